@@ -1,0 +1,5 @@
+/** Checkers: replica comparison and histories. */
+@NullMarked
+package tutti.check;
+
+import org.jspecify.annotations.NullMarked;

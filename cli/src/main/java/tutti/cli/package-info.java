@@ -1,0 +1,5 @@
+/** The tutti command. */
+@NullMarked
+package tutti.cli;
+
+import org.jspecify.annotations.NullMarked;

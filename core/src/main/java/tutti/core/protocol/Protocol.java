@@ -1,0 +1,88 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.Set;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * One replica's side of a replication algorithm: a deterministic state machine that is told events and asks its world
+ * for effects through {@link Replica}. The hooks are those of GORDA D5.1 section 2.3.2, completed (DESIGN section 1).
+ *
+ * <p>
+ * <b>Contract for the world.</b> Events are told one at a time, from one thread at a time. Effects asked during an event
+ * are carried out after it; none calls back into the protocol before the event returns. {@code delivered} comes in
+ * order of position without gaps, the same at every replica; several positions may be delivered before the first has
+ * been applied. Everything told about a transaction of another incarnation of this node is told as about a remote one.
+ *
+ * <p>
+ * <b>Contract for the protocol.</b> The same events in the same order produce the same effects. Each local transaction
+ * that was submitted is answered exactly once.
+ */
+public interface Protocol {
+    /**
+     * A client began a transaction, or handed in a whole request.
+     *
+     * <p>
+     * For a protocol whose {@link #executesAtOnce()} is true the world may let an interactive transaction proceed
+     * without waiting, and tell {@code submitted} only when it asks to commit, directly before {@code executed}.
+     *
+     * @param transaction of this node, never told before
+     * @param request what is known of it before it runs
+     */
+    void submitted(TransactionId transaction, Request request);
+
+    /**
+     * A local transaction has run and is ready to commit. It holds its locks in the engine.
+     *
+     * @param lastCommitted the highest position that was visible in this node's engine when the transaction's locks were
+     *            all held and its write set was read; everything up to it has been compared with by the engine itself
+     * @param writes what it changed; empty for a transaction that changed nothing
+     */
+    void executed(TransactionId transaction, long lastCommitted, WriteSet writes);
+
+    /** A local transaction ended before it asked to commit, or an execution asked for by the protocol failed. */
+    void failed(TransactionId transaction, AbortReason.Failed cause);
+
+    /**
+     * A local transaction was rolled back in the engine because it stood in the way of an ordered one. The client has
+     * not been told. If it has been ordered already it may yet commit: its write set is then applied like a remote one.
+     *
+     * @param forPosition position of the ordered transaction that needed the lock
+     */
+    void victim(TransactionId transaction, long forPosition);
+
+    /** The transaction at this position, and all before it, are visible in this node's engine. */
+    void committed(long position);
+
+    /**
+     * The total order delivered a message.
+     *
+     * @param position 1 and up, without gaps
+     * @param sender the node that asked for it to be ordered
+     * @param message what it sent, decoded by {@link #decode}
+     */
+    void delivered(long position, int sender, Message message);
+
+    /** A message came by {@link Replica#multicast}: reliably, in no particular order. */
+    void received(int sender, Message message);
+
+    /** The set of nodes that are believed alive changed. */
+    void view(Set<Integer> members);
+
+    /** A timer asked for by {@link Replica#timer} has run out. */
+    void timer(long timer);
+
+    /** Reads a message that this protocol's own encoding wrote. Pure: may be called from any thread. */
+    Message decode(ByteBuffer from);
+
+    /** Whether interactive transactions run without waiting for an {@code execute} effect. */
+    boolean executesAtOnce();
+
+    /**
+     * The oldest position that this replica's future decisions can depend on. Messages up to it may be dropped from the
+     * order's log as far as the protocol is concerned; a restarted replica must be delivered everything after it again.
+     */
+    long lowWaterMark();
+}

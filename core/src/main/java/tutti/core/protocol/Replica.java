@@ -1,0 +1,52 @@
+package tutti.core.protocol;
+
+import java.util.Set;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * What a protocol may ask of its world. Both worlds implement it: a real node and a simulated one.
+ *
+ * <p>
+ * All effects are asynchronous. {@code apply}, {@code commit}, {@code execute} and {@code skip} together are asked once
+ * for every delivered position, in order of position; the world works on many at once and makes them <b>visible in
+ * order of position</b>. None of them can fail: the world repeats what the engine refuses for passing reasons and stops
+ * the node, loudly, when the engine refuses for good.
+ */
+public interface Replica {
+    /** Applies and commits a write set at a position: of a remote transaction, or of a local one that was rolled back. */
+    void apply(TransactionId transaction, long position, WriteSet writes);
+
+    /**
+     * Commits a local transaction, which still holds its locks, at a position. If it is lost before that (its session
+     * died, or it turned out to stand in the way of an earlier position) the world applies {@code writes} in its place.
+     */
+    void commit(TransactionId transaction, long position, WriteSet writes);
+
+    /** Executes a request alone: after everything before the position and before everything after it. */
+    void execute(TransactionId transaction, long position, Request.Barrier request);
+
+    /** Nothing happens at this position. */
+    void skip(long position);
+
+    /** Rolls a local transaction back in the engine, if that has not happened yet. */
+    void abort(TransactionId transaction);
+
+    /** Tells the client. Exactly once per local transaction; a success only once it is visible here. */
+    void answer(TransactionId transaction, Outcome outcome);
+
+    /** Has a message totally ordered and delivered to every replica, this one included. */
+    void order(Message message);
+
+    /** Sends a message reliably, in no particular order, to some nodes. */
+    void multicast(Message message, Set<Integer> nodes);
+
+    /**
+     * Has {@link Protocol#timer} told after a delay.
+     *
+     * @param timer any number; asking again for the same number replaces the earlier request
+     * @param delayNanos nanoseconds, at least 0
+     */
+    void timer(long timer, long delayNanos);
+}

@@ -1,0 +1,81 @@
+package tutti.core.spi;
+
+import java.util.List;
+import tutti.core.txn.WriteSet;
+
+/**
+ * One replica's database, as the applier sees it. Executing clients' statements is a matter of each engine's own
+ * sessions; what they all have in common is {@link LocalTransaction}.
+ *
+ * <p>
+ * Invariant: the engine's committed state always equals the effects of positions 1 to {@code p} for some {@code p},
+ * which it knows ({@link #appliedPosition()}), also after a crash. The caller commits in order of position, one commit
+ * at a time.
+ */
+public interface Engine extends AutoCloseable {
+    /** The position up to which effects are in the engine, from the engine's own commit records; 0 if none. Blocks. */
+    long appliedPosition();
+
+    /** Like {@link #appliedPosition()}, but only what would survive a crash of the engine now. Asynchronous. */
+    void durablePosition(Completion<Long> done);
+
+    /** Opens something that applies write sets. The caller keeps a few of them, and uses each from one thread. */
+    Applier openApplier();
+
+    /** Tells the listener about transactions that stand in the way of appliers. Set before the first applier is opened. */
+    void onBlocked(BlockedListener listener);
+
+    /** Closes all connections. */
+    @Override
+    void close();
+
+    /**
+     * Applies write sets of several consecutive positions in one engine transaction. States: idle, after {@code apply}
+     * applied, after {@code commit} or {@code rollback} idle again.
+     */
+    interface Applier extends AutoCloseable {
+        /**
+         * Begins an engine transaction and makes these changes in it, in order, as {@code session_replication_role =
+         * replica} does: no user triggers, no foreign key checks. Takes the row locks. On failure everything is rolled
+         * back and the applier is idle.
+         *
+         * @param position of the first; the others follow without gaps
+         * @param writes at least one
+         */
+        void apply(long position, List<WriteSet> writes, Completion<Void> done);
+
+        /** Commits, recording {@code position}, the last of the applied ones. On failure it is not known whether. */
+        void commit(long position, Completion<Void> done);
+
+        /** Gives the applied changes up. */
+        void rollback(Runnable done);
+
+        /**
+         * Executes a barrier statement in an engine transaction of its own and commits it with the position recorded. A
+         * statement that the engine refuses for a reason every replica shares (a table that exists already) leaves no
+         * effects, records the position all the same, and is reported as a success with that failure as the value.
+         */
+        void execute(long position, byte[] statement, Completion<ExecuteResult> done);
+
+        @Override
+        void close();
+    }
+
+    /** What {@link Applier#execute} did. */
+    sealed interface ExecuteResult {
+        /** It took effect. */
+        record Done() implements ExecuteResult {}
+
+        /** The engine refused it. */
+        record Refused(EngineFailure failure) implements ExecuteResult {}
+    }
+
+    /** Hears which local transactions make an applier wait. */
+    interface BlockedListener {
+        /**
+         * A local transaction holds a lock that the applier of {@code position} waits for. May be told repeatedly while
+         * it lasts. From any thread.
+         */
+        void blocked(long position, LocalTransaction holder);
+    }
+}

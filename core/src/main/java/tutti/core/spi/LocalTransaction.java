@@ -1,0 +1,26 @@
+package tutti.core.spi;
+
+import tutti.core.txn.Outcome;
+
+/**
+ * A client's transaction in the engine of its own node, as the node sees it. A session of the PostgreSQL front end
+ * implements it, and so does an in-process session. Calls come from the node's event loop and must not block.
+ */
+public interface LocalTransaction {
+    /**
+     * Commits in the engine, recording {@code position} in the same commit. Called when everything before the position
+     * is visible, and nothing after it will be committed until {@code done} is told. A failure means that the engine
+     * rolled it back or that its connection is lost; the caller then finds out from the engine's recorded positions.
+     */
+    void commit(long position, Completion<Void> done);
+
+    /**
+     * Rolls back in the engine now, releasing all locks, even if a statement is running (which is then cancelled).
+     * {@code done} is told when the locks are free; it cannot fail: a lost connection releases them too. Idempotent.
+     * The client is not told yet.
+     */
+    void rollback(Runnable done);
+
+    /** The end: the client is told, as soon as it can be. Called exactly once. */
+    void answer(Outcome outcome);
+}

@@ -1,0 +1,52 @@
+package tutti.core.txn;
+
+/** Why a transaction was aborted: what the client's error, the metrics and the reports are made from. */
+public sealed interface AbortReason {
+    /** A short stable name for metrics and reports. */
+    String label();
+
+    /**
+     * Certification found a concurrent transaction that came first in the total order.
+     *
+     * @param key index of the losing key in the transaction's own key set
+     * @param winner position of the transaction that won
+     */
+    record LostCertification(int key, long winner) implements AbortReason {
+        @Override
+        public String label() {
+            return "certification";
+        }
+    }
+
+    /**
+     * Executed so long ago that certification has forgotten whom to compare it with.
+     *
+     * @param lastCommitted what its node had committed when it asked
+     * @param oldestKept the oldest position that certification still knows
+     */
+    record TooOld(long lastCommitted, long oldestKept) implements AbortReason {
+        @Override
+        public String label() {
+            return "too-old";
+        }
+    }
+
+    /**
+     * Held a lock that an ordered transaction needed, and had not been ordered itself.
+     *
+     * @param forPosition position of the transaction that it gave way to
+     */
+    record Victim(long forPosition) implements AbortReason {
+        @Override
+        public String label() {
+            return "victim";
+        }
+    }
+
+    /**
+     * The engine or the client ended it before it asked to commit.
+     *
+     * @param label a short stable name: {@code user}, {@code deadlock}, {@code first-updater}, {@code disconnect}, …
+     */
+    record Failed(String label) implements AbortReason {}
+}

@@ -1,0 +1,5 @@
+/** Workloads, one definition each. */
+@NullMarked
+package tutti.workload;
+
+import org.jspecify.annotations.NullMarked;
