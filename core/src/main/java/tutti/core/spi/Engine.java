@@ -53,7 +53,7 @@ public interface Engine extends AutoCloseable {
         /**
          * Executes a barrier statement in an engine transaction of its own and commits it with the position recorded. A
          * statement that the engine refuses for a reason every replica shares (a table that exists already) leaves no
-         * effects, records the position all the same, and is reported as a success with that failure as the value.
+         * effects, records the position all the same, and is reported as a success that did not take effect.
          */
         void execute(long position, byte[] statement, Completion<ExecuteResult> done);
 
@@ -61,14 +61,14 @@ public interface Engine extends AutoCloseable {
         void close();
     }
 
-    /** What {@link Applier#execute} did. */
-    sealed interface ExecuteResult {
-        /** It took effect. */
-        record Done() implements ExecuteResult {}
-
-        /** The engine refused it. */
-        record Refused(EngineFailure failure) implements ExecuteResult {}
-    }
+    /**
+     * What {@link Applier#execute} did.
+     *
+     * @param tookEffect false if the engine refused it
+     * @param response what the engine answered, in the form that the front end passes on to the client (for PostgreSQL:
+     *            the NoticeResponse, CommandComplete or ErrorResponse messages)
+     */
+    record ExecuteResult(boolean tookEffect, byte[] response) {}
 
     /** Hears which local transactions make an applier wait. */
     interface BlockedListener {
