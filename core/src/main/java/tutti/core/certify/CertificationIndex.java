@@ -60,18 +60,21 @@ public final class CertificationIndex {
     }
 
     /**
-     * Looks for a conflict between a transaction and those that touched its keys after {@code lastCommitted}.
+     * Looks for a conflict between a transaction and those that touched its keys while it ran.
      *
-     * @param lastCommitted at least {@link #floor()}
+     * @param begun exclusive keys are compared with touches after this position; at least {@link #floor()}
+     * @param lastCommitted all other keys are compared with touches after this position; at least {@code begun}
      * @return index in {@code keys} of the first key with a conflict, or -1 if there is none
      */
-    public int conflict(KeySet keys, long lastCommitted) {
-        if (lastCommitted < floor) {
-            throw new IllegalArgumentException("asked about positions after " + lastCommitted + ", floor is " + floor);
+    public int conflict(KeySet keys, long begun, long lastCommitted) {
+        if (begun < floor || lastCommitted < begun) {
+            throw new IllegalArgumentException(
+                    "asked about positions after " + begun + " and " + lastCommitted + ", floor is " + floor);
         }
-        long since = lastCommitted - base;
         for (int i = 0; i < keys.size(); i++) {
-            if (lastOpposed(keys.hash(i), keys.kind(i)) > since) {
+            KeyKind kind = keys.kind(i);
+            long since = (kind == KeyKind.EXCLUSIVE ? begun : lastCommitted) - base;
+            if (lastOpposed(keys.hash(i), kind) > since) {
                 return i;
             }
         }

@@ -36,12 +36,14 @@ public interface Protocol {
     /**
      * A local transaction has run and is ready to commit. It holds its locks in the engine.
      *
-     * @param lastCommitted the highest position that was visible in this node's engine when the transaction's locks were
-     *            all held and its write set was read; everything up to it has been compared with by the engine itself
+     * @param begun a position that was visible in this node's engine before the transaction took its first snapshot:
+     *            whatever is not above it, the transaction has seen
+     * @param lastCommitted the highest position visible in this node's engine now that the transaction's locks are all
+     *            held and its write set has been read; at least {@code begun}
      * @param writes what it changed; not empty: a transaction that changed nothing has read one snapshot of one replica,
      *            which is a prefix of the total order, and ends without the protocol
      */
-    void executed(TransactionId transaction, long lastCommitted, WriteSet writes);
+    void executed(TransactionId transaction, long begun, long lastCommitted, WriteSet writes);
 
     /** A local transaction ended before it asked to commit, or an execution asked for by the protocol failed. */
     void failed(TransactionId transaction, AbortReason.Failed cause);
@@ -54,8 +56,12 @@ public interface Protocol {
      */
     void victim(TransactionId transaction, long forPosition);
 
-    /** The transaction at this position, and all before it, are visible in this node's engine. */
-    void committed(long position);
+    /**
+     * The transaction at this position, and all before it, are visible in this node's engine.
+     *
+     * @param horizon no local transaction told of from now on will have begun below this position; never decreases
+     */
+    void committed(long position, long horizon);
 
     /**
      * The total order delivered a message.

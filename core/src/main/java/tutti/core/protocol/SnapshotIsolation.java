@@ -27,25 +27,32 @@ import tutti.core.txn.WriteSet;
  * </pre>
  *
  * <p>
- * <b>What is certified.</b> A transaction T executed at replica A carries c, the position visible at A when it held all
- * its locks. It commits at p iff no transaction that committed at a position in (c, p) touched one of its keys in a
- * conflicting way ({@link tutti.core.txn.KeyKind}).
+ * <b>What is certified.</b> A transaction T executed at replica A carries b, a position visible at A before its first
+ * snapshot, and c ≥ b, the position visible at A when it held all its locks. It commits at p iff no transaction that
+ * committed in (c, p), or in (b, p) for keys that T touches exclusively, touched one of its keys in a conflicting way
+ * ({@link tutti.core.txn.KeyKind}).
  *
  * <p>
- * <b>Why that is snapshot isolation.</b> T's snapshot at A is the prefix 1..s for some s ≤ c, because A makes positions
- * visible in order. First-committer-wins asks that no committed transaction in (s, p) wrote what T wrote. For (c, p)
- * certification says so. For (s, c]: such a transaction was applied at A while T was open. If it was applied before T
- * wrote the row, the engine's first-updater-wins rule refused T's write; if T wrote the row first, T held the lock that
- * the applier needed, and was made a {@link #victim} before the position could become visible. So T did not reach
- * {@code executed} with that c. (A session that asked for READ COMMITTED reads the newest version before it writes; the
- * argument for writes is the same with s the snapshot of the statement.)
+ * <b>Why that is snapshot isolation.</b> T's snapshot at A is the prefix 1..s for some s in [b, c], because A makes
+ * positions visible in order. First-committer-wins asks that no committed transaction in (s, p) wrote what T wrote. For
+ * (c, p) certification says so. For (s, c]: such a transaction was applied at A while T was open. If it was applied
+ * before T wrote the row, the engine's first-updater-wins rule refused T's write; if T wrote the row first, T held the
+ * lock that the applier needed, and was made a {@link #victim} before the position could become visible. So T did not
+ * reach {@code executed} with that c. (A session that asked for READ COMMITTED reads the newest version before it writes;
+ * the argument for writes is the same with s the snapshot of the statement.)
  *
  * <p>
- * <b>Why replicas agree.</b> The decision is a function of c, the keys and the outcomes at positions in (c, p), all of
- * which are functions of the ordered prefix. So is the floor below which the index forgets: the smallest of the latest c
- * of all replicas, or the window's edge. A transaction with c below it is aborted by every replica, whatever it happens
- * to remember. That is rare: per sender c never decreases along the order while the sender lives, so only a message of a
- * replica's former life that arrives late, or one older than the window, is below the floor.
+ * <b>Why exclusive keys look back to b.</b> Appliers check no foreign keys and no deferrable unique constraints: a child
+ * that is applied at A does not wait for T, which has deleted its parent, nor does the second of two equal deferrable
+ * keys. The engine has caught neither, so certification does. The other direction needs no more than c: a child that T
+ * inserted holds a share lock on its parent, for which the parent's deletion waits at A.
+ *
+ * <p>
+ * <b>Why replicas agree.</b> The decision is a function of b, c, the keys and the outcomes at positions in (b, p), all of
+ * which are functions of the ordered prefix. So is the floor below which the index forgets: the smallest horizon told by
+ * any replica, or the window's edge. A transaction with b below it is aborted by every replica, whatever it happens to
+ * remember. That is rare: while a sender lives its horizon holds back the floor for its open transactions, so only a
+ * message of a replica's former life that arrives late, or one older than the window, is below the floor.
  *
  * <p>
  * <b>Victims that were ordered already.</b> A transaction that was rolled back in the engine while its message was on its
@@ -92,15 +99,17 @@ public final class SnapshotIsolation implements Protocol {
     }
 
     /** Asks for a transaction to be certified. */
-    record Certify(TransactionId transaction, long lastCommitted, WriteSet writes) implements Message {
+    record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon,
+            WriteSet writes) implements Message {
         @Override
         public int encodedSize() {
-            return 1 + 4 + 8 + 8 + writes.encodedSize();
+            return 1 + 4 + 8 + 3 * 8 + writes.encodedSize();
         }
 
         @Override
         public void encode(ByteBuffer to) {
-            to.put(TAG_CERTIFY).putInt(transaction.node()).putLong(transaction.serial()).putLong(lastCommitted);
+            to.put(TAG_CERTIFY).putInt(transaction.node()).putLong(transaction.serial()).putLong(begun)
+                    .putLong(lastCommitted).putLong(horizon);
             writes.encode(to);
         }
     }
@@ -121,7 +130,7 @@ public final class SnapshotIsolation implements Protocol {
     }
 
     /** Says how far a replica has come, when it has had nothing else to say. */
-    record Progress(long lastCommitted) implements Message {
+    record Progress(long horizon) implements Message {
         @Override
         public int encodedSize() {
             return 1 + 8;
@@ -129,7 +138,7 @@ public final class SnapshotIsolation implements Protocol {
 
         @Override
         public void encode(ByteBuffer to) {
-            to.put(TAG_PROGRESS).putLong(lastCommitted);
+            to.put(TAG_PROGRESS).putLong(horizon);
         }
     }
 
@@ -150,13 +159,14 @@ public final class SnapshotIsolation implements Protocol {
     private final Replica replica;
     private final Map<TransactionId, Phase> local = new HashMap<>();
     private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
-    /** Latest c of each replica, by rank in {@code members}; what the floor is computed from. */
+    /** Latest horizon of each replica, by rank in {@code members}; what the floor is computed from. */
     private final int[] members;
     private final long[] reached;
     private CertificationIndex index = new CertificationIndex();
     private long delivered;
-    private long committed;
-    /** Last position visible here that this replica has told the others, and whether it has told since the last timer. */
+    /** No transaction that this replica asks to certify from now on has begun below it. */
+    private long horizon;
+    /** The horizon that this replica has told the others last. */
     private long told;
     private boolean timerRuns;
 
@@ -183,15 +193,19 @@ public final class SnapshotIsolation implements Protocol {
     }
 
     @Override
-    public void executed(TransactionId transaction, long lastCommitted, WriteSet writes) {
+    public void executed(TransactionId transaction, long begun, long lastCommitted, WriteSet writes) {
         if (local.replace(transaction, Phase.ORDERED) != Phase.EXECUTING) {
             throw new IllegalStateException(transaction + " asked to commit but was not executing");
         }
         if (writes.isEmpty()) {
             throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
         }
-        told = Math.max(told, lastCommitted);
-        replica.order(new Certify(transaction, lastCommitted, writes));
+        if (begun < horizon || lastCommitted < begun) {
+            throw new IllegalArgumentException(transaction + " begun at " + begun + ", last committed " + lastCommitted
+                    + ", horizon " + horizon);
+        }
+        told = horizon;
+        replica.order(new Certify(transaction, begun, lastCommitted, horizon, writes));
     }
 
     @Override
@@ -231,7 +245,7 @@ public final class SnapshotIsolation implements Protocol {
                 }
             }
             case Progress progress -> {
-                reached(sender, progress.lastCommitted());
+                reached(sender, progress.horizon());
                 replica.skip(position);
             }
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
@@ -246,19 +260,18 @@ public final class SnapshotIsolation implements Protocol {
     private void certify(long position, int sender, Certify request) {
         TransactionId transaction = request.transaction();
         KeySet keys = request.writes().keys();
-        long since = request.lastCommitted();
         Phase phase = local.remove(transaction);
         AbortReason reason = null;
-        if (since < index.floor()) {
-            reason = new AbortReason.TooOld(since, index.floor());
+        if (request.begun() < index.floor()) {
+            reason = new AbortReason.TooOld(request.begun(), index.floor());
         } else {
-            int lost = index.conflict(keys, since);
+            int lost = index.conflict(keys, request.begun(), request.lastCommitted());
             if (lost >= 0) {
                 reason = new AbortReason.LostCertification(lost,
                         index.lastConflicting(keys.hash(lost), keys.kind(lost)));
             }
         }
-        reached(sender, since);
+        reached(sender, request.horizon());
         if (reason != null) {
             replica.skip(position);
             if (phase != null) {
@@ -279,8 +292,8 @@ public final class SnapshotIsolation implements Protocol {
     }
 
     @Override
-    public void committed(long position) {
-        committed = Math.max(committed, position);
+    public void committed(long position, long newHorizon) {
+        horizon = Math.max(horizon, newHorizon);
         while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
             Passed passed = unanswered.remove();
             replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
@@ -290,9 +303,9 @@ public final class SnapshotIsolation implements Protocol {
     @Override
     public void timer(long timer) {
         timerRuns = false;
-        if (committed > told) {
-            told = committed;
-            replica.order(new Progress(committed));
+        if (horizon > told) {
+            told = horizon;
+            replica.order(new Progress(horizon));
         } else if (delivered > told) {
             timerRuns = true;
             replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
@@ -314,10 +327,10 @@ public final class SnapshotIsolation implements Protocol {
         return true;
     }
 
-    private void reached(int sender, long lastCommitted) {
+    private void reached(int sender, long toldHorizon) {
         int rank = Arrays.binarySearch(members, sender);
         if (rank >= 0) {
-            reached[rank] = Math.max(reached[rank], lastCommitted);
+            reached[rank] = Math.max(reached[rank], toldHorizon);
         }
     }
 
@@ -336,8 +349,10 @@ public final class SnapshotIsolation implements Protocol {
         return switch (tag) {
             case TAG_CERTIFY -> {
                 TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                long begun = from.getLong();
                 long lastCommitted = from.getLong();
-                yield new Certify(transaction, lastCommitted, WriteSet.decode(from));
+                long told = from.getLong();
+                yield new Certify(transaction, begun, lastCommitted, told, WriteSet.decode(from));
             }
             case TAG_BARRIER -> {
                 TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
@@ -375,7 +390,6 @@ public final class SnapshotIsolation implements Protocol {
             throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
         }
         delivered = from.getLong();
-        committed = delivered;
         int size = from.getInt();
         for (int i = 0; i < size; i++) {
             reached(from.getInt(), from.getLong());
