@@ -47,13 +47,13 @@ final class EventLoop implements Executor, AutoCloseable {
     /** Hands a task in after a delay. */
     void schedule(Runnable task, long delayNanos) {
         if (!closed) {
-            var unused = timers.schedule(() -> execute(task), delayNanos, TimeUnit.NANOSECONDS);
+            var _ = timers.schedule(() -> execute(task), delayNanos, TimeUnit.NANOSECONDS);
         }
     }
 
     /** Whether the caller runs on this loop. */
     boolean isCurrent() {
-        return Thread.currentThread() == thread;
+        return Thread.currentThread().equals(thread);
     }
 
     private void run() {
