@@ -178,6 +178,11 @@ public final class SnapshotIsolation implements Protocol {
         this.reached = new long[members.length];
     }
 
+    /** What it was made with. */
+    public Parameters parameters() {
+        return parameters;
+    }
+
     @Override
     public void submitted(TransactionId transaction, Request request) {
         if (local.containsKey(transaction)) {
