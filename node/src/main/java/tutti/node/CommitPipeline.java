@@ -6,7 +6,6 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Request;
@@ -18,6 +17,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.node.metrics.NodeMetrics;
 
 /**
  * Makes decided positions visible in the engine, in order: local transactions commit in their own sessions, remote write
@@ -42,8 +42,6 @@ import tutti.core.txn.WriteSet;
  * All methods run on the replica's event loop; completions of the engine are handed over to it.
  */
 final class CommitPipeline {
-    /** Most positions in one engine transaction. */
-    private static final int GROUP_POSITIONS_MAX = 256;
     /** Most bytes of changes in one engine transaction, unless a single write set is larger. */
     private static final long GROUP_BYTES_MAX = 1 << 20;
     private static final long RETRY_NANOS = 20_000_000L;
@@ -89,6 +87,8 @@ final class CommitPipeline {
     private static final class Group {
         final List<Slot> slots = new ArrayList<>();
         Engine.@Nullable Applier applier;
+        long startedNanos;
+        int transactions;
 
         Slot first() {
             return slots.getFirst();
@@ -114,6 +114,8 @@ final class CommitPipeline {
     private final Engine engine;
     private final EventLoop loop;
     private final Events events;
+    private final NodeMetrics metrics;
+    private final int groupPositionsMax;
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
     private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
     private final List<Engine.Applier> appliers = new ArrayList<>();
@@ -123,36 +125,18 @@ final class CommitPipeline {
     private long queuedBytes;
     private boolean advancing;
     private boolean advanceAgain;
-    private final GroupSizes sizes = new GroupSizes();
-
-    /** Statistics of grouping, for metrics; counts only grow. Read from any thread. */
-    static final class GroupSizes {
-        private final LongAdder groups = new LongAdder();
-        private final LongAdder positions = new LongAdder();
-
-        /** Engine transactions that applied remote write sets. */
-        long groups() {
-            return groups.sum();
-        }
-
-        /** Remote write sets applied. */
-        long positions() {
-            return positions.sum();
-        }
-
-        private void add(int size) {
-            groups.increment();
-            positions.add(size);
-        }
-    }
 
     /**
      * Opens the appliers.
      *
      * @param visible position that the engine's state equals now
      * @param applierCount how many appliers work side by side, at least 1
+     * @param groupPositionsMax most positions in one engine transaction, at least 1
      */
-    CommitPipeline(Engine engine, EventLoop loop, Events events, long visible, int applierCount) {
+    CommitPipeline(Engine engine, EventLoop loop, Events events, NodeMetrics metrics, long visible, int applierCount,
+            int groupPositionsMax) {
+        this.metrics = metrics;
+        this.groupPositionsMax = groupPositionsMax;
         this.engine = engine;
         this.loop = loop;
         this.events = events;
@@ -177,10 +161,6 @@ final class CommitPipeline {
     /** Bytes of changes decided and not visible. */
     long queuedBytes() {
         return queuedBytes;
-    }
-
-    GroupSizes groupSizes() {
-        return sizes;
     }
 
     void skip(long position) {
@@ -371,7 +351,7 @@ final class CommitPipeline {
             if (meetsBusy(slot.writes.keys())) {
                 break;
             }
-            if (group != null && (group.slots.size() >= GROUP_POSITIONS_MAX
+            if (group != null && (group.slots.size() >= groupPositionsMax
                     || bytes + slot.writes.changes().length > GROUP_BYTES_MAX || slot.attempts > 0
                     || group.first().attempts > 0)) {
                 start(group);
@@ -405,7 +385,8 @@ final class CommitPipeline {
                 writes.add(slot.writes);
             }
         }
-        sizes.add(writes.size());
+        group.startedNanos = System.nanoTime();
+        group.transactions = writes.size();
         Engine.Applier applier = idle.remove();
         group.applier = applier;
         applier.apply(group.first().position, writes, onLoop(_ -> {
@@ -455,6 +436,7 @@ final class CommitPipeline {
     }
 
     private void groupVisible(Group group) {
+        metrics.applied(group.transactions, System.nanoTime() - group.startedNanos);
         for (Slot slot : group.slots) {
             if (slots.remove() != slot) {
                 throw new IllegalStateException("position " + slot.position + " was committed out of order");

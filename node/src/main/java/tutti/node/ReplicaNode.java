@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -36,6 +37,7 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.node.metrics.NodeMetrics;
 
 /**
  * One replica in the real world: runs a {@link Protocol} on an event loop between a total order, an engine and the
@@ -64,17 +66,22 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param node its number, 0 to 255
      * @param replicas numbers of all replicas
      * @param directory for the node's own files
+     * @param protocolName how the protocol is called in configurations; nodes with different ones refuse each other
      * @param appliers how many write sets are applied side by side, at least 1
+     * @param groupPositionsMax how many positions are made visible by one engine transaction at most
+     * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
      * @param backlogBytesMax how many bytes of delivered and not yet visible changes are held in memory before delivery
      *            waits
      * @param durabilityNanos how often the engine's durable position is told to the others, in nanoseconds
      * @param snapshotPositions after how many positions a snapshot of the protocol is taken
      */
-    public record Settings(int node, Set<Integer> replicas, Path directory, int appliers, long backlogBytesMax,
-            long durabilityNanos, long snapshotPositions) {
-        /** Three appliers, 256 MiB, two seconds, 50,000 positions. */
-        public static Settings defaults(int node, Set<Integer> replicas, Path directory) {
-            return new Settings(node, replicas, directory, 3, 256L << 20, 2_000_000_000L, 50_000);
+    public record Settings(int node, Set<Integer> replicas, Path directory, String protocolName, int appliers,
+            int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
+            long snapshotPositions) {
+        /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions. */
+        public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName) {
+            return new Settings(node, replicas, directory, protocolName, 4, 64, 1000, 256L << 20, 2_000_000_000L,
+                    50_000);
         }
     }
 
@@ -174,6 +181,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
     }
 
+    /** A transaction that asks to commit while too many others wait for their outcome; bounded by the sessions. */
+    private record Turn(Open open, WriteSet writes) {}
+
     private record Delivery(long position, int sender, @Nullable Control control, @Nullable Message message) {}
 
     private final Settings settings;
@@ -181,7 +191,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final Engine engine;
     private final Protocol protocol;
     private final NodeFiles files;
-    private final NodeStatistics statistics = new NodeStatistics();
+    private final NodeMetrics metrics;
     private final FailureListener failureListener;
     private final EventLoop loop;
     private final long incarnation;
@@ -211,13 +221,15 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final Map<TransactionId, Waiting> barriers = new HashMap<>();
     private final Map<Long, TransactionId> barrierPositions = new HashMap<>();
     private final Map<Long, Open> certified = new HashMap<>();
+    private final ArrayDeque<Turn> turns = new ArrayDeque<>();
+    private final AtomicInteger inFlight = new AtomicInteger();
     private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
     private final long[] durable = new long[256];
     private @Nullable CommitPipeline pipeline;
     private long recoveredPosition;
     private long snapshotPosition;
     private long helloPosition;
-    private long toldDurable;
+    private volatile long toldDurable;
     private boolean snapshotRuns;
 
     /**
@@ -227,7 +239,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @throws IOException if the node's files cannot be used
      */
     public ReplicaNode(Settings settings, Order order, Engine engine, Function<Replica, Protocol> protocol,
-            FailureListener failureListener) throws IOException {
+            NodeMetrics metrics, FailureListener failureListener) throws IOException {
+        this.metrics = metrics;
         this.settings = settings;
         this.order = order;
         this.engine = engine;
@@ -259,14 +272,15 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         engine.onBlocked((position, holder) -> loop.execute(() -> onBlocked(position, holder)));
         engine.onLost(() -> fail(new IllegalStateException(
                 "the engine's server went away or restarted; its last commits must be made again from the log"), true));
-        pipeline = new CommitPipeline(engine, loop, new PipelineEvents(), recoveredPosition, settings.appliers());
+        pipeline = new CommitPipeline(engine, loop, new PipelineEvents(), metrics, recoveredPosition,
+                settings.appliers(), settings.groupPositionsMax());
         LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
                 incarnation,
                 recoveredPosition, snapshotPosition);
         order.start(snapshotPosition, new OrderEvents());
         loop.execute(() -> {
             protocol.committed(recoveredPosition, horizon.visible(recoveredPosition));
-            send(new Control.Hello(incarnation, protocol.getClass().getSimpleName()).encode());
+            send(new Control.Hello(incarnation, settings.protocolName()).encode());
         });
         loop.schedule(this::tellDurable, settings.durabilityNanos());
     }
@@ -301,19 +315,19 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return incarnation;
     }
 
-    /** Counters for metrics. */
-    public NodeStatistics statistics() {
-        return statistics;
-    }
-
     /** What the order says of itself. */
     public Order.Status orderStatus() {
         return order.status();
     }
 
-    /** Local transactions that are registered now. */
-    public int openTransactions() {
-        return bySession.size();
+    /** Local transactions that wait for the outcome of their commit. */
+    public int inFlight() {
+        return inFlight.get();
+    }
+
+    /** Highest position that this node has told the others as durable in its engine. */
+    public long durablePosition() {
+        return toldDurable;
     }
 
     // ------------------------------------------------------------------------------------------ front end
@@ -362,6 +376,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             // It was made a victim while it was asking; its answer is on its way.
             return;
         }
+        if (open.askedNanos == 0) {
+            open.askedNanos = System.nanoTime();
+        }
         String refusal = refusal();
         if (refusal != null) {
             open.rollingBack = true;
@@ -369,8 +386,12 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                     .execute(() -> answerNow(open, new Outcome.Aborted(new AbortReason.Failed("unavailable")))));
             return;
         }
+        if (inFlight.get() >= settings.inFlightMax()) {
+            turns.add(new Turn(open, writes));
+            return;
+        }
+        inFlight.incrementAndGet();
         open.phase = Phase.ASKED;
-        open.askedNanos = System.nanoTime();
         local.put(open.id, open);
         protocol.submitted(open.id, Request.Interactive.INSTANCE);
         protocol.executed(open.id, open.begun, pipeline().visible(), writes);
@@ -379,9 +400,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private void onEnded(Open open, AbortReason.@Nullable Failed cause) {
         if (open.phase == Phase.OPEN) {
             if (cause != null) {
-                statistics.countAborted(cause.label());
-            } else {
-                statistics.countReadOnly();
+                metrics.aborted(cause.label());
             }
             unregister(open);
         }
@@ -392,8 +411,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             return;
         }
         switch (outcome) {
-            case Outcome.Committed _ -> statistics.countCommitted(System.nanoTime() - open.askedNanos);
-            case Outcome.Aborted aborted -> statistics.countAborted(aborted.reason().label());
+            case Outcome.Committed _ -> metrics.committed(System.nanoTime() - open.askedNanos);
+            case Outcome.Aborted aborted -> metrics.aborted(aborted.reason().label());
         }
         unregister(open);
         open.session.answer(outcome);
@@ -403,6 +422,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         if (open.phase == Phase.ENDED) {
             return;
         }
+        boolean waited = open.phase == Phase.ASKED || open.phase == Phase.CERTIFIED;
         open.phase = Phase.ENDED;
         horizon.end(open.begun);
         local.remove(open.id);
@@ -410,6 +430,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         KeySet touched = open.touched;
         for (int i = 0; i < touched.size(); i++) {
             holders.remove(touched.hash(i), open);
+        }
+        if (waited) {
+            inFlight.decrementAndGet();
+            Turn next = turns.poll();
+            if (next != null) {
+                onExecuted(next.open(), next.writes());
+            }
         }
     }
 
@@ -456,7 +483,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             }
             case CERTIFIED -> {
                 if (open.certifiedAt > forPosition && pipeline().replay(open.certifiedAt)) {
-                    statistics.countReplayed();
+                    metrics.replayed();
                     open.rollingBack = true;
                     open.session.rollback(() -> {});
                 }
@@ -476,6 +503,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             if (position <= recoveredPosition) {
                 return;
             }
+            metrics.certified(writes.keys().size());
             pushAside(writes.keys(), position);
             pipeline().remote(position, writes);
         }
@@ -486,6 +514,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             if (open == null) {
                 throw new IllegalStateException(transaction + " is to be committed but is not known");
             }
+            metrics.certified(writes.keys().size());
             open.phase = Phase.CERTIFIED;
             open.certifiedAt = position;
             certified.put(position, open);
@@ -547,7 +576,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         @Override
         public void multicast(Message message, Set<Integer> nodes) {
             throw new UnsupportedOperationException("this node's order offers no multicast besides the total order; "
-                    + protocol.getClass().getSimpleName() + " cannot run on it");
+                    + settings.protocolName() + " cannot run on it");
         }
 
         @Override
@@ -568,7 +597,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 order.submit(unsent.peek());
                 unsent.remove();
             } catch (Order.OverflowException full) {
-                statistics.countThrottled();
                 return;
             }
         }
@@ -649,6 +677,10 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private void onControl(Delivery delivery, Control control) {
         switch (control) {
             case Control.Hello hello -> {
+                if (!hello.protocol().equals(settings.protocolName())) {
+                    throw new IllegalStateException("node " + delivery.sender() + " runs protocol " + hello.protocol()
+                            + ", this node " + settings.protocolName() + ": give all nodes the same `protocol`");
+                }
                 if (delivery.sender() == settings.node() && hello.incarnation() == incarnation) {
                     helloPosition = delivery.position();
                     maybeReady();
@@ -683,6 +715,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void executed(long position, ExecuteResult result) {
+            metrics.barrierExecuted();
             TransactionId id = barrierPositions.remove(position);
             if (id != null) {
                 Waiting waiting = barriers.get(id);
