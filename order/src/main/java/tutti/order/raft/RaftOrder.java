@@ -5,7 +5,9 @@ import io.microraft.RaftEndpoint;
 import io.microraft.RaftNode;
 import io.microraft.RaftNode.RaftNodeBuilder;
 import io.microraft.impl.RaftNodeImpl;
+import io.microraft.RaftRole;
 import io.microraft.impl.state.LeaderState;
+import io.microraft.impl.state.RaftState;
 import io.microraft.model.log.SnapshotEntry;
 import io.microraft.model.message.AppendEntriesFailureResponse;
 import io.microraft.model.message.AppendEntriesRequest;
@@ -23,6 +25,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -203,6 +206,7 @@ public final class RaftOrder implements Order {
         thread.start();
         network.start();
         thread.execute(this::checkStalled);
+        thread.execute(this::checkForgottenPreVote);
         var _ = raft.start().whenComplete((ok, e) -> {
             if (e != null) {
                 fail(e);
@@ -327,6 +331,21 @@ public final class RaftOrder implements Order {
             submissions.resend();
         }
         thread.scheduleReal(this::checkStalled, config.retransmitTimeout().toNanos() / 2);
+    }
+
+    /**
+     * MicroRaft 0.7 does not look for a silent leader while it has a pre-vote open, and never closes a pre-vote that was
+     * open when it learned of a leader in the same term: that follower would never miss its leader. Becoming a follower
+     * of the same term again closes it, keeps the vote and forgets the leader.
+     */
+    private void checkForgottenPreVote() {
+        RaftState state = raft.state();
+        if (state.role() == RaftRole.FOLLOWER && state.leader() != null && state.preCandidateState() != null
+                && raft.isLeaderHeartbeatTimeoutElapsed()) {
+            raft.toFollower(state.term());
+            raft.runPreVote();
+        }
+        thread.schedule(this::checkForgottenPreVote, HEARTBEAT, TimeUnit.SECONDS);
     }
 
     private void reported(RaftNodeReport report) {
