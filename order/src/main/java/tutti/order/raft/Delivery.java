@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,6 +27,7 @@ final class Delivery {
     private final SenderTable table;
     private long index;
     private final Thread thread;
+    private final Consumer<Throwable> onFailure;
 
     private volatile long committed;
     private final AtomicReference<Order.@Nullable View> view = new AtomicReference<>();
@@ -33,9 +35,14 @@ final class Delivery {
     private volatile boolean closed;
     private volatile long lastDelivered;
 
-    /** Will deliver the positions after {@code after}, which the checkpoint must not lie beyond. */
+    /**
+     * Will deliver the positions after {@code after}, which the checkpoint must not lie beyond.
+     *
+     * @param onFailure told what the log or the listener threw
+     */
     Delivery(RaftOrderConfig config, SegmentedLog log, Checkpoints.Checkpoint from, long after, long incarnation,
-            Submissions submissions, Order.Listener listener) {
+            Submissions submissions, Order.Listener listener, Consumer<Throwable> onFailure) {
+        this.onFailure = onFailure;
         this.log = log;
         this.listener = listener;
         this.submissions = submissions;
@@ -105,6 +112,7 @@ final class Delivery {
         } catch (IOException | RuntimeException e) {
             if (!closed) {
                 LOGGER.error("delivery at node {} ends after position {}", self, lastDelivered, e);
+                onFailure.accept(e);
                 listener.failed(e);
             }
         }

@@ -43,12 +43,7 @@ final class NodeDirectory implements AutoCloseable {
                         + "directory of its own");
             }
             fresh = !Files.exists(directory.resolve("identity"));
-            if (fresh) {
-                if (Files.exists(directory.resolve("log")) && Files.exists(directory.resolve("vote"))) {
-                    // A first start that was interrupted: nothing can have been promised yet.
-                    Files.delete(directory.resolve("vote"));
-                }
-            } else {
+            if (!fresh) {
                 String known = StandardCharsets.UTF_8.decode(DurableFiles.read(directory.resolve("identity")))
                         .toString();
                 if (!known.equals(identity)) {

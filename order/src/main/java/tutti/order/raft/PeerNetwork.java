@@ -19,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,6 +41,7 @@ final class PeerNetwork implements AutoCloseable {
     private static final Logger LOGGER = LoggerFactory.getLogger(PeerNetwork.class);
     private static final long MAGIC = 0x5475_7474_694f_7231L;
     private static final int QUEUE_FRAMES = 4096;
+    private static final long QUEUE_BYTES = 64 << 20;
     private static final int FRAME_BYTES_MAX = 1 << 29;
 
     /** What happens with frames and connections; called from threads of the network. */
@@ -115,7 +117,7 @@ final class PeerNetwork implements AutoCloseable {
     /** Sends a frame if the node can be reached and is not too far behind in reading. */
     void send(int to, byte[] frame) {
         Peer peer = peers.get(to);
-        if (peer != null && peer.connected && !peer.queue.offer(frame)) {
+        if (peer != null && peer.connected && !peer.offer(frame)) {
             LOGGER.debug("node {} does not keep up, a message to it is dropped", to);
         }
     }
@@ -165,13 +167,23 @@ final class PeerNetwork implements AutoCloseable {
     private final class Peer implements Runnable {
         final int id;
         private final InetSocketAddress address;
-        final ArrayBlockingQueue<byte[]> queue = new ArrayBlockingQueue<>(QUEUE_FRAMES);
+        private final ArrayBlockingQueue<byte[]> queue = new ArrayBlockingQueue<>(QUEUE_FRAMES);
+        private final AtomicLong queuedBytes = new AtomicLong();
         volatile boolean connected;
         volatile @Nullable Socket socket;
 
         Peer(int id, InetSocketAddress address) {
             this.id = id;
             this.address = address;
+        }
+
+        boolean offer(byte[] frame) {
+            // A single frame is always taken, however long.
+            if (queuedBytes.get() > QUEUE_BYTES || !queue.offer(frame)) {
+                return false;
+            }
+            queuedBytes.addAndGet(frame.length);
+            return true;
         }
 
         @Override
@@ -201,7 +213,9 @@ final class PeerNetwork implements AutoCloseable {
                         connected = false;
                         receiver.reachabilityChanged();
                     }
-                    queue.clear();
+                    for (byte[] lost = queue.poll(); lost != null; lost = queue.poll()) {
+                        queuedBytes.addAndGet(-lost.length);
+                    }
                 }
                 if (pause(waitMillis)) {
                     return;
@@ -244,6 +258,7 @@ final class PeerNetwork implements AutoCloseable {
                         continue;
                     }
                 }
+                queuedBytes.addAndGet(-frame.length);
                 crc.reset();
                 crc.update(frame);
                 out.writeInt(frame.length);
@@ -313,7 +328,7 @@ final class PeerNetwork implements AutoCloseable {
     }
 
     /** Why this connection must not be, or nothing. */
-    private synchronized String admit(int from, Inbound connection, String theirCluster) {
+    private synchronized String admit(int from, Inbound connection, String theirCluster) throws IOException {
         if (!theirCluster.equals(cluster)) {
             return "node " + self + " has the members " + cluster + ", but you have " + theirCluster
                     + ": all nodes must be given the same list";
@@ -322,7 +337,7 @@ final class PeerNetwork implements AutoCloseable {
             return "node " + from + " is not another member of " + cluster + ": two nodes were given the id " + from;
         }
         if (closed()) {
-            return "node " + self + " is stopping";
+            throw new IOException("node " + self + " is stopping");
         }
         Inbound present = inbound.get(from);
         if (present != null && present.process() != connection.process()) {

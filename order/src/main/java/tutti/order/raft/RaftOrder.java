@@ -20,6 +20,7 @@ import io.microraft.transport.Transport;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -90,11 +91,14 @@ public final class RaftOrder implements Order {
         try {
             directory = new NodeDirectory(config.directory(), config.identity(), files);
             opened.add(directory);
-            log = SegmentedLog.open(config.directory().resolve("log"), config.segmentBytes(), config.cacheBytes(),
-                    files);
+            Path logDirectory = config.directory().resolve("log");
+            if (!directory.fresh() && !SegmentedLog.exists(logDirectory)) {
+                throw new DamagedLogException("the log in " + logDirectory + " is gone");
+            }
+            log = SegmentedLog.open(logDirectory, config.segmentBytes(), config.cacheBytes(), files);
             opened.add(log);
-            if (!directory.fresh() && log.lastIndex() == 0 && directory.term() > 0 && log.bytes() == 0) {
-                throw new DamagedLogException("the log in " + config.directory() + " is gone");
+            if (directory.fresh() && log.lastIndex() > 0) {
+                throw new DamagedLogException(config.directory() + " has a log but no vote");
             }
             checkpoints = new Checkpoints(config.directory(), files, log);
             directory.established(config.identity());
@@ -198,7 +202,8 @@ public final class RaftOrder implements Order {
             throw new TruncatedException(after, from.positions() + 1);
         }
         started = true;
-        Delivery to = new Delivery(config, log, from, after, directory.incarnation(), submissions, listener);
+        Delivery to = new Delivery(config, log, from, after, directory.incarnation(), submissions, listener,
+                this::fail);
         delivery = to;
         to.committed(applied);
         to.view(view);

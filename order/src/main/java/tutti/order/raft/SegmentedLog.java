@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
@@ -61,6 +60,16 @@ final class SegmentedLog implements AutoCloseable {
         this.segmentBytes = segmentBytes;
         this.cacheBytesLimit = cacheBytesLimit;
         this.files = files;
+    }
+
+    /** Whether there is a log in a directory. */
+    static boolean exists(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            return false;
+        }
+        try (Stream<Path> list = Files.list(directory)) {
+            return list.anyMatch(p -> p.getFileName().toString().endsWith(SUFFIX));
+        }
     }
 
     /**
@@ -177,13 +186,11 @@ final class SegmentedLog implements AutoCloseable {
     }
 
     private void cache(LogEntry entry) throws IOException {
-        if (entry.index() - cacheFrom == CACHE_SLOTS && cacheFrom == unwrittenFrom) {
+        if (entry.index() - cacheFrom >= CACHE_SLOTS && cacheFrom >= unwrittenFrom) {
             writeBuffer();
         }
-        cache[slot(entry.index())] = entry;
-        cacheBytes += entry.body().length;
         while (cacheFrom < unwrittenFrom && cacheFrom < entry.index()
-                && (cacheBytes > cacheBytesLimit || entry.index() - cacheFrom >= CACHE_SLOTS)) {
+                && (cacheBytes + entry.body().length > cacheBytesLimit || entry.index() - cacheFrom >= CACHE_SLOTS)) {
             LogEntry old = cache[slot(cacheFrom)];
             if (old != null && old.index() == cacheFrom) {
                 cacheBytes -= old.body().length;
@@ -191,6 +198,8 @@ final class SegmentedLog implements AutoCloseable {
             }
             cacheFrom++;
         }
+        cache[slot(entry.index())] = entry;
+        cacheBytes += entry.body().length;
     }
 
     private static int slot(long index) {
@@ -393,13 +402,11 @@ final class SegmentedLog implements AutoCloseable {
         CompletableFuture<FileChannel> prepared = spare;
         if (prepared != null) {
             try {
-                prepared.handle((channel, failed) -> channel).get().close();
+                prepared.get().close();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-            } catch (ExecutionException | NullPointerException e) {
+            } catch (ExecutionException e) {
                 LOGGER.debug("no spare file to close", e);
-            } catch (NoSuchFileException e) {
-                LOGGER.debug("the spare file is gone", e);
             }
         }
         if (failure != null) {
