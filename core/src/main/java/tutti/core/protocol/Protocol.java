@@ -13,7 +13,7 @@ import tutti.core.txn.WriteSet;
  * <p>
  * <b>Contract for the world.</b> Events are told one at a time, from one thread at a time. Effects asked during an event
  * are carried out after it; none calls back into the protocol before the event returns. {@code delivered} comes in
- * order of position without gaps, the same at every replica; several positions may be delivered before the first has
+ * order of position, the same at every replica; several positions may be delivered before the first has
  * been applied. Everything told about a transaction of another incarnation of this node is told as about a remote one.
  *
  * <p>
@@ -36,11 +36,14 @@ public interface Protocol {
     /**
      * A local transaction has run and is ready to commit. It holds its locks in the engine.
      *
-     * @param lastCommitted the highest position that was visible in this node's engine when the transaction's locks were
-     *            all held and its write set was read; everything up to it has been compared with by the engine itself
-     * @param writes what it changed; empty for a transaction that changed nothing
+     * @param begun a position that was visible in this node's engine before the transaction took its first snapshot:
+     *            whatever is not above it, the transaction has seen
+     * @param lastCommitted the highest position visible in this node's engine now that the transaction's locks are all
+     *            held and its write set has been read; at least {@code begun}
+     * @param writes what it changed; not empty: a transaction that changed nothing has read one snapshot of one replica,
+     *            which is a prefix of the total order, and ends without the protocol
      */
-    void executed(TransactionId transaction, long lastCommitted, WriteSet writes);
+    void executed(TransactionId transaction, long begun, long lastCommitted, WriteSet writes);
 
     /** A local transaction ended before it asked to commit, or an execution asked for by the protocol failed. */
     void failed(TransactionId transaction, AbortReason.Failed cause);
@@ -53,13 +56,17 @@ public interface Protocol {
      */
     void victim(TransactionId transaction, long forPosition);
 
-    /** The transaction at this position, and all before it, are visible in this node's engine. */
-    void committed(long position);
+    /**
+     * The transaction at this position, and all before it, are visible in this node's engine.
+     *
+     * @param horizon no local transaction told of from now on will have begun below this position; never decreases
+     */
+    void committed(long position, long horizon);
 
     /**
      * The total order delivered a message.
      *
-     * @param position 1 and up, without gaps
+     * @param position 1 and up, increasing; positions that the world uses for itself are left out
      * @param sender the node that asked for it to be ordered
      * @param message what it sent, decoded by {@link #decode}
      */
@@ -81,8 +88,16 @@ public interface Protocol {
     boolean executesAtOnce();
 
     /**
-     * The oldest position that this replica's future decisions can depend on. Messages up to it may be dropped from the
-     * order's log as far as the protocol is concerned; a restarted replica must be delivered everything after it again.
+     * Everything that future decisions depend on, as of the last position delivered. A replica that starts from it and is
+     * delivered the positions after it decides exactly as this one will; the order's log may forget what came before.
+     * Local transactions that are open are not part of it.
      */
-    long lowWaterMark();
+    byte[] snapshot();
+
+    /**
+     * Begins from what {@link #snapshot} of any replica gave. Called at most once, before any event.
+     *
+     * @throws IllegalArgumentException if it is not a snapshot of this protocol with these parameters
+     */
+    void restore(byte[] snapshot);
 }

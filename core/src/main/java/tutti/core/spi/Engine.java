@@ -25,6 +25,13 @@ public interface Engine extends AutoCloseable {
     /** Tells the listener about transactions that stand in the way of appliers. Set before the first applier is opened. */
     void onBlocked(BlockedListener listener);
 
+    /**
+     * Sets what is told, at most once and from any thread, when the engine's server went away or restarted: what was
+     * committed last may be gone, and the caller must recover from the order's log before it lets anything commit. Set
+     * before the first applier is opened.
+     */
+    void onLost(Runnable listener);
+
     /** Closes all connections. */
     @Override
     void close();
@@ -39,7 +46,7 @@ public interface Engine extends AutoCloseable {
          * replica} does: no user triggers, no foreign key checks. Takes the row locks. On failure everything is rolled
          * back and the applier is idle.
          *
-         * @param position of the first; the others follow without gaps
+         * @param position of the first; the others are later
          * @param writes at least one
          */
         void apply(long position, List<WriteSet> writes, Completion<Void> done);

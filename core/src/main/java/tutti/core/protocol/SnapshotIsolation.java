@@ -1,0 +1,404 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import tutti.core.certify.CertificationIndex;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * {@code si}: optimistic execution, one totally ordered message per transaction, non-voting certification of write
+ * against write: one-copy snapshot isolation (MacroDDB sections 4.3.2 and 4.3.4; the snapshot-isolation variant of DBSM in
+ * GORDA D5.1 and AKARA section 2.3).
+ *
+ * <pre>
+ *  client    executed          delivered at position p, at every replica alike
+ *    |          |                    |
+ *    +--run-----+--- order ----------+-- certify --+-- commit (where it ran) / apply (elsewhere) -- committed -- answer
+ *                (lastCommitted,                   +-- skip; abort and answer (where it ran)
+ *                 keys, changes)
+ * </pre>
+ *
+ * <p>
+ * <b>What is certified.</b> A transaction T executed at replica A carries b, a position visible at A before its first
+ * snapshot, and c ≥ b, the position visible at A when it held all its locks. It commits at p iff no transaction that
+ * committed in (c, p), or in (b, p) for keys that T touches exclusively, touched one of its keys in a conflicting way
+ * ({@link tutti.core.txn.KeyKind}).
+ *
+ * <p>
+ * <b>Why that is snapshot isolation.</b> T's snapshot at A is the prefix 1..s for some s in [b, c], because A makes
+ * positions visible in order. First-committer-wins asks that no committed transaction in (s, p) wrote what T wrote. For
+ * (c, p) certification says so. For (s, c]: such a transaction was applied at A while T was open. If it was applied
+ * before T wrote the row, the engine's first-updater-wins rule refused T's write; if T wrote the row first, T held the
+ * lock that the applier needed, and was made a {@link #victim} before the position could become visible. So T did not
+ * reach {@code executed} with that c. (A session that asked for READ COMMITTED reads the newest version before it writes;
+ * the argument for writes is the same with s the snapshot of the statement.)
+ *
+ * <p>
+ * <b>Why exclusive keys look back to b.</b> Appliers check no foreign keys and no deferrable unique constraints: a child
+ * that is applied at A does not wait for T, which has deleted its parent, nor does the second of two equal deferrable
+ * keys. The engine has caught neither, so certification does. The other direction needs no more than c: a child that T
+ * inserted holds a share lock on its parent, for which the parent's deletion waits at A.
+ *
+ * <p>
+ * <b>Why replicas agree.</b> The decision is a function of b, c, the keys and the outcomes at positions in (b, p), all of
+ * which are functions of the ordered prefix. So is the floor below which the index forgets: the smallest horizon told by
+ * any replica, or the window's edge. A transaction with b below it is aborted by every replica, whatever it happens to
+ * remember. That is rare: while a sender lives its horizon holds back the floor for its open transactions, so only a
+ * message of a replica's former life that arrives late, or one older than the window, is below the floor.
+ *
+ * <p>
+ * <b>Victims that were ordered already.</b> A transaction that was rolled back in the engine while its message was on its
+ * way is certified like any other. If it passes, its write set is applied in its place and its client sees success: it
+ * stood in the way by a lock that is no write (SELECT FOR UPDATE, a foreign key's share lock), or it would not pass.
+ */
+public final class SnapshotIsolation implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "si";
+
+    private static final byte TAG_CERTIFY = 1;
+    private static final byte TAG_BARRIER = 2;
+    private static final byte TAG_PROGRESS = 3;
+    private static final byte SNAPSHOT_VERSION = 1;
+    private static final long PROGRESS_TIMER = 1;
+
+    /**
+     * Parameters; the same at every replica except {@code node}.
+     *
+     * @param node this replica
+     * @param replicas all replicas, alive or not, this one included
+     * @param windowPositions how far back a transaction may have executed, in positions: 1 to
+     *            {@link CertificationIndex#SPAN_MAX}/2; bounds the memory of the index while a replica is away
+     * @param progressIntervalNanos how often an otherwise silent replica says how far it has come, in nanoseconds
+     */
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos) {
+        /** A million positions, one second. */
+        public static Parameters defaults(int node, Set<Integer> replicas) {
+            return new Parameters(node, replicas, 1_000_000, 1_000_000_000L);
+        }
+
+        public Parameters {
+            replicas = Set.copyOf(replicas);
+            if (!replicas.contains(node)) {
+                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
+            }
+            if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
+                throw new IllegalArgumentException("windowPositions " + windowPositions);
+            }
+            if (progressIntervalNanos < 1) {
+                throw new IllegalArgumentException("progressIntervalNanos " + progressIntervalNanos);
+            }
+        }
+    }
+
+    /** Asks for a transaction to be certified. */
+    record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon,
+            WriteSet writes) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 4 + 8 + 3 * 8 + writes.encodedSize();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_CERTIFY).putInt(transaction.node()).putLong(transaction.serial()).putLong(begun)
+                    .putLong(lastCommitted).putLong(horizon);
+            writes.encode(to);
+        }
+    }
+
+    /** Asks for a request to be executed by every replica alone. */
+    record Barrier(TransactionId transaction, Request.Barrier request) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 4 + 8 + request.keys().encodedSize() + 4 + request.statement().length;
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_BARRIER).putInt(transaction.node()).putLong(transaction.serial());
+            request.keys().encode(to);
+            to.putInt(request.statement().length).put(request.statement());
+        }
+    }
+
+    /** Says how far a replica has come, when it has had nothing else to say. */
+    record Progress(long horizon) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 8;
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_PROGRESS).putLong(horizon);
+        }
+    }
+
+    /** What this replica knows of a local transaction that has not been answered. */
+    private enum Phase {
+        /** Runs in the engine; may be ended by {@code executed}, {@code failed} or {@code victim}. */
+        EXECUTING,
+        /** Its message is on its way; it holds its locks. */
+        ORDERED,
+        /** Its message is on its way; it was rolled back in the engine. */
+        ORDERED_ROLLED_BACK
+    }
+
+    /** A local transaction that has passed and is to be answered once its position is visible. */
+    private record Passed(long position, TransactionId transaction) {}
+
+    private final Parameters parameters;
+    private final Replica replica;
+    private final Map<TransactionId, Phase> local = new HashMap<>();
+    private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
+    /** Latest horizon of each replica, by rank in {@code members}; what the floor is computed from. */
+    private final int[] members;
+    private final long[] reached;
+    private CertificationIndex index = new CertificationIndex();
+    private long delivered;
+    /** No transaction that this replica asks to certify from now on has begun below it. */
+    private long horizon;
+    /** The horizon that this replica has told the others last. */
+    private long told;
+    private boolean timerRuns;
+
+    /** A replica at the beginning of the order. */
+    public SnapshotIsolation(Parameters parameters, Replica replica) {
+        this.parameters = parameters;
+        this.replica = replica;
+        this.members = parameters.replicas().stream().mapToInt(Integer::intValue).sorted().toArray();
+        this.reached = new long[members.length];
+    }
+
+    /** What it was made with. */
+    public Parameters parameters() {
+        return parameters;
+    }
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        if (local.containsKey(transaction)) {
+            throw new IllegalStateException(transaction + " was submitted twice");
+        }
+        switch (request) {
+            case Request.Interactive _ -> local.put(transaction, Phase.EXECUTING);
+            case Request.Barrier barrier -> {
+                local.put(transaction, Phase.ORDERED);
+                replica.order(new Barrier(transaction, barrier));
+            }
+        }
+    }
+
+    @Override
+    public void executed(TransactionId transaction, long begun, long lastCommitted, WriteSet writes) {
+        if (local.replace(transaction, Phase.ORDERED) != Phase.EXECUTING) {
+            throw new IllegalStateException(transaction + " asked to commit but was not executing");
+        }
+        if (writes.isEmpty()) {
+            throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
+        }
+        if (begun < horizon || lastCommitted < begun) {
+            throw new IllegalArgumentException(transaction + " begun at " + begun + ", last committed " + lastCommitted
+                    + ", horizon " + horizon);
+        }
+        told = horizon;
+        replica.order(new Certify(transaction, begun, lastCommitted, horizon, writes));
+    }
+
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
+        if (local.remove(transaction) != Phase.EXECUTING) {
+            throw new IllegalStateException(transaction + " failed but was not executing");
+        }
+        replica.answer(transaction, new Outcome.Aborted(cause));
+    }
+
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
+        Phase phase = local.get(transaction);
+        if (phase == Phase.EXECUTING) {
+            local.remove(transaction);
+            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+        } else if (phase == Phase.ORDERED) {
+            local.put(transaction, Phase.ORDERED_ROLLED_BACK);
+        }
+        // Otherwise it has been decided: the world replays the write set that it was given to commit, or aborts it.
+    }
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        if (position <= delivered) {
+            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+        }
+        delivered = position;
+        switch (message) {
+            case Certify certify -> certify(position, sender, certify);
+            case Barrier barrier -> {
+                // It touches what it says from here on: later transactions that executed before it are stale.
+                index.note(barrier.request().keys(), position);
+                replica.execute(barrier.transaction(), position, barrier.request());
+                if (local.remove(barrier.transaction()) != null) {
+                    unanswered.add(new Passed(position, barrier.transaction()));
+                }
+            }
+            case Progress progress -> {
+                reached(sender, progress.horizon());
+                replica.skip(position);
+            }
+            default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
+        }
+        index.forget(floor());
+        if (!timerRuns && delivered > told) {
+            timerRuns = true;
+            replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
+        }
+    }
+
+    private void certify(long position, int sender, Certify request) {
+        TransactionId transaction = request.transaction();
+        KeySet keys = request.writes().keys();
+        Phase phase = local.remove(transaction);
+        AbortReason reason = null;
+        if (request.begun() < index.floor()) {
+            reason = new AbortReason.TooOld(request.begun(), index.floor());
+        } else {
+            int lost = index.conflict(keys, request.begun(), request.lastCommitted());
+            if (lost >= 0) {
+                reason = new AbortReason.LostCertification(lost,
+                        index.lastConflicting(keys.hash(lost), keys.kind(lost)));
+            }
+        }
+        reached(sender, request.horizon());
+        if (reason != null) {
+            replica.skip(position);
+            if (phase != null) {
+                replica.abort(transaction);
+                replica.answer(transaction, new Outcome.Aborted(reason));
+            }
+            return;
+        }
+        index.note(keys, position);
+        if (phase == Phase.ORDERED) {
+            replica.commit(transaction, position, request.writes());
+        } else {
+            replica.apply(transaction, position, request.writes());
+        }
+        if (phase != null) {
+            unanswered.add(new Passed(position, transaction));
+        }
+    }
+
+    @Override
+    public void committed(long position, long newHorizon) {
+        horizon = Math.max(horizon, newHorizon);
+        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
+            Passed passed = unanswered.remove();
+            replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
+        }
+    }
+
+    @Override
+    public void timer(long timer) {
+        timerRuns = false;
+        if (horizon > told) {
+            told = horizon;
+            replica.order(new Progress(horizon));
+        } else if (delivered > told) {
+            timerRuns = true;
+            replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
+        }
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
+    }
+
+    @Override
+    public void view(Set<Integer> alive) {
+        // The order alone decides; who is alive does not matter to certification.
+    }
+
+    @Override
+    public boolean executesAtOnce() {
+        return true;
+    }
+
+    private void reached(int sender, long toldHorizon) {
+        int rank = Arrays.binarySearch(members, sender);
+        if (rank >= 0) {
+            reached[rank] = Math.max(reached[rank], toldHorizon);
+        }
+    }
+
+    /** No message still to be delivered is certified against positions up to this one. */
+    private long floor() {
+        long lowest = Long.MAX_VALUE;
+        for (long position : reached) {
+            lowest = Math.min(lowest, position);
+        }
+        return Math.max(lowest, delivered - parameters.windowPositions());
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        byte tag = from.get();
+        return switch (tag) {
+            case TAG_CERTIFY -> {
+                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                long begun = from.getLong();
+                long lastCommitted = from.getLong();
+                long told = from.getLong();
+                yield new Certify(transaction, begun, lastCommitted, told, WriteSet.decode(from));
+            }
+            case TAG_BARRIER -> {
+                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                KeySet keys = KeySet.decode(from);
+                int length = from.getInt();
+                if (length < 0 || length > from.remaining()) {
+                    throw new IllegalArgumentException("statement of " + length + " bytes in " + from.remaining());
+                }
+                byte[] statement = new byte[length];
+                from.get(statement);
+                yield new Barrier(transaction, new Request.Barrier(statement, keys));
+            }
+            case TAG_PROGRESS -> new Progress(from.getLong());
+            default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
+        };
+    }
+
+    @Override
+    public byte[] snapshot() {
+        index.forget(floor());
+        ByteBuffer to = ByteBuffer.allocate(1 + 8 + 4 + members.length * 12 + index.encodedSize());
+        to.put(SNAPSHOT_VERSION).putLong(delivered).putInt(members.length);
+        for (int i = 0; i < members.length; i++) {
+            to.putInt(members[i]).putLong(reached[i]);
+        }
+        index.encode(to);
+        return Arrays.copyOf(to.array(), to.position());
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        ByteBuffer from = ByteBuffer.wrap(snapshot);
+        byte version = from.get();
+        if (version != SNAPSHOT_VERSION) {
+            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
+        }
+        delivered = from.getLong();
+        int size = from.getInt();
+        for (int i = 0; i < size; i++) {
+            reached(from.getInt(), from.getLong());
+        }
+        index = CertificationIndex.decode(from);
+    }
+}

@@ -1,0 +1,132 @@
+package tutti.core.certify;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+
+class CertificationIndexTest {
+    private static KeySet key(long hash, KeyKind kind) {
+        return new KeySet.Builder().add(hash, kind).build();
+    }
+
+    @Test
+    void everyPairOfKindsConflictsAsTheTableSays() {
+        for (KeyKind earlier : KeyKind.values()) {
+            for (KeyKind later : KeyKind.values()) {
+                CertificationIndex index = new CertificationIndex();
+                index.note(key(7, earlier), 5);
+                assertEquals(later.conflictsWith(earlier) ? 0 : -1, index.conflict(key(7, later), 4, 4),
+                        later + " after " + earlier);
+                assertEquals(-1, index.conflict(key(7, later), 5, 5), later + " that has seen " + earlier);
+                assertEquals(-1, index.conflict(key(8, later), 0, 0), "another key");
+            }
+        }
+    }
+
+    @Test
+    void exclusiveKeysLookBackToTheBeginningOthersOnlyToTheLastCommit() {
+        CertificationIndex index = new CertificationIndex();
+        index.note(key(1, KeyKind.REFERENCE), 10);
+        index.note(key(2, KeyKind.UPDATE), 10);
+        assertEquals(0, index.conflict(key(1, KeyKind.EXCLUSIVE), 9, 12));
+        assertEquals(-1, index.conflict(key(1, KeyKind.EXCLUSIVE), 10, 12));
+        assertEquals(-1, index.conflict(key(2, KeyKind.UPDATE), 9, 12));
+        assertEquals(0, index.conflict(key(2, KeyKind.UPDATE), 8, 9));
+    }
+
+    @Test
+    void namesTheLosingKeyAndTheWinner() {
+        CertificationIndex index = new CertificationIndex();
+        index.note(key(1, KeyKind.UPDATE), 3);
+        index.note(key(2, KeyKind.UPDATE), 8);
+        KeySet keys = new KeySet.Builder().add(1, KeyKind.UPDATE).add(2, KeyKind.EXCLUSIVE).build();
+        assertEquals(1, index.conflict(keys, 5, 5));
+        assertEquals(8, index.lastConflicting(2, KeyKind.EXCLUSIVE));
+    }
+
+    @Test
+    void refusesQuestionsBelowTheFloor() {
+        CertificationIndex index = new CertificationIndex();
+        index.note(key(1, KeyKind.UPDATE), 10);
+        index.forget(6);
+        assertThrows(IllegalArgumentException.class, () -> index.conflict(key(1, KeyKind.UPDATE), 5, 5));
+        assertThrows(IllegalArgumentException.class, () -> index.note(key(1, KeyKind.UPDATE), 9));
+    }
+
+    /** The theory: a list of everything that was ever noted, searched in full. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+    void agreesWithAFullListOfWhatWasNoted(long seed) {
+        record Noted(long position, KeySet keys) {}
+        Random random = new Random(seed);
+        int keySpace = 1 + random.nextInt(3000);
+        CertificationIndex index = new CertificationIndex();
+        List<Noted> all = new ArrayList<>();
+        long position = 0;
+        for (int step = 0; step < 3000; step++) {
+            position += 1 + random.nextInt(3);
+            KeySet.Builder builder = new KeySet.Builder();
+            for (int i = random.nextInt(6); i >= 0; i--) {
+                long hash = random.nextInt(keySpace);
+                builder.add(random.nextBoolean() ? hash : hash * 0x5851F42D4C957F2DL,
+                        KeyKind.of(random.nextInt(3)));
+            }
+            KeySet keys = builder.build();
+            long begun = Math.max(index.floor(), position - 1 - random.nextInt(200));
+            long committed = begun + random.nextInt((int) (position - begun));
+            int expected = -1;
+            for (int i = 0; i < keys.size() && expected < 0; i++) {
+                long since = keys.kind(i) == KeyKind.EXCLUSIVE ? begun : committed;
+                for (Noted noted : all) {
+                    for (int j = 0; j < noted.keys().size(); j++) {
+                        if (noted.position() > since && noted.keys().hash(j) == keys.hash(i)
+                                && keys.kind(i).conflictsWith(noted.keys().kind(j))) {
+                            expected = i;
+                        }
+                    }
+                }
+            }
+            assertEquals(expected, index.conflict(keys, begun, committed), "step " + step);
+            index.note(keys, position);
+            all.add(new Noted(position, keys));
+            if (random.nextInt(10) == 0) {
+                index.forget(position - 150);
+                long floor = index.floor();
+                all.removeIf(noted -> noted.position() <= floor);
+            }
+            if (random.nextInt(500) == 0) {
+                ByteBuffer copy = ByteBuffer.allocate(index.encodedSize());
+                index.encode(copy);
+                index = CertificationIndex.decode(copy.flip());
+            }
+        }
+    }
+
+    @Test
+    void keepsItsMemoryWithinFortyBytesPerLiveKey() {
+        CertificationIndex index = new CertificationIndex();
+        Random random = new Random(1);
+        int window = 20_000;
+        for (long position = 1; position <= 200_000; position++) {
+            KeySet.Builder keys = new KeySet.Builder();
+            for (int i = 0; i < 10; i++) {
+                keys.add(random.nextLong(), KeyKind.UPDATE);
+            }
+            index.note(keys.build(), position);
+            index.forget(position - window);
+        }
+        // Dropped keys are reclaimed when the table is rebuilt: a live window of 200,000 keys takes at most twice that.
+        assertTrue(index.bytes() <= 40L * index.size() + 4096, index.bytes() + " bytes for " + index.size() + " keys");
+        assertTrue(index.size() <= 2 * 10 * window, index.size() + " keys for " + 10 * window + " live");
+    }
+}

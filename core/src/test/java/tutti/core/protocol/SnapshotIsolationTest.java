@@ -1,0 +1,310 @@
+package tutti.core.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/** Replicas of {@code si} in one thread, over a list that is the total order and engines that are maps. */
+class SnapshotIsolationTest {
+    private static WriteSet writes(int... keys) {
+        KeySet.Builder builder = new KeySet.Builder();
+        for (int key : keys) {
+            builder.add(key, KeyKind.UPDATE);
+        }
+        return new WriteSet(builder.build(), new byte[]{1});
+    }
+
+    private static final class Cluster {
+        final List<byte[]> order = new ArrayList<>();
+        final List<Integer> senders = new ArrayList<>();
+        final List<Site> sites = new ArrayList<>();
+
+        Cluster(int size, long window) {
+            Set<Integer> all = new java.util.TreeSet<>();
+            for (int i = 0; i < size; i++) {
+                all.add(i);
+            }
+            for (int i = 0; i < size; i++) {
+                sites.add(new Site(this, i, all, window));
+            }
+        }
+
+        void settle() {
+            for (Site site : sites) {
+                site.deliverAll();
+            }
+        }
+    }
+
+    /** A replica with an engine that makes everything visible as soon as it is told to advance. */
+    private static final class Site implements Replica {
+        final Cluster cluster;
+        final int node;
+        final Protocol protocol;
+        final Map<TransactionId, Outcome> answers = new HashMap<>();
+        final TreeMap<Long, String> log = new TreeMap<>();
+        final ArrayDeque<Long> invisible = new ArrayDeque<>();
+        long delivered;
+        long visible;
+        long serial;
+
+        Site(Cluster cluster, int node, Set<Integer> all, long window) {
+            this.cluster = cluster;
+            this.node = node;
+            this.protocol = new SnapshotIsolation(new SnapshotIsolation.Parameters(node, all, window, 1), this);
+        }
+
+        TransactionId begin() {
+            TransactionId id = new TransactionId(node, ++serial);
+            protocol.submitted(id, Request.Interactive.INSTANCE);
+            return id;
+        }
+
+        void deliverNext() {
+            ByteBuffer bytes = ByteBuffer.wrap(cluster.order.get((int) delivered));
+            protocol.delivered(delivered + 1, cluster.senders.get((int) delivered), protocol.decode(bytes));
+            delivered++;
+        }
+
+        void deliverAll() {
+            while (delivered < cluster.order.size()) {
+                deliverNext();
+            }
+            makeVisible();
+        }
+
+        void makeVisible() {
+            while (!invisible.isEmpty()) {
+                visible = invisible.remove();
+                protocol.committed(visible, visible);
+            }
+        }
+
+        private void decided(long position, String what) {
+            log.put(position, what);
+            invisible.add(position);
+        }
+
+        @Override
+        public void apply(TransactionId transaction, long position, WriteSet writes) {
+            decided(position, "write " + transaction + writes.keys());
+        }
+
+        @Override
+        public void commit(TransactionId transaction, long position, WriteSet writes) {
+            decided(position, "write " + transaction + writes.keys());
+        }
+
+        @Override
+        public void execute(TransactionId transaction, long position, Request.Barrier request) {
+            decided(position, "barrier " + transaction);
+        }
+
+        @Override
+        public void skip(long position) {
+            decided(position, "skip");
+        }
+
+        @Override
+        public void abort(TransactionId transaction) {
+            // The engine of this test holds no locks.
+        }
+
+        @Override
+        public void answer(TransactionId transaction, Outcome outcome) {
+            Outcome before = answers.put(transaction, outcome);
+            assertEquals(null, before, transaction + " was answered twice");
+            if (outcome instanceof Outcome.Committed committed) {
+                assertTrue(committed.position() <= visible, "answered before it was visible");
+            }
+        }
+
+        @Override
+        public void order(Message message) {
+            ByteBuffer bytes = ByteBuffer.allocate(message.encodedSize());
+            message.encode(bytes);
+            assertEquals(0, bytes.remaining(), "encodedSize of " + message);
+            cluster.order.add(bytes.array());
+            cluster.senders.add(node);
+        }
+
+        @Override
+        public void multicast(Message message, Set<Integer> nodes) {
+            throw new AssertionError("si multicasts nothing");
+        }
+
+        @Override
+        public void timer(long timer, long delayNanos) {
+            // Told by the test.
+        }
+    }
+
+    @Test
+    void theFirstOfTwoConcurrentWritersOfOneKeyWinsEverywhere() {
+        Cluster cluster = new Cluster(3, 1000);
+        TransactionId first = cluster.sites.get(0).begin();
+        TransactionId second = cluster.sites.get(1).begin();
+        cluster.sites.get(0).protocol.executed(first, 0, 0, writes(7));
+        cluster.sites.get(1).protocol.executed(second, 0, 0, writes(6, 7));
+        cluster.settle();
+        assertEquals(new Outcome.Committed(1), cluster.sites.get(0).answers.get(first));
+        assertEquals(new Outcome.Aborted(new AbortReason.LostCertification(1, 1)),
+                cluster.sites.get(1).answers.get(second));
+        assertEquals(cluster.sites.get(0).log, cluster.sites.get(2).log);
+        assertEquals("skip", cluster.sites.get(2).log.get(2L));
+    }
+
+    @Test
+    void aWriterThatHasSeenTheOtherCommits() {
+        Cluster cluster = new Cluster(2, 1000);
+        TransactionId first = cluster.sites.get(0).begin();
+        cluster.sites.get(0).protocol.executed(first, 0, 0, writes(7));
+        cluster.settle();
+        TransactionId second = cluster.sites.get(1).begin();
+        cluster.sites.get(1).protocol.executed(second, 1, 1, writes(7));
+        cluster.settle();
+        assertEquals(new Outcome.Committed(2), cluster.sites.get(1).answers.get(second));
+    }
+
+    @Test
+    void aVictimThatHasNotAskedIsAnsweredAtOnce() {
+        Site site = new Cluster(2, 1000).sites.get(0);
+        TransactionId victim = site.begin();
+        site.protocol.victim(victim, 5);
+        assertEquals(new Outcome.Aborted(new AbortReason.Victim(5)), site.answers.get(victim));
+    }
+
+    @Test
+    void aVictimThatWasOrderedAndPassesIsAppliedInItsPlace() {
+        Cluster cluster = new Cluster(2, 1000);
+        Site site = cluster.sites.get(0);
+        TransactionId victim = site.begin();
+        site.protocol.executed(victim, 0, 0, writes(7));
+        site.protocol.victim(victim, 1);
+        cluster.settle();
+        assertEquals(new Outcome.Committed(1), site.answers.get(victim));
+        assertTrue(site.log.get(1L).startsWith("write"));
+    }
+
+    @Test
+    void aBarrierAbortsWhatExecutedBeforeItAndMeetsItsKeys() {
+        Cluster cluster = new Cluster(2, 1000);
+        Site site = cluster.sites.get(0);
+        KeySet schema = new KeySet.Builder().add(99, KeyKind.EXCLUSIVE).build();
+        TransactionId barrier = new TransactionId(0, 1000);
+        site.protocol.submitted(barrier, new Request.Barrier(new byte[]{1, 2}, schema));
+        TransactionId stale = cluster.sites.get(1).begin();
+        cluster.sites.get(1).protocol.executed(stale, 0, 0, new WriteSet(
+                new KeySet.Builder().add(99, KeyKind.REFERENCE).build(), new byte[]{1}));
+        cluster.settle();
+        assertEquals(new Outcome.Committed(1), site.answers.get(barrier));
+        assertInstanceOf(Outcome.Aborted.class, cluster.sites.get(1).answers.get(stale));
+    }
+
+    static java.util.stream.LongStream seeds() {
+        return java.util.stream.LongStream.range(0, 200);
+    }
+
+    /**
+     * Random transactions at three replicas that deliver and become visible at their own pace, one of which is replaced
+     * now and then by one restored from a snapshot: all decide alike, and no two committed transactions that were
+     * concurrent wrote the same key.
+     */
+    @ParameterizedTest
+    @MethodSource("seeds")
+    void replicasDecideAlikeAndNoUpdateIsLost(long seed) {
+        record Ran(TransactionId id, long lastCommitted, Set<Integer> keys) {}
+        Random random = new Random(seed);
+        Cluster cluster = new Cluster(3, 40 + random.nextInt(100));
+        List<Ran> ran = new ArrayList<>();
+        for (int step = 0; step < 400; step++) {
+            Site site = cluster.sites.get(random.nextInt(3));
+            switch (random.nextInt(5)) {
+                case 0, 1 -> {
+                    TransactionId id = site.begin();
+                    Set<Integer> keys = new java.util.TreeSet<>();
+                    for (int i = random.nextInt(3); i >= 0; i--) {
+                        keys.add(random.nextInt(20));
+                    }
+                    site.protocol.executed(id, site.visible, site.visible,
+                            writes(keys.stream().mapToInt(Integer::intValue).toArray()));
+                    ran.add(new Ran(id, site.visible, keys));
+                    if (random.nextInt(10) == 0) {
+                        site.protocol.victim(id, site.visible + 1);
+                    }
+                }
+                case 2 -> {
+                    if (site.delivered < cluster.order.size()) {
+                        site.deliverNext();
+                    }
+                }
+                case 3 -> site.makeVisible();
+                default -> site.protocol.timer(1);
+            }
+            if (random.nextInt(60) == 0) {
+                Site old = cluster.sites.get(2);
+                Site young = new Site(cluster, 2, Set.of(0, 1, 2), windowOf(old));
+                old.makeVisible();
+                young.protocol.restore(old.protocol.snapshot());
+                young.delivered = old.delivered;
+                young.visible = old.visible;
+                young.serial = old.serial + 1000;
+                young.log.putAll(old.log);
+                young.answers.putAll(old.answers);
+                cluster.sites.set(2, young);
+            }
+        }
+        cluster.settle();
+        cluster.settle();
+        assertEquals(cluster.sites.get(0).log, cluster.sites.get(1).log);
+        assertEquals(cluster.sites.get(0).log, cluster.sites.get(2).log);
+        Map<TransactionId, Long> committedAt = new HashMap<>();
+        cluster.sites.get(0).log.forEach((position, what) -> {
+            for (Ran transaction : ran) {
+                if (what.startsWith("write " + transaction.id() + "[")) {
+                    committedAt.put(transaction.id(), position);
+                }
+            }
+        });
+        for (Ran one : ran) {
+            for (Ran other : ran) {
+                Long p = committedAt.get(one.id());
+                Long q = committedAt.get(other.id());
+                if (p != null && q != null && q > p && other.lastCommitted() < p) {
+                    assertTrue(one.keys().stream().noneMatch(other.keys()::contains),
+                            one + " at " + p + " and " + other + " at " + q + " were concurrent");
+                }
+            }
+        }
+        for (Ran transaction : ran) {
+            Outcome outcome = cluster.sites.get(transaction.id().node()).answers.get(transaction.id());
+            if (transaction.id().node() != 2) {
+                assertTrue(outcome != null, transaction + " was never answered");
+                assertEquals(committedAt.containsKey(transaction.id()), outcome instanceof Outcome.Committed);
+            }
+        }
+    }
+
+    private static long windowOf(Site site) {
+        return ((SnapshotIsolation) site.protocol).parameters().windowPositions();
+    }
+}

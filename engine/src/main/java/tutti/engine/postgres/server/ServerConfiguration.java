@@ -1,0 +1,114 @@
+package tutti.engine.postgres.server;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * What a server of our own is started with. Immutable; made from {@link #of} and refined with the other methods.
+ *
+ * @param binaries its programs
+ * @param dataDirectory absolute; made at the first start
+ * @param logFile where it writes its log
+ * @param port TCP port on the loopback address, 1 to 65535
+ * @param superuser name of the first role
+ * @param password of the first role; used when the data directory is made
+ * @param settings server settings by name, over those of {@link #effectiveSettings}
+ * @param timeout for getting ready, including recovery after a crash
+ */
+public record ServerConfiguration(
+        ServerBinaries binaries,
+        Path dataDirectory,
+        Path logFile,
+        int port,
+        String superuser,
+        String password,
+        Map<String, String> settings,
+        Duration timeout) {
+    /** The only address that a server of our own listens on. */
+    public static final String HOST = "127.0.0.1";
+    /** The operating system's bound on the path of a Unix socket. */
+    private static final int SOCKET_PATH_LIMIT_BYTES = 107;
+
+    /** Checks and copies. */
+    public ServerConfiguration {
+        if (port < 1 || port > 65_535) {
+            throw new IllegalArgumentException("port must be 1 to 65535, was " + port);
+        }
+        if (superuser.isEmpty() || superuser.startsWith("pg_") || password.isEmpty() || password.contains("\n")) {
+            throw new IllegalArgumentException(
+                    "the superuser needs a name that does not begin with pg_, and a password of one line");
+        }
+        dataDirectory = dataDirectory.toAbsolutePath().normalize();
+        logFile = logFile.toAbsolutePath().normalize();
+        settings = Map.copyOf(settings);
+    }
+
+    /** For a replica, with a log file beside the data directory. */
+    public static ServerConfiguration of(ServerBinaries binaries, Path dataDirectory, int port, String superuser,
+            String password) {
+        Path data = dataDirectory.toAbsolutePath().normalize();
+        return new ServerConfiguration(binaries, data, data.resolveSibling(data.getFileName() + ".log"), port,
+                superuser,
+                password, Map.of(), Duration.ofSeconds(60));
+    }
+
+    /** The same with another server setting, such as {@code synchronous_commit}. */
+    public ServerConfiguration with(String setting, String value) {
+        Map<String, String> more = new LinkedHashMap<>(settings);
+        more.put(setting, value);
+        return new ServerConfiguration(binaries, dataDirectory, logFile, port, superuser, password, more, timeout);
+    }
+
+    /** The same on another port. */
+    public ServerConfiguration onPort(int other) {
+        return new ServerConfiguration(binaries, dataDirectory, logFile, other, superuser, password, settings, timeout);
+    }
+
+    /** The same with another bound on the time to get ready. */
+    public ServerConfiguration within(Duration other) {
+        return new ServerConfiguration(binaries, dataDirectory, logFile, port, superuser, password, settings, other);
+    }
+
+    /** The Unix socket, in the data directory, unless its path is too long for one. */
+    public Optional<Path> socket() {
+        Path socket = dataDirectory.resolve(".s.PGSQL." + port);
+        return socket.toString().getBytes(StandardCharsets.UTF_8).length <= SOCKET_PATH_LIMIT_BYTES
+                ? Optional.of(socket)
+                : Optional.empty();
+    }
+
+    /**
+     * All settings that the server gets. The order of transactions is the durable log, so a commit need not wait for the
+     * disk; what a crash loses is replayed. Everything else keeps the data safe (fsync, full pages, checksums).
+     */
+    public Map<String, String> effectiveSettings() {
+        Map<String, String> all = new TreeMap<>();
+        all.put("listen_addresses", HOST);
+        all.put("port", Integer.toString(port));
+        all.put("unix_socket_directories", socket().isPresent() ? dataDirectory.toString() : "");
+        all.put("synchronous_commit", "off");
+        all.put("wal_level", "replica");
+        all.put("max_wal_senders", "4");
+        all.put("max_connections", "200");
+        all.put("max_active_replication_origins", "16");
+        all.put("shared_buffers", "128MB");
+        all.put("max_wal_size", "2GB");
+        all.put("checkpoint_timeout", "15min");
+        all.put("checkpoint_completion_target", "0.9");
+        all.put("jit", "off");
+        all.put("log_checkpoints", "off");
+        all.put("log_min_messages", "warning");
+        all.put("log_line_prefix", "%m [%p] ");
+        all.put("timezone", "UTC");
+        all.put("log_timezone", "UTC");
+        all.put("max_prepared_transactions", "0");
+        all.put("deadlock_timeout", "1s");
+        all.putAll(settings);
+        return all;
+    }
+}

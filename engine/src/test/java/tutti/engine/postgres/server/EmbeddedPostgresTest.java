@@ -1,0 +1,135 @@
+package tutti.engine.postgres.server;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tutti.engine.postgres.server.ServerException.Kind;
+
+class EmbeddedPostgresTest {
+    @TempDir
+    private Path directory;
+
+    private ServerConfiguration configuration(int port) throws IOException, InterruptedException {
+        return ServerConfiguration.of(ServerBinaries.unpacked(), directory.resolve("data"), port, "tutti", "s'ecret")
+                .with("shared_buffers", "16MB");
+    }
+
+    private static Connection connect(EmbeddedPostgres server, String password) throws SQLException {
+        return DriverManager.getConnection("jdbc:postgresql://" + server.host() + ":" + server.port() + "/postgres",
+                "tutti", password);
+    }
+
+    private static String query(EmbeddedPostgres server, String sql) throws SQLException {
+        try (Connection connection = connect(server, "s'ecret");
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(sql)) {
+            assertTrue(rows.next());
+            return rows.getString(1);
+        }
+    }
+
+    private static void execute(EmbeddedPostgres server, String sql) throws SQLException {
+        try (Connection connection = connect(server, "s'ecret"); Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    @Test
+    void servesAndKeepsItsDataOverStopsAndCrashes() throws Exception {
+        ServerConfiguration configuration = configuration(Ports.free()).with("synchronous_commit", "on");
+        try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
+            execute(server, "create table t (i int); insert into t values (1)");
+            assertEquals("on", query(server, "show data_checksums"));
+            assertEquals("on", query(server, "show synchronous_commit"));
+            assertEquals("UTF8", query(server, "show server_encoding"));
+            assertEquals("28P01", assertThrows(SQLException.class, () -> connect(server, "wrong")).getSQLState());
+        }
+        EmbeddedPostgres server = EmbeddedPostgres.start(configuration);
+        execute(server, "insert into t values (2)");
+        server.kill();
+        assertFalse(server.isAlive());
+        try (EmbeddedPostgres again = EmbeddedPostgres.start(configuration)) {
+            assertEquals("2", query(again, "select count(*) from t"));
+        }
+    }
+
+    @Test
+    void aServerThatLostItsParentIsEndedBeforeItsDataIsUsedAgain() throws Exception {
+        ServerConfiguration configuration = configuration(Ports.free());
+        EmbeddedPostgres.start(configuration).stop();
+        Process orphan = configuration.binaries()
+                .command("postgres", java.util.List.of("-D", configuration.dataDirectory().toString()))
+                .directory(configuration.dataDirectory().toFile()).redirectErrorStream(true)
+                .redirectOutput(configuration.logFile().toFile()).start();
+        try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
+            assertTrue(orphan.waitFor(10, TimeUnit.SECONDS));
+            assertEquals("1", query(server, "select 1"));
+        }
+    }
+
+    @Test
+    void saysThatThePortIsTaken() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            ServerConfiguration configuration = configuration(taken.getLocalPort());
+            ServerException refused = assertThrows(ServerException.class, () -> EmbeddedPostgres.start(configuration));
+            assertEquals(Kind.PORT_TAKEN, refused.kind(), refused.getMessage());
+        }
+    }
+
+    @Test
+    void saysThatTheDataDirectoryIsInUseOrNotOne() throws Exception {
+        ServerConfiguration configuration = configuration(Ports.free());
+        try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
+            assertTrue(server.isAlive());
+            ServerConfiguration second = configuration.onPort(Ports.free());
+            assertEquals(Kind.DATA_IN_USE,
+                    assertThrows(ServerException.class, () -> EmbeddedPostgres.start(second)).kind());
+        }
+        Path other = Files.createDirectory(directory.resolve("other"));
+        Files.writeString(other.resolve("precious.txt"), "mine");
+        ServerConfiguration foreign = ServerConfiguration.of(configuration.binaries(), other, Ports.free(), "a", "b");
+        assertEquals(Kind.DATA_DAMAGED,
+                assertThrows(ServerException.class, () -> EmbeddedPostgres.start(foreign)).kind());
+        assertTrue(Files.exists(other.resolve("precious.txt")));
+    }
+
+    @Test
+    void saysThatTheDataIsDamaged() throws Exception {
+        ServerConfiguration configuration = configuration(Ports.free());
+        EmbeddedPostgres.start(configuration).stop();
+        Path control = configuration.dataDirectory().resolve("global/pg_control");
+        byte[] bytes = Files.readAllBytes(control);
+        bytes[100] ^= 0x55;
+        Files.write(control, bytes);
+        ServerException refused = assertThrows(ServerException.class, () -> EmbeddedPostgres.start(configuration));
+        assertEquals(Kind.DATA_DAMAGED, refused.kind(), refused.getMessage());
+    }
+
+    @Test
+    void explainsAFullDisk() {
+        assertEquals(Kind.DISK_FULL, ServerException
+                .explain("x", "FATAL:  could not write to file \"pg_wal/xlogtemp.1\": No space left on device").kind());
+    }
+
+    @Test
+    void refusesImpossibleSettingsInTheServersWords() throws Exception {
+        ServerConfiguration configuration = configuration(Ports.free()).with("shared_bufers", "1MB");
+        ServerException refused = assertThrows(ServerException.class, () -> EmbeddedPostgres.start(configuration));
+        assertTrue(refused.getMessage().contains("shared_bufers"), refused.getMessage());
+    }
+}

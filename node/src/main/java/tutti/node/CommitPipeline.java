@@ -1,0 +1,534 @@
+package tutti.node;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Request;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.node.metrics.NodeMetrics;
+
+/**
+ * Makes decided positions visible in the engine, in order: local transactions commit in their own sessions, remote write
+ * sets are applied by a few appliers side by side, runs of them grouped into one engine transaction.
+ *
+ * <p>
+ * <b>Order.</b> Only the head of the queue is ever committed, and the next head not before that commit is complete; so
+ * every snapshot taken in the engine is a prefix of the total order.
+ *
+ * <p>
+ * <b>No deadlock among appliers.</b> A group is given to an applier only when none of its keys meets a key of an earlier
+ * slot that is not visible yet and not in the group itself. So an applier never waits for a lock of another applier or of
+ * a certified local transaction before it; it can wait only for local transactions that come later or have not been
+ * ordered, and those are pushed out of the way ({@link Engine.BlockedListener}).
+ *
+ * <p>
+ * <b>Exactly once.</b> When a commit's result is lost, its positions are tried again one by one, and each looks at the
+ * engine's recorded position after it has taken its row locks and before it commits: whoever did the same work before
+ * has ended by then, because it held the same locks.
+ *
+ * <p>
+ * All methods run on the replica's event loop; completions of the engine are handed over to it.
+ */
+final class CommitPipeline {
+    /** Most bytes of changes in one engine transaction, unless a single write set is larger. */
+    private static final long GROUP_BYTES_MAX = 1 << 20;
+    private static final long RETRY_NANOS = 20_000_000L;
+    /** How often a failing position is tried before the node gives up: with the delays between, about ten seconds. */
+    private static final int ATTEMPTS_MAX = 100;
+
+    private enum State {
+        /** Decided, nothing done in the engine yet (remote), or holding its locks (local). */
+        WAITING,
+        /** Being applied by an applier. */
+        APPLYING,
+        /** Applied, not committed. */
+        APPLIED,
+        /** Its commit has been asked for. */
+        COMMITTING
+    }
+
+    private enum Kind {
+        SKIP, REMOTE, LOCAL, BARRIER
+    }
+
+    /** One position. */
+    private static final class Slot {
+        final long position;
+        Kind kind;
+        State state = State.WAITING;
+        WriteSet writes = WriteSet.EMPTY;
+        @Nullable
+        LocalTransaction local;
+        Request.@Nullable Barrier barrier;
+        @Nullable
+        Group group;
+        boolean counted;
+        int attempts;
+
+        Slot(long position, Kind kind) {
+            this.position = position;
+            this.kind = kind;
+        }
+    }
+
+    /** A run of remote slots in one engine transaction. */
+    private static final class Group {
+        final List<Slot> slots = new ArrayList<>();
+        Engine.@Nullable Applier applier;
+        long startedNanos;
+        int transactions;
+
+        Slot first() {
+            return slots.getFirst();
+        }
+
+        Slot last() {
+            return slots.getLast();
+        }
+    }
+
+    /** What the pipeline tells its node; on the event loop. */
+    interface Events {
+        /** This position and all before it are visible. */
+        void visible(long position);
+
+        /** A barrier has been executed, and its position will be visible next. */
+        void executed(long position, ExecuteResult result);
+
+        /** Positions could not be made visible, for good. */
+        void failed(Throwable cause);
+    }
+
+    private final Engine engine;
+    private final EventLoop loop;
+    private final Events events;
+    private final NodeMetrics metrics;
+    private final int groupPositionsMax;
+    private final ArrayDeque<Slot> slots = new ArrayDeque<>();
+    private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
+    private final List<Engine.Applier> appliers = new ArrayList<>();
+    /** Keys of dispatched or local slots that are not visible: how often each is touched in each way. */
+    private final Map<Long, int[]> busy = new HashMap<>();
+    private long visible;
+    private long queuedBytes;
+    private boolean advancing;
+    private boolean advanceAgain;
+
+    /**
+     * Opens the appliers.
+     *
+     * @param visible position that the engine's state equals now
+     * @param applierCount how many appliers work side by side, at least 1
+     * @param groupPositionsMax most positions in one engine transaction, at least 1
+     */
+    CommitPipeline(Engine engine, EventLoop loop, Events events, NodeMetrics metrics, long visible, int applierCount,
+            int groupPositionsMax) {
+        this.metrics = metrics;
+        this.groupPositionsMax = groupPositionsMax;
+        this.engine = engine;
+        this.loop = loop;
+        this.events = events;
+        this.visible = visible;
+        for (int i = 0; i < applierCount; i++) {
+            Engine.Applier applier = engine.openApplier();
+            appliers.add(applier);
+            idle.add(applier);
+        }
+    }
+
+    /** Highest visible position. */
+    long visible() {
+        return visible;
+    }
+
+    /** Positions decided and not visible. */
+    int queued() {
+        return slots.size();
+    }
+
+    /** Bytes of changes decided and not visible. */
+    long queuedBytes() {
+        return queuedBytes;
+    }
+
+    void skip(long position) {
+        add(new Slot(position, Kind.SKIP));
+    }
+
+    void remote(long position, WriteSet writes) {
+        Slot slot = new Slot(position, Kind.REMOTE);
+        slot.writes = writes;
+        add(slot);
+    }
+
+    void local(long position, WriteSet writes, LocalTransaction local) {
+        Slot slot = new Slot(position, Kind.LOCAL);
+        slot.writes = writes;
+        slot.local = local;
+        add(slot);
+    }
+
+    void barrier(long position, Request.Barrier request) {
+        Slot slot = new Slot(position, Kind.BARRIER);
+        slot.barrier = request;
+        add(slot);
+    }
+
+    /**
+     * The local transaction at this position is being rolled back: its write set is to be applied in its place.
+     *
+     * @return false if it is too late: its commit has been asked for, or it is visible
+     */
+    boolean replay(long position) {
+        for (Slot slot : slots) {
+            if (slot.position == position) {
+                if (slot.kind != Kind.LOCAL || slot.state != State.WAITING) {
+                    return false;
+                }
+                becomeRemote(slot);
+                advance();
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void becomeRemote(Slot slot) {
+        slot.kind = Kind.REMOTE;
+        slot.state = State.WAITING;
+        slot.local = null;
+        count(slot, -1);
+    }
+
+    private void add(Slot slot) {
+        if (slot.position <= visible) {
+            return;
+        }
+        slots.add(slot);
+        queuedBytes += slot.writes.changes().length;
+        advance();
+    }
+
+    /** Does whatever can be done now. Completions may call it again from inside; that is folded into one more pass. */
+    private void advance() {
+        if (advancing) {
+            advanceAgain = true;
+            return;
+        }
+        advancing = true;
+        do {
+            advanceAgain = false;
+            commitHead();
+            dispatch();
+        } while (advanceAgain);
+        advancing = false;
+    }
+
+    private void commitHead() {
+        long before = visible;
+        while (!slots.isEmpty()) {
+            Slot head = slots.peek();
+            if (head.kind == Kind.SKIP && head.group == null) {
+                slots.remove();
+                visible = head.position;
+            } else {
+                break;
+            }
+        }
+        if (visible != before) {
+            events.visible(visible);
+        }
+        Slot head = slots.peek();
+        if (head == null) {
+            return;
+        }
+        if (head.kind == Kind.LOCAL && head.state == State.WAITING) {
+            commitLocal(head);
+        } else if (head.kind == Kind.BARRIER && head.state == State.WAITING) {
+            executeBarrier(head);
+        } else if (head.group != null && head.state == State.APPLIED) {
+            commitGroup(head.group);
+        }
+    }
+
+    private void commitLocal(Slot slot) {
+        slot.state = State.COMMITTING;
+        LocalTransaction local = slot.local;
+        if (local == null) {
+            throw new IllegalStateException("local slot " + slot.position + " without transaction");
+        }
+        local.commit(slot.position, onLoop(_ -> becameVisible(slot), failure -> localCommitFailed(slot)));
+    }
+
+    /** It may have committed or not; if not, its write set is applied. {@link #commitGroup} looks before it commits. */
+    private void localCommitFailed(Slot slot) {
+        becomeRemote(slot);
+        slot.attempts++;
+        advance();
+    }
+
+    private void executeBarrier(Slot slot) {
+        Engine.Applier applier = idle.poll();
+        Request.Barrier barrier = slot.barrier;
+        if (applier == null || barrier == null) {
+            return;
+        }
+        slot.state = State.COMMITTING;
+        applier.execute(slot.position, barrier.statement(), onLoop(result -> {
+            idle.add(applier);
+            events.executed(slot.position, result);
+            becameVisible(slot);
+        }, failure -> {
+            idle.add(applier);
+            retryLater(slot, failure, () -> {
+                if (engine.appliedPosition() >= slot.position) {
+                    events.executed(slot.position, new ExecuteResult(true, new byte[0]));
+                    becameVisible(slot);
+                } else {
+                    slot.state = State.WAITING;
+                    advance();
+                }
+            });
+        }));
+    }
+
+    private void becameVisible(Slot slot) {
+        if (slots.remove() != slot) {
+            throw new IllegalStateException("position " + slot.position + " was committed out of order");
+        }
+        finished(slot);
+        events.visible(visible);
+        advance();
+    }
+
+    private void finished(Slot slot) {
+        visible = slot.position;
+        queuedBytes -= slot.writes.changes().length;
+        count(slot, -1);
+    }
+
+    private void dispatch() {
+        Iterator<Slot> scan = slots.iterator();
+        Group group = null;
+        long bytes = 0;
+        while (scan.hasNext() && !(group == null && idle.isEmpty())) {
+            Slot slot = scan.next();
+            if (slot.group != null) {
+                continue;
+            }
+            if (slot.kind == Kind.BARRIER) {
+                break;
+            }
+            if (slot.kind == Kind.LOCAL) {
+                if (!slot.counted) {
+                    count(slot, 1);
+                }
+                if (group != null) {
+                    start(group);
+                    group = null;
+                }
+                continue;
+            }
+            if (slot.kind == Kind.SKIP) {
+                if (group != null) {
+                    slot.group = group;
+                    group.slots.add(slot);
+                }
+                continue;
+            }
+            if (meetsBusy(slot.writes.keys())) {
+                break;
+            }
+            if (group != null && (group.slots.size() >= groupPositionsMax
+                    || bytes + slot.writes.changes().length > GROUP_BYTES_MAX || slot.attempts > 0
+                    || group.first().attempts > 0)) {
+                start(group);
+                group = null;
+                if (meetsBusy(slot.writes.keys()) || idle.isEmpty()) {
+                    break;
+                }
+            }
+            if (group == null) {
+                group = new Group();
+                bytes = 0;
+            }
+            bytes += slot.writes.changes().length;
+            slot.group = group;
+            group.slots.add(slot);
+        }
+        if (group != null) {
+            start(group);
+        }
+    }
+
+    private void start(Group group) {
+        while (group.last().kind == Kind.SKIP) {
+            group.slots.removeLast().group = null;
+        }
+        List<WriteSet> writes = new ArrayList<>(group.slots.size());
+        for (Slot slot : group.slots) {
+            slot.state = State.APPLYING;
+            if (slot.kind == Kind.REMOTE) {
+                count(slot, 1);
+                writes.add(slot.writes);
+            }
+        }
+        group.startedNanos = System.nanoTime();
+        group.transactions = writes.size();
+        Engine.Applier applier = idle.remove();
+        group.applier = applier;
+        applier.apply(group.first().position, writes, onLoop(_ -> {
+            for (Slot slot : group.slots) {
+                slot.state = State.APPLIED;
+            }
+            advance();
+        }, failure -> {
+            release(group);
+            retryLater(group.first(), failure, () -> {
+                disband(group);
+                advance();
+            });
+        }));
+    }
+
+    private void commitGroup(Group group) {
+        Engine.Applier applier = group.applier;
+        if (applier == null) {
+            throw new IllegalStateException("group at " + group.first().position + " is applied by nobody");
+        }
+        for (Slot slot : group.slots) {
+            slot.state = State.COMMITTING;
+        }
+        if (group.first().attempts > 0 && engine.appliedPosition() >= group.last().position) {
+            // A commit that was reported as failed had worked after all; applying it again would not be harmless.
+            applier.rollback(() -> loop.execute(() -> {
+                release(group);
+                groupVisible(group);
+            }));
+            return;
+        }
+        applier.commit(group.last().position, onLoop(_ -> {
+            release(group);
+            groupVisible(group);
+        }, failure -> {
+            release(group);
+            retryLater(group.first(), failure, () -> {
+                if (engine.appliedPosition() >= group.last().position) {
+                    groupVisible(group);
+                } else {
+                    disband(group);
+                    advance();
+                }
+            });
+        }));
+    }
+
+    private void groupVisible(Group group) {
+        metrics.applied(group.transactions, System.nanoTime() - group.startedNanos);
+        for (Slot slot : group.slots) {
+            if (slots.remove() != slot) {
+                throw new IllegalStateException("position " + slot.position + " was committed out of order");
+            }
+            finished(slot);
+        }
+        events.visible(visible);
+        advance();
+    }
+
+    private void release(Group group) {
+        Engine.Applier applier = group.applier;
+        if (applier != null) {
+            idle.add(applier);
+            group.applier = null;
+        }
+    }
+
+    private void disband(Group group) {
+        for (Slot slot : group.slots) {
+            slot.group = null;
+            slot.state = State.WAITING;
+            slot.attempts = Math.max(slot.attempts, 1);
+            count(slot, -1);
+        }
+    }
+
+    private void retryLater(Slot slot, EngineFailure failure, Runnable again) {
+        slot.attempts++;
+        if (!failure.transientFailure() || slot.attempts > ATTEMPTS_MAX) {
+            events.failed(new IllegalStateException("position " + slot.position + " cannot be applied after "
+                    + slot.attempts + " attempts: " + failure.sqlState() + " " + failure.message()));
+            return;
+        }
+        loop.schedule(again, RETRY_NANOS * Math.min(slot.attempts, 5));
+    }
+
+    /** Whether one of these keys meets a slot that is on its way. */
+    private boolean meetsBusy(KeySet keys) {
+        if (busy.isEmpty()) {
+            return false;
+        }
+        for (int i = 0; i < keys.size(); i++) {
+            int[] counts = busy.get(keys.hash(i));
+            if (counts == null) {
+                continue;
+            }
+            for (KeyKind kind : KINDS) {
+                if (counts[kind.ordinal()] > 0 && keys.kind(i).conflictsWith(kind)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    private static final KeyKind[] KINDS = KeyKind.values();
+
+    /** Notes a slot's keys as busy, or takes them back; idempotent either way. */
+    private void count(Slot slot, int by) {
+        if (slot.counted == by > 0) {
+            return;
+        }
+        slot.counted = by > 0;
+        KeySet keys = slot.writes.keys();
+        for (int i = 0; i < keys.size(); i++) {
+            int[] counts = busy.computeIfAbsent(keys.hash(i), _ -> new int[KINDS.length]);
+            counts[keys.kind(i).ordinal()] += by;
+            if (by < 0 && counts[0] == 0 && counts[1] == 0 && counts[2] == 0) {
+                busy.remove(keys.hash(i));
+            }
+        }
+    }
+
+    private <T> Completion<T> onLoop(Consumer<T> success, Consumer<EngineFailure> failure) {
+        return new Completion<>() {
+            @Override
+            public void succeeded(T value) {
+                loop.execute(() -> success.accept(value));
+            }
+
+            @Override
+            public void failed(EngineFailure cause) {
+                loop.execute(() -> failure.accept(cause));
+            }
+        };
+    }
+
+    /** Closes the appliers. */
+    void close() {
+        for (Engine.Applier applier : appliers) {
+            applier.close();
+        }
+    }
+}

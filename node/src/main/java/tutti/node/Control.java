@@ -1,0 +1,71 @@
+package tutti.node;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Message;
+
+/**
+ * What nodes tell each other through the total order besides the protocol's own messages, and the envelope that keeps the
+ * two apart: one leading byte.
+ */
+sealed interface Control {
+    /** The envelope byte of a protocol message. */
+    byte PROTOCOL = 0;
+    /** The envelope byte of {@link Hello}. */
+    byte HELLO = 1;
+    /** The envelope byte of {@link Durable}. */
+    byte DURABLE = 2;
+
+    /**
+     * A node has started. When it has been delivered to itself and all before it is visible, the node has caught up.
+     *
+     * @param incarnation of the node, larger than any before
+     * @param protocol name of the protocol it runs
+     */
+    record Hello(long incarnation, String protocol) implements Control {}
+
+    /**
+     * Everything up to a position would survive a crash of the node's engine, and of the node.
+     *
+     * @param position as said
+     */
+    record Durable(long position) implements Control {}
+
+    /** The bytes of a protocol message in its envelope. */
+    static byte[] envelope(Message message) {
+        ByteBuffer to = ByteBuffer.allocate(1 + message.encodedSize());
+        to.put(PROTOCOL);
+        message.encode(to);
+        return to.array();
+    }
+
+    /** The bytes of a control message. */
+    default byte[] encode() {
+        return switch (this) {
+            case Hello hello -> {
+                byte[] protocol = hello.protocol().getBytes(StandardCharsets.UTF_8);
+                yield ByteBuffer.allocate(1 + 8 + protocol.length).put(HELLO).putLong(hello.incarnation()).put(protocol)
+                        .array();
+            }
+            case Durable durable -> ByteBuffer.allocate(1 + 8).put(DURABLE).putLong(durable.position()).array();
+        };
+    }
+
+    /** Reads a control message, or answers null, the envelope byte consumed, if it is one of the protocol's. */
+    static @Nullable Control decode(ByteBuffer from) {
+        byte tag = from.get();
+        return switch (tag) {
+            case PROTOCOL -> null;
+            case HELLO -> {
+                long incarnation = from.getLong();
+                byte[] protocol = new byte[from.remaining()];
+                from.get(protocol);
+                yield new Hello(incarnation, new String(protocol, StandardCharsets.UTF_8));
+            }
+            case DURABLE -> new Durable(from.getLong());
+            default -> throw new IllegalArgumentException("message with unknown envelope " + tag
+                    + ": is a node of a newer version in the cluster?");
+        };
+    }
+}

@@ -1,0 +1,178 @@
+package tutti.node.config;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that one node is told by its operator. Read by {@link ConfigReader} before anything starts, and never
+ * changed afterwards. Immutable, as are its parts; a configuration that exists is possible.
+ */
+public record NodeConfig(
+        @Setting(doc = "Which of the members this node is: the id of its entry below.", example = "0", min = "0", max = "255") int node,
+        @Setting(doc = "Name of the cluster. Nodes of clusters with different names refuse each other.", byDefault = "tutti", pattern = "[a-z0-9][a-z0-9-]{0,62}") String cluster,
+        @Setting(doc = "Directory that holds all that this node must keep: its part of the ordered log and, if it is"
+                + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
+        @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
+        @Setting(doc = "How the copies are kept identical. `si`: certification of write sets under snapshot isolation.", byDefault = "si", oneOf = {
+                "si"}) String protocol,
+        @Setting(doc = "The PostgreSQL server that holds this node's copy: either `embedded`, a server of its own that"
+                + " it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
+        @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
+        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics and /status. It asks for no"
+                + " password: keep it on loopback or behind a firewall.") Http http,
+        @Setting(doc = "The durable total order of transactions.") Order order,
+        @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
+        @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
+        @Setting(doc = "Sequences and identity columns.") Sequences sequences) {
+
+    public NodeConfig {
+        members = List.copyOf(members);
+        if (members.isEmpty()) {
+            throw new ImpossibleValue("members", "is empty", "list at least this node");
+        }
+        Set<Integer> ids = new HashSet<>();
+        Set<String> names = new HashSet<>();
+        Set<HostPort> orders = new HashSet<>();
+        for (int i = 0; i < members.size(); i++) {
+            Member member = members.get(i);
+            String key = "members[" + i + "]";
+            if (!ids.add(member.id())) {
+                throw new ImpossibleValue(key + ".id", "another member has the id " + member.id() + " too",
+                        "give each member an id of its own");
+            }
+            if (!names.add(member.name())) {
+                throw new ImpossibleValue(key + ".name", "another member has the name " + member.name() + " too",
+                        "give each member a name of its own");
+            }
+            if (!orders.add(member.order())) {
+                throw new ImpossibleValue(key + ".order",
+                        "another member has the address " + member.order() + " too", "each member needs its own");
+            }
+            if (member.id() >= sequences.stride()) {
+                throw new ImpossibleValue(key + ".id",
+                        "is " + member.id() + ", but sequences.stride leaves room for the ids 0 to "
+                                + (sequences.stride() - 1),
+                        "choose a lower id, or a larger stride before the first start");
+            }
+        }
+        if (!ids.contains(node)) {
+            throw new ImpossibleValue("node", "is " + node + ", but no member has that id",
+                    "valid: " + String.join(", ", ids.stream().sorted().map(String::valueOf).toList()));
+        }
+        if (postgres.embedded() != null && postgres.password() == null && !listen.isLoopback()) {
+            throw new ImpossibleValue("postgres.password",
+                    "is missing, but clients of other hosts may connect to listen.host " + listen.host(),
+                    "set a password, or listen on 127.0.0.1");
+        }
+        if (order.batchBytes() > order.segmentBytes()) {
+            throw new ImpossibleValue("order.batch-bytes", "is larger than order.segment-bytes",
+                    "a batch must fit into a segment");
+        }
+        if (limits.transactionBytes() > order.queueBytes()) {
+            throw new ImpossibleValue("limits.transaction-bytes", "is larger than order.queue-bytes",
+                    "a transaction must fit into the queue");
+        }
+    }
+
+    /** This node's own entry among the members. */
+    public Member self() {
+        return members.stream().filter(member -> member.id() == node).findFirst().orElseThrow();
+    }
+
+    /** One node of the cluster, as the others see it. */
+    public record Member(
+            @Setting(doc = "Number of the node, for good: it is in the names of transactions and decides which values of"
+                    + " a sequence the node uses.", example = "0", min = "0", max = "255") int id,
+            @Setting(doc = "Name of the node, for people.", example = "a", pattern = "[a-z0-9][a-z0-9-]{0,62}") String name,
+            @Setting(doc = "Where the other nodes reach it to agree on the order.", example = "127.0.0.1:7800") HostPort order,
+            @Setting(doc = "Where its admin HTTP is reached, so that `tutti status` finds every node through any one.", byDefault = Setting.NONE, example = "127.0.0.1:8008") @Nullable HostPort http) {}
+
+    /** The server under this node. Exactly one of {@code embedded} and {@code url} is there. */
+    public record Postgres(
+            @Setting(doc = "Database that is replicated. Created if missing.", byDefault = "tutti", pattern = "[^\\x00]{1,63}") String database,
+            @Setting(doc = "A server that this node starts, with its data under `data`, and stops.", byDefault = Setting.NONE) @Nullable Embedded embedded,
+            @Setting(doc = "A running server instead, not reached by clients in any other way.", byDefault = Setting.NONE, example = "postgresql://127.0.0.1:5433") @Nullable PostgresUrl url,
+            @Setting(doc = "Role with which Tutti connects; a superuser.", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
+            @Setting(doc = "Its password. An embedded server is set up with it; without one it trusts whoever reaches it,"
+                    + " which is allowed on loopback only.", byDefault = Setting.NONE, example = "secret") @Nullable String password) {
+        public Postgres {
+            if (embedded != null && url != null) {
+                throw new ImpossibleValue("url", "is given, and embedded too", "leave one of them out");
+            }
+            if (embedded == null && url == null) {
+                embedded = ConfigReader.defaults(Embedded.class);
+            }
+        }
+
+        @Override
+        public String toString() {
+            return "Postgres[database=" + database + ", embedded=" + embedded + ", url=" + url + ", user=" + user
+                    + ", password=" + (password == null ? "none" : "given") + "]";
+        }
+    }
+
+    /** A PostgreSQL server that belongs to the node. */
+    public record Embedded(
+            @Setting(doc = "Port on 127.0.0.1 that it listens on; 0 takes a free one at each start.", byDefault = "0", min = "0", max = "65535") int port,
+            @Setting(doc = "Memory for its page cache.", byDefault = "128 MiB", min = "1 MiB", max = "1 TiB", bytes = true) long sharedBuffersBytes,
+            @Setting(doc = "Further parameters of postgresql.conf, name by name.", byDefault = "{}") Map<String, String> parameters) {
+        public Embedded {
+            parameters = Map.copyOf(parameters);
+        }
+    }
+
+    /** The PostgreSQL front end. */
+    public record Listen(
+            @Setting(doc = "Address to listen on; 0.0.0.0 for all.", byDefault = "127.0.0.1") String host,
+            @Setting(doc = "Port to listen on.", byDefault = "5432", min = "1", max = "65535") int port,
+            @Setting(doc = "Offers clients encryption.", byDefault = Setting.NONE) @Nullable Tls tls) {
+        /** Whether only clients of this host can connect. */
+        public boolean isLoopback() {
+            return host.startsWith("127.") || host.equals("localhost") || host.equals("::1");
+        }
+    }
+
+    /** A certificate and its key, both PEM. */
+    public record Tls(
+            @Setting(doc = "Certificate chain, PEM. Relative to this file.", example = "server.crt") Path certificate,
+            @Setting(doc = "Its private key, PEM, PKCS #8, without a password. Relative to this file.", example = "server.key") Path key) {}
+
+    /** The admin HTTP server. */
+    public record Http(
+            @Setting(doc = "Address to listen on.", byDefault = "127.0.0.1") String host,
+            @Setting(doc = "Port to listen on.", byDefault = "8008", min = "1", max = "65535") int port) {}
+
+    /** The total order. */
+    public record Order(
+            @Setting(doc = "Bytes of transactions that may wait at this node to be ordered. When the queue is full,"
+                    + " commits wait.", byDefault = "64 MiB", min = "1 MiB", max = "16 GiB", bytes = true) long queueBytes,
+            @Setting(doc = "Most bytes of transactions that are ordered as one log entry, with one disk flush. A larger"
+                    + " transaction is an entry of its own.", byDefault = "1 MiB", min = "4 KiB", max = "64 MiB", bytes = true) long batchBytes,
+            @Setting(doc = "Size at which a file of the log is closed and the next begun; the log is shortened by whole"
+                    + " files.", byDefault = "64 MiB", min = "1 MiB", max = "4 GiB", bytes = true) long segmentBytes,
+            @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "5min") Duration electionTimeout) {}
+
+    /** Bounds. */
+    public record Limits(
+            @Setting(doc = "Largest write set of one transaction; beyond it the transaction fails.", byDefault = "32 MiB", min = "4 KiB", max = "1 GiB", bytes = true) long transactionBytes,
+            @Setting(doc = "Client sessions at the same time; each has a connection to the node's PostgreSQL.", byDefault = "200", min = "1", max = "10000") int sessions,
+            @Setting(doc = "Transactions of this node that may wait for the outcome of their commit at the same time;"
+                    + " further ones wait their turn.", byDefault = "1000", min = "1", max = "100000") int transactionsInFlight,
+            @Setting(doc = "Time that clients and transactions under way are given when the node is told to stop.", byDefault = "10s", min = "0s", max = "1h") Duration stopGrace) {}
+
+    /** Appliers of ordered transactions. */
+    public record Apply(
+            @Setting(doc = "Connections that apply other nodes' transactions in parallel.", byDefault = "4", min = "1", max = "64") int appliers,
+            @Setting(doc = "Most transactions that one applier commits together.", byDefault = "64", min = "1", max = "10000") int batchTransactions) {}
+
+    /** Disjoint values for sequences. */
+    public record Sequences(
+            @Setting(doc = "Every sequence counts in steps of this size, each node from an offset of its own, so that no"
+                    + " two nodes produce the same value. One more than the highest id that a member can ever have; the"
+                    + " same on every node, and fixed once the database is in use.", byDefault = "16", min = "1", max = "256") int stride) {}
+}

@@ -1,0 +1,64 @@
+package tutti.node.metrics;
+
+/**
+ * What a node counts and measures while it runs. Called on hot paths, from any thread; an implementation neither blocks
+ * nor fails. What can be read off the node at any time (positions, sessions, queues) is not told here but taken from
+ * its status when somebody asks.
+ */
+public interface NodeMetrics {
+    /** Counts nothing. */
+    NodeMetrics NONE = new NodeMetrics() {
+        @Override
+        public void committed(long commitNanos) {}
+
+        @Override
+        public void aborted(String cause) {}
+
+        @Override
+        public void applied(int transactions, long applyNanos) {}
+
+        @Override
+        public void replayed() {}
+
+        @Override
+        public void barrierExecuted() {}
+
+        @Override
+        public void certified(int keys) {}
+    };
+
+    /**
+     * A transaction of this node's client committed a change.
+     *
+     * @param commitNanos from the client's request to commit to the answer
+     */
+    void committed(long commitNanos);
+
+    /**
+     * A transaction of this node's client was aborted.
+     *
+     * @param cause {@code AbortReason.label()}: one of a small fixed set
+     */
+    void aborted(String cause);
+
+    /**
+     * An applier committed write sets of other nodes together.
+     *
+     * @param transactions how many, at least 1
+     * @param applyNanos from the first statement to the commit
+     */
+    void applied(int transactions, long applyNanos);
+
+    /** A transaction of this node had lost its locks after it was certified and was applied from its write set. */
+    void replayed();
+
+    /** A statement was executed at every node at one position. */
+    void barrierExecuted();
+
+    /**
+     * A delivered transaction was certified.
+     *
+     * @param keys that were compared
+     */
+    void certified(int keys);
+}

@@ -1,0 +1,382 @@
+package tutti.pgwire;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A client's connection to a PostgreSQL server: many batches of messages may be under way at once, and each has a handler
+ * that sees the responses. Or a proxy {@linkplain #takeOver takes it over} and sees the bytes itself.
+ *
+ * <p>
+ * Thread rules: {@link #send}, {@link #query}, {@link #execute}, {@link #cancel} and {@link #close} from any thread; all
+ * else on {@link #eventLoop()}, where handlers are called too. Responses arrive in the order of the batches.
+ */
+public final class BackendConnection {
+    /** Most batches that may be under way; more are refused. */
+    public static final int IN_FLIGHT_LIMIT = 65_536;
+    private static final Logger LOG = LoggerFactory.getLogger(BackendConnection.class);
+
+    private final BackendSettings settings;
+    private final Channel channel;
+    private final FrameReader reader;
+    private final Responses responses = new Responses();
+    private final ArrayDeque<ResponseHandler> handlers = new ArrayDeque<>();
+    private final Map<String, String> parameters = new LinkedHashMap<>();
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
+    private volatile int processId;
+    private volatile byte[] secretKey = new byte[0];
+    private byte status = Backend.IDLE;
+    private boolean lost;
+    private @Nullable ErrorFields lastFatal;
+
+    BackendConnection(BackendSettings settings, Channel channel) {
+        this.settings = settings;
+        this.channel = channel;
+        this.reader = new FrameReader(responses, false, settings.gatherLimit());
+    }
+
+    /**
+     * Connects and starts a session on that event loop.
+     *
+     * @return completed on the event loop when the server is ready for queries; fails with {@link PostgresException} if
+     *         the server refuses, with {@link IOException} if it cannot be reached
+     */
+    public static CompletableFuture<BackendConnection> connect(EventLoop loop, BackendSettings settings) {
+        CompletableFuture<BackendConnection> result = new CompletableFuture<>();
+        bootstrap(loop, settings).handler(new ChannelInitializer<Channel>() {
+            @Override
+            protected void initChannel(Channel channel) {
+                BackendConnection connection = new BackendConnection(settings, channel);
+                new BackendStartup(connection, settings, result).install();
+            }
+        }).connect(settings.address()).addListener(connected -> {
+            if (!connected.isSuccess()) {
+                result.completeExceptionally(new IOException("cannot reach PostgreSQL at " + settings.address() + ": "
+                        + connected.cause().getMessage(), connected.cause()));
+            }
+        });
+        return result;
+    }
+
+    private static Bootstrap bootstrap(EventLoop loop, BackendSettings settings) {
+        Bootstrap bootstrap = new Bootstrap().group(loop).channel(Transport.channel(settings.address()))
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) settings.timeout().toMillis());
+        if (settings.address() instanceof java.net.InetSocketAddress) {
+            bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true);
+        }
+        return bootstrap;
+    }
+
+    /** The connection's channel, for a proxy that has taken it over. */
+    public Channel channel() {
+        return channel;
+    }
+
+    /** The loop on which everything about this connection happens. */
+    public EventLoop eventLoop() {
+        return channel.eventLoop();
+    }
+
+    /** The reader of the server's messages, which can be paused. */
+    public FrameReader reader() {
+        return reader;
+    }
+
+    /** The server process's id. Any thread. */
+    public int processId() {
+        return processId;
+    }
+
+    /** The key for cancel requests. Any thread; must not be modified. */
+    public byte[] secretKey() {
+        return secretKey;
+    }
+
+    /** The parameters that the server reported, as they are now (until the connection is taken over). */
+    public Map<String, String> parameters() {
+        return Collections.unmodifiableMap(parameters);
+    }
+
+    /** The transaction status that the last ReadyForQuery told. */
+    public byte transactionStatus() {
+        return status;
+    }
+
+    /** Batches under way. */
+    public int inFlight() {
+        return handlers.size();
+    }
+
+    /** Completed on the event loop when the connection is gone. */
+    public CompletableFuture<Void> closed() {
+        return closed.copy();
+    }
+
+    /** An empty buffer to write a batch into. Any thread. */
+    public ByteBuf buffer() {
+        return channel.alloc().buffer();
+    }
+
+    /** The allocator of the channel's buffers. */
+    public ByteBufAllocator allocator() {
+        return channel.alloc();
+    }
+
+    /** Sends a batch at once. Any thread. */
+    public void send(ByteBuf batch, ResponseHandler handler) {
+        if (channel.eventLoop().inEventLoop()) {
+            write(batch, handler);
+            channel.flush();
+        } else {
+            try {
+                channel.eventLoop().execute(() -> send(batch, handler));
+            } catch (java.util.concurrent.RejectedExecutionException stopped) {
+                batch.release();
+                handler.lost(new IOException("the event loop of the connection is shut down", stopped));
+            }
+        }
+    }
+
+    /**
+     * Appends a batch to what {@link #flush} will send. On the event loop.
+     *
+     * @param batch messages that end with exactly one Sync, or are one simple query; ownership passes
+     */
+    public void write(ByteBuf batch, ResponseHandler handler) {
+        if (lost || handlers.size() >= IN_FLIGHT_LIMIT) {
+            batch.release();
+            handler.lost(lost ? lossCause() : new IOException(IN_FLIGHT_LIMIT + " batches are under way already"));
+            return;
+        }
+        handlers.add(handler);
+        channel.write(batch, channel.voidPromise());
+    }
+
+    /** Sends what was written. On the event loop. */
+    public void flush() {
+        channel.flush();
+    }
+
+    /** Runs a simple query, for administration. Any thread; completed on the event loop. */
+    public CompletableFuture<QueryResult> query(String sql) {
+        CompletableFuture<QueryResult> result = new CompletableFuture<>();
+        ByteBuf batch = buffer();
+        Frontend.query(batch, sql);
+        send(batch, new QueryCollector(result));
+        return result;
+    }
+
+    /**
+     * Runs a simple query and waits for its result. Not on an event loop.
+     *
+     * @throws PostgresException if the server refuses
+     * @throws IOException if the connection is lost, or the time is over, in which case it is closed
+     */
+    public QueryResult execute(String sql, Duration timeout) throws IOException, InterruptedException {
+        if (channel.eventLoop().inEventLoop()) {
+            throw new IllegalStateException("waiting on the event loop that would bring the answer");
+        }
+        try {
+            return query(sql).get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException failed) {
+            if (failed.getCause() instanceof PostgresException refused) {
+                throw refused;
+            }
+            throw new IOException("the connection to " + settings.address() + " was lost", failed.getCause());
+        } catch (TimeoutException late) {
+            close();
+            throw new IOException("no answer within " + timeout + " to: " + sql, late);
+        }
+    }
+
+    /**
+     * Asks the server, on a connection of its own, to cancel what this one is running. Any thread.
+     *
+     * @return completed on the event loop when the server has passed the request on to the process, which takes notice a
+     *         little later, or will never; also completed if the server could not be reached within the settings'
+     *         timeout
+     */
+    public CompletableFuture<Void> cancel() {
+        return cancel(eventLoop(), settings, processId, secretKey);
+    }
+
+    /** Like {@link #cancel()}, knowing only the key. */
+    public static CompletableFuture<Void> cancel(EventLoop loop, BackendSettings settings, int processId,
+            byte[] secretKey) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        bootstrap(loop, settings).handler(new ChannelInitializer<Channel>() {
+            @Override
+            protected void initChannel(Channel channel) {
+                BackendStartup.installCancel(channel, settings, processId, secretKey);
+            }
+        }).connect(settings.address()).addListener((ChannelFutureListener) connected -> {
+            if (connected.isSuccess()) {
+                Channel channel = connected.channel();
+                var timeout = channel.eventLoop().schedule(() -> channel.close(channel.voidPromise()),
+                        settings.timeout().toNanos(), TimeUnit.NANOSECONDS);
+                channel.closeFuture().addListener(_ -> {
+                    timeout.cancel(false);
+                    done.complete(null);
+                });
+            } else {
+                LOG.warn("cancel request not delivered to {}", settings.address(), connected.cause());
+                done.complete(null);
+            }
+        });
+        return done;
+    }
+
+    /**
+     * Hands the connection to a proxy: from now on the sink sees the server's messages, and the proxy writes to the
+     * channel. On the event loop, with nothing under way.
+     */
+    public void takeOver(FrameSink sink) {
+        if (!handlers.isEmpty()) {
+            throw new IllegalStateException(handlers.size() + " batches are under way");
+        }
+        reader.sink(sink);
+    }
+
+    /** Ends the session. Batches under way are lost. Any thread. */
+    public void close() {
+        if (channel.isActive()) {
+            ByteBuf farewell = channel.alloc().buffer(5);
+            Frontend.terminate(farewell);
+            channel.writeAndFlush(farewell).addListener(ChannelFutureListener.CLOSE);
+        } else {
+            channel.close(channel.voidPromise());
+        }
+    }
+
+    /** Closes without farewell. Any thread. */
+    public void abort() {
+        channel.close(channel.voidPromise());
+    }
+
+    /** The session has begun: batches can be sent. */
+    void started() {
+        reader.sink(responses);
+    }
+
+    void key(int id, byte[] key) {
+        processId = id;
+        secretKey = key;
+    }
+
+    void parameter(ByteBuf body) {
+        String name = Fields.cString(body);
+        parameters.put(name, Fields.cString(body));
+    }
+
+    void inactive() {
+        lost = true;
+        closed.complete(null);
+        IOException cause = lossCause();
+        ResponseHandler handler = handlers.poll();
+        while (handler != null) {
+            handler.lost(cause);
+            handler = handlers.poll();
+        }
+    }
+
+    private IOException lossCause() {
+        return new IOException("the connection to PostgreSQL at " + settings.address() + " is lost"
+                + (lastFatal == null ? "" : ": " + lastFatal));
+    }
+
+    /** Hands responses to the batches' handlers. */
+    private final class Responses implements FrameSink {
+        @Override
+        public int wanted(byte type, int bodyLength) {
+            if (!Backend.isType(type)) {
+                throw new ProtocolViolation("no such message type from a server: " + (type & 0xff));
+            }
+            return bodyLength;
+        }
+
+        @Override
+        public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
+            ByteBuf body = buffer.slice(start, bodyLength);
+            switch (type) {
+                case Backend.PARAMETER_STATUS -> parameter(body);
+                case Backend.NOTIFICATION_RESPONSE -> LOG.debug("notification ignored");
+                case Backend.READY_FOR_QUERY -> {
+                    if (bodyLength != 1) {
+                        throw new ProtocolViolation("ReadyForQuery of " + bodyLength + " bytes");
+                    }
+                    status = body.readByte();
+                    ResponseHandler done = handlers.poll();
+                    if (done == null) {
+                        throw new ProtocolViolation("ReadyForQuery without a batch under way");
+                    }
+                    done.ready(status);
+                }
+                default -> {
+                    ResponseHandler handler = handlers.peek();
+                    if (handler != null) {
+                        if (type == Backend.ERROR_RESPONSE) {
+                            rememberFatal(ErrorFields.read(body.duplicate()));
+                        }
+                        handler.message(type, body);
+                    } else if (type == Backend.ERROR_RESPONSE) {
+                        rememberFatal(ErrorFields.read(body));
+                    } else if (type != Backend.NOTICE_RESPONSE) {
+                        throw new ProtocolViolation("message '" + (char) type + "' without a batch under way");
+                    }
+                }
+            }
+            return false;
+        }
+
+        private void rememberFatal(ErrorFields fields) {
+            if (!fields.severity().equals("ERROR")) {
+                lastFatal = fields;
+            }
+        }
+
+        @Override
+        public void run(ByteBuf bytes) {
+            bytes.release();
+        }
+
+        @Override
+        public void readComplete() {
+            // responses need no flush
+        }
+
+        @Override
+        public void violated(ProtocolViolation violation) {
+            failed(violation);
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            LOG.error("connection to PostgreSQL at {} fails and is closed", settings.address(), cause);
+            channel.close(channel.voidPromise());
+        }
+
+        @Override
+        public void inactive() {
+            BackendConnection.this.inactive();
+        }
+    }
+}

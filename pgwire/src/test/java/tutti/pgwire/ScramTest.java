@@ -1,0 +1,104 @@
+package tutti.pgwire;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import org.junit.jupiter.api.Test;
+import tutti.pgwire.Scram.ScramException;
+
+class ScramTest {
+    /** The example of RFC 7677 section 3. */
+    private static final String SERVER_FIRST = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
+            + "s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
+    private static final String CLIENT_FINAL = "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
+            + "p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=";
+    private static final String SERVER_FINAL = "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=";
+    private static final byte[] SALT = Base64.getDecoder().decode("W22ZaJ0SNY7soEsUEjb6gQ==");
+
+    @Test
+    void clientFollowsTheExampleOfTheRfc() throws ScramException {
+        Scram.Client client = Scram.Client.forTest("pencil", "user", "rOprNGfwEbeRWgbNEkqO");
+        assertEquals("n,,n=user,r=rOprNGfwEbeRWgbNEkqO", text(client.first()));
+        assertEquals(CLIENT_FINAL, text(client.second(bytes(SERVER_FIRST))));
+        client.verify(bytes(SERVER_FINAL));
+        assertThrows(ScramException.class, () -> client.verify(bytes("v=AAAA")));
+    }
+
+    @Test
+    void serverFollowsTheExampleOfTheRfc() throws ScramException {
+        Scram.Server server = new Scram.Server(Scram.Verifier.of("pencil", SALT, 4096),
+                "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0");
+        assertEquals(SERVER_FIRST, text(server.challenge(bytes("n,,n=user,r=rOprNGfwEbeRWgbNEkqO"))));
+        assertEquals(SERVER_FINAL, text(server.outcome(bytes(CLIENT_FINAL))));
+    }
+
+    @Test
+    void keysProvedByAClientProveItToAnotherServer() throws ScramException {
+        Scram.Verifier verifier = Scram.Verifier.of("pencil", SALT, 4096);
+        Scram.Server first = new Scram.Server(verifier);
+        converse(Scram.Client.ofPassword("pencil"), first);
+        converse(Scram.Client.ofKeys(first.keys()), new Scram.Server(verifier));
+    }
+
+    @Test
+    void wrongPasswordAndMockVerifierAreRefused() {
+        Scram.Verifier verifier = Scram.Verifier.of("pencil", SALT, 4096);
+        assertThrows(ScramException.class,
+                () -> converse(Scram.Client.ofPassword("pen"), new Scram.Server(verifier)));
+        Scram.Verifier mock = Scram.Verifier.mock(bytes("secret"), "nobody");
+        assertThrows(ScramException.class, () -> converse(Scram.Client.ofPassword(""), new Scram.Server(mock)));
+        assertArrayEquals(mock.salt(), Scram.Verifier.mock(bytes("secret"), "nobody").salt());
+    }
+
+    @Test
+    void malformedMessagesAreRefused() {
+        for (String message : new String[]{"", ",", "n", "n,,", "p=tls-unique,,n=,r=a", "x,,n=,r=a", "n,,m=1,r=a",
+                "n,,n=", "nn,,n=,r=a"}) {
+            assertThrows(ScramException.class,
+                    () -> new Scram.Server(Scram.Verifier.of("a", SALT, 1)).challenge(bytes(message)), message);
+        }
+        for (String message : new String[]{"", "r=", "r=x,s=AA==,i=1", "r=abcd,s=!,i=1", "r=abcd,s=AA==,i=0",
+                "r=abcd,s=AA==,i=99999999", "r=abc,s=AA==,i=1"}) {
+            assertThrows(ScramException.class,
+                    () -> Scram.Client.forTest("a", "", "abc").second(bytes(message)), message);
+        }
+    }
+
+    @Test
+    void verifierReadsWhatItPrints() {
+        Scram.Verifier verifier = Scram.Verifier.of("pencil", SALT, 4096);
+        assertEquals(verifier.toString(), String.valueOf(Scram.Verifier.parse(verifier.toString())));
+        assertNull(Scram.Verifier.parse("md5abc"));
+        assertNull(Scram.Verifier.parse("SCRAM-SHA-256$x:y$z:w"));
+        assertNull(Scram.Verifier.parse(null));
+    }
+
+    @Test
+    void passwordsArePreparedAsRfc4013Says() {
+        assertEquals("IX", SaslPrep.tryPrepare("I\u00ADX"));
+        assertEquals("user", SaslPrep.tryPrepare("user"));
+        assertEquals("USER", SaslPrep.tryPrepare("USER"));
+        assertEquals("a", SaslPrep.tryPrepare("\u00AA"));
+        assertEquals("IX", SaslPrep.tryPrepare("\u2168"));
+        assertNull(SaslPrep.tryPrepare("\u0007"));
+        assertNull(SaslPrep.tryPrepare("\u06271"));
+        assertEquals("\u06271", SaslPrep.prepare("\u06271"));
+    }
+
+    private static void converse(Scram.Client client, Scram.Server server) throws ScramException {
+        byte[] second = client.second(server.challenge(client.first()));
+        client.verify(server.outcome(second));
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+}
