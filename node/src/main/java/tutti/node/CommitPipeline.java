@@ -44,8 +44,10 @@ import tutti.node.metrics.NodeMetrics;
 final class CommitPipeline {
     /** Most bytes of changes in one engine transaction, unless a single write set is larger. */
     private static final long GROUP_BYTES_MAX = 1 << 20;
-    private static final long RETRY_NANOS = 20_000_000L;
-    /** How often a failing position is tried before the node gives up: with the delays between, about ten seconds. */
+    /** The n-th attempt waits n² of these, at most {@link #RETRY_NANOS_MAX}. */
+    private static final long RETRY_NANOS = 500_000L;
+    private static final long RETRY_NANOS_MAX = 100_000_000L;
+    /** How often a failing position is tried before the node gives up: with the delays between, nine seconds. */
     private static final int ATTEMPTS_MAX = 100;
 
     private enum State {
@@ -323,8 +325,11 @@ final class CommitPipeline {
         Iterator<Slot> scan = slots.iterator();
         Group group = null;
         long bytes = 0;
-        while (scan.hasNext() && !(group == null && idle.isEmpty())) {
+        while (scan.hasNext()) {
             Slot slot = scan.next();
+            if (group == null && !applierFree(slot)) {
+                break;
+            }
             if (slot.group != null) {
                 continue;
             }
@@ -348,7 +353,7 @@ final class CommitPipeline {
                 }
                 continue;
             }
-            if (meetsBusy(slot.writes.keys())) {
+            if (meetsEarlier(slot)) {
                 break;
             }
             if (group != null && (group.slots.size() >= groupPositionsMax
@@ -356,7 +361,7 @@ final class CommitPipeline {
                     || group.first().attempts > 0)) {
                 start(group);
                 group = null;
-                if (meetsBusy(slot.writes.keys()) || idle.isEmpty()) {
+                if (meetsEarlier(slot) || !applierFree(slot)) {
                     break;
                 }
             }
@@ -371,6 +376,14 @@ final class CommitPipeline {
         if (group != null) {
             start(group);
         }
+    }
+
+    /**
+     * Whether there is an applier to begin a group with at this slot. The last one is kept for the head: later groups hold
+     * theirs until it is their turn, and the head may come to need one (a local commit that failed, a barrier).
+     */
+    private boolean applierFree(Slot slot) {
+        return slot.equals(slots.peek()) ? !idle.isEmpty() : idle.size() > 1;
     }
 
     private void start(Group group) {
@@ -471,12 +484,16 @@ final class CommitPipeline {
                     + slot.attempts + " attempts: " + failure.sqlState() + " " + failure.message()));
             return;
         }
-        loop.schedule(again, RETRY_NANOS * Math.min(slot.attempts, 5));
+        loop.schedule(again, Math.min(RETRY_NANOS * slot.attempts * slot.attempts, RETRY_NANOS_MAX));
     }
 
-    /** Whether one of these keys meets a slot that is on its way. */
-    private boolean meetsBusy(KeySet keys) {
-        if (busy.isEmpty()) {
+    /**
+     * Whether a slot meets one that is on its way. Those on their way are earlier ones, except when the slot is tried
+     * again; then they may be later local ones, for which it must not wait. So the head waits for nobody.
+     */
+    private boolean meetsEarlier(Slot slot) {
+        KeySet keys = slot.writes.keys();
+        if (busy.isEmpty() || slot.equals(slots.peek())) {
             return false;
         }
         for (int i = 0; i < keys.size(); i++) {

@@ -1,0 +1,224 @@
+package tutti.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import tutti.core.protocol.Request;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.node.metrics.NodeMetrics;
+
+class CommitPipelineTest {
+    private final AtomicReference<@Nullable Throwable> broken = new AtomicReference<>();
+    private final EventLoop loop = new EventLoop("test", broken::set);
+    private final ManualEngine engine = new ManualEngine();
+    private final List<Long> visible = new ArrayList<>();
+    private final AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
+    private final CommitPipeline pipeline = new CommitPipeline(engine, loop, new CommitPipeline.Events() {
+        @Override
+        public void visible(long position) {
+            visible.add(position);
+        }
+
+        @Override
+        public void executed(long position, ExecuteResult result) {
+            // Only the position matters here.
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            failed.set(cause);
+        }
+    }, NodeMetrics.NONE, 0, 3, 8);
+
+    @AfterEach
+    void stop() {
+        loop.close();
+        assertEquals(null, broken.get());
+    }
+
+    private static WriteSet writes(long position, int... keys) {
+        KeySet.Builder builder = new KeySet.Builder();
+        for (int key : keys) {
+            builder.add(key, KeyKind.UPDATE);
+        }
+        return new WriteSet(builder.build(), ByteBuffer.allocate(8).putLong(position).array());
+    }
+
+    /** Runs on the loop, and waits until it and what it set off there is done. */
+    private <T> T on(Supplier<T> task) {
+        AtomicReference<T> result = new AtomicReference<>();
+        CountDownLatch done = new CountDownLatch(1);
+        loop.execute(() -> {
+            try {
+                result.set(task.get());
+            } finally {
+                done.countDown();
+            }
+        });
+        try {
+            while (!done.await(50, TimeUnit.MILLISECONDS)) {
+                assertEquals(null, broken.get());
+            }
+        } catch (InterruptedException interrupted) {
+            throw new IllegalStateException(interrupted);
+        }
+        return result.get();
+    }
+
+    private void run(Runnable task) {
+        on(() -> {
+            task.run();
+            return true;
+        });
+    }
+
+    private List<ManualEngine.Pending> pending() {
+        run(() -> {});
+        run(() -> {});
+        return engine.takePending();
+    }
+
+    private void succeedAll() {
+        for (List<ManualEngine.Pending> pending = pending(); !pending.isEmpty(); pending = pending()) {
+            pending.forEach(ManualEngine.Pending::succeed);
+        }
+    }
+
+    @Test
+    void remoteWriteSetsThatFollowEachOtherShareAnEngineTransaction() {
+        run(() -> pipeline.remote(1, writes(1, 1)));
+        run(() -> {
+            pipeline.remote(2, writes(2, 1));
+            pipeline.skip(3);
+            pipeline.remote(4, writes(4, 1));
+        });
+        succeedAll();
+        assertEquals(List.of(1L, 2L, 4L), engine.effects);
+        assertTrue(engine.groupsSeen);
+        assertEquals(4L, visible.getLast());
+    }
+
+    @Test
+    void aLocalTransactionCommitsInItsTurnOnly() {
+        ManualEngine.Session local = engine.new Session(2);
+        run(() -> {
+            pipeline.remote(1, writes(1, 1));
+            pipeline.local(2, writes(2, 2), local);
+            pipeline.remote(3, writes(3, 2));
+        });
+        List<ManualEngine.Pending> first = pending();
+        assertEquals(1, first.size(), "only position 1 can be worked on: 3 meets the local transaction at 2");
+        first.forEach(ManualEngine.Pending::succeed);
+        succeedAll();
+        assertEquals(List.of(1L, 2L, 3L), engine.effects);
+    }
+
+    @Test
+    void aLocalTransactionThatLostItsLocksIsAppliedInItsPlace() {
+        ManualEngine.Session local = engine.new Session(2);
+        run(() -> {
+            pipeline.remote(1, writes(1, 1));
+            pipeline.local(2, writes(2, 2), local);
+        });
+        assertTrue(on(() -> pipeline.replay(2)));
+        succeedAll();
+        assertEquals(List.of(1L, 2L), engine.effects);
+        assertFalse(on(() -> pipeline.replay(2)), "it is visible");
+    }
+
+    @Test
+    void aCommitWhoseResultWasLostIsNotDoneTwice() {
+        ManualEngine.Session local = engine.new Session(1);
+        run(() -> pipeline.local(1, writes(1, 1), local));
+        pending().forEach(ManualEngine.Pending::succeedUnheard);
+        succeedAll();
+        assertEquals(List.of(1L), engine.effects);
+        assertEquals(1L, visible.getLast());
+    }
+
+    @Test
+    void whatTheEngineRefusesForGoodStopsTheNode() {
+        run(() -> pipeline.remote(1, writes(1, 1)));
+        pending().forEach(operation -> operation.fail(false));
+        run(() -> {});
+        run(() -> {});
+        assertTrue(String.valueOf(failed.get()).contains("position 1 cannot be applied"));
+    }
+
+    static LongStream seeds() {
+        return LongStream.range(0, 100);
+    }
+
+    /** Operations end in any order, fail for passing reasons, or lose their results: every position is made visible once. */
+    @ParameterizedTest
+    @MethodSource("seeds")
+    void everyPositionBecomesVisibleOnceAndInOrder(long seed) {
+        Random random = new Random(seed);
+        List<Long> expected = new ArrayList<>();
+        List<ManualEngine.Pending> open = new ArrayList<>();
+        int last = 60;
+        for (long position = 1; position <= last; position++) {
+            long at = position;
+            WriteSet writes = writes(at, random.nextInt(12), random.nextInt(12));
+            switch (random.nextInt(8)) {
+                case 0 -> run(() -> pipeline.skip(at));
+                case 1, 2 -> {
+                    expected.add(at);
+                    ManualEngine.Session local = engine.new Session(at);
+                    run(() -> pipeline.local(at, writes, local));
+                    if (random.nextInt(3) == 0 && on(() -> pipeline.replay(at))) {
+                        local.rolledBack = true;
+                    }
+                }
+                case 3 -> {
+                    expected.add(at);
+                    run(() -> pipeline.barrier(at, new Request.Barrier(new byte[0], KeySet.EMPTY)));
+                }
+                default -> {
+                    expected.add(at);
+                    run(() -> pipeline.remote(at, writes));
+                }
+            }
+            open.addAll(pending());
+            while (!open.isEmpty() && random.nextInt(3) > 0) {
+                end(open.remove(random.nextInt(open.size())), random);
+            }
+        }
+        while (on(pipeline::visible) < last) {
+            open.addAll(pending());
+            if (!open.isEmpty()) {
+                end(open.remove(random.nextInt(open.size())), random);
+            }
+            assertEquals(null, failed.get());
+            assertEquals(null, broken.get());
+        }
+        assertEquals(expected, engine.effects);
+        assertEquals(visible.stream().sorted().distinct().toList(), visible);
+    }
+
+    private static void end(ManualEngine.Pending operation, Random random) {
+        switch (random.nextInt(12)) {
+            case 0 -> operation.fail(true);
+            case 1 -> operation.succeedUnheard();
+            default -> operation.succeed();
+        }
+    }
+}

@@ -1,0 +1,105 @@
+package tutti.order.raft;
+
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Everything that a node's part in a Raft order is built from. Make one with {@link #of} and change what should differ
+ * with the {@code with} methods.
+ *
+ * @param self this node's id, a key of {@code members}
+ * @param members every node of the cluster and the host and port at which the others reach it, 1 to 15 of them, the
+ *            same at all nodes; this node listens at its own address only
+ * @param directory where the log is kept, of this node alone
+ * @param segmentBytes size of one file of the log, 64 KiB to 1 GiB
+ * @param cacheBytes how many bytes of newest log entries stay in memory
+ * @param queueBytes limit of what may wait to be ordered here, in bytes
+ * @param payloadBytesMax limit of one message, in bytes, at most 256 MiB
+ * @param batchBytes how many bytes of waiting messages are put into one log entry; one longer message goes alone
+ * @param batchWindow how many entries of this node may be under way at a time, 1 to 64
+ * @param failureTimeout how long a node may be silent until the others do without it; a leader that dies is replaced a
+ *            quarter later
+ * @param retransmitTimeout how long a batch may be under way until it is sent again
+ */
+public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> members, Path directory, int segmentBytes,
+        long cacheBytes, long queueBytes, int payloadBytesMax, int batchBytes, int batchWindow,
+        Duration failureTimeout, Duration retransmitTimeout) {
+
+    /** Checks all values. */
+    public RaftOrderConfig {
+        members = java.util.Collections.unmodifiableSortedMap(new TreeMap<>(members));
+        require(!members.isEmpty() && members.size() <= 15, "members", members.size() + " nodes", "1 to 15");
+        require(members.containsKey(self), "self", self, "one of " + members.keySet());
+        require(members.firstKey() >= 0, "members", members.firstKey(), "ids from 0");
+        require(members.values().stream().distinct().count() == members.size(), "members", members,
+                "a different address for each node");
+        require(segmentBytes >= 1 << 16 && segmentBytes <= 1 << 30, "segmentBytes", segmentBytes, "64 KiB to 1 GiB");
+        require(cacheBytes >= 0, "cacheBytes", cacheBytes, "0 or more");
+        require(payloadBytesMax >= 1 && payloadBytesMax <= 1 << 28, "payloadBytesMax", payloadBytesMax, "1 to 256 MiB");
+        require(queueBytes >= payloadBytesMax, "queueBytes", queueBytes, "at least payloadBytesMax");
+        require(batchBytes >= 1 && batchBytes <= 1 << 26, "batchBytes", batchBytes, "1 to 64 MiB");
+        require(batchWindow >= 1 && batchWindow <= 64, "batchWindow", batchWindow, "1 to 64");
+        require(failureTimeout.toMillis() >= 50 && failureTimeout.toMillis() <= 60_000, "failureTimeout",
+                failureTimeout, "50 ms to 60 s");
+        require(retransmitTimeout.toMillis() >= 10, "retransmitTimeout", retransmitTimeout, "10 ms or more");
+    }
+
+    private static void require(boolean holds, String key, Object value, String valid) {
+        if (!holds) {
+            throw new IllegalArgumentException(key + " is " + value + ", it must be " + valid);
+        }
+    }
+
+    /** The defaults: files of 16 MiB, 16 MiB in memory, 64 MiB in the queue, messages up to 16 MiB, 1 s to fail over. */
+    public static RaftOrderConfig of(int self, Map<Integer, InetSocketAddress> members, Path directory) {
+        return new RaftOrderConfig(self, new TreeMap<>(members), directory, 1 << 24, 1 << 24, 1 << 26, 1 << 24, 1 << 16,
+                4, Duration.ofSeconds(1), Duration.ofSeconds(1));
+    }
+
+    /** A copy with another size of the log's files. */
+    public RaftOrderConfig withSegmentBytes(int bytes) {
+        return new RaftOrderConfig(self, members, directory, bytes, cacheBytes, queueBytes, payloadBytesMax, batchBytes,
+                batchWindow, failureTimeout, retransmitTimeout);
+    }
+
+    /** A copy with another memory for newest entries. */
+    public RaftOrderConfig withCacheBytes(long bytes) {
+        return new RaftOrderConfig(self, members, directory, segmentBytes, bytes, queueBytes, payloadBytesMax,
+                batchBytes, batchWindow, failureTimeout, retransmitTimeout);
+    }
+
+    /** A copy with other limits of the queue and of one message. */
+    public RaftOrderConfig withQueue(long bytes, int payloadMax) {
+        return new RaftOrderConfig(self, members, directory, segmentBytes, cacheBytes, bytes, payloadMax, batchBytes,
+                batchWindow, failureTimeout, retransmitTimeout);
+    }
+
+    /** A copy with another batching. */
+    public RaftOrderConfig withBatches(int bytes, int window) {
+        return new RaftOrderConfig(self, members, directory, segmentBytes, cacheBytes, queueBytes, payloadBytesMax,
+                bytes, window, failureTimeout, retransmitTimeout);
+    }
+
+    /** A copy with other timeouts. */
+    public RaftOrderConfig withTimeouts(Duration failure, Duration retransmit) {
+        return new RaftOrderConfig(self, members, directory, segmentBytes, cacheBytes, queueBytes, payloadBytesMax,
+                batchBytes, batchWindow, failure, retransmit);
+    }
+
+    /** The cluster in words: the same at all nodes that may talk to each other. */
+    String cluster() {
+        return members.entrySet().stream()
+                .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
+                .collect(Collectors.joining(","));
+    }
+
+    /** This node in words. */
+    String identity() {
+        return "node " + self + " of " + cluster();
+    }
+}

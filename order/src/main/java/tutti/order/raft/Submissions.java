@@ -1,0 +1,111 @@
+package tutti.order.raft;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import tutti.core.spi.Order;
+
+/**
+ * What this node wants ordered: a bounded queue of messages, and a window of numbered batches made from it that are
+ * under way to the leader. A batch stays until it is seen in the log, and is sent again after a change of leader or a
+ * timeout; all later ones follow it, so that they arrive in turn. {@link #submit} may be called by any thread, the rest
+ * by the Raft thread.
+ */
+final class Submissions {
+    private record Pending(long sequence, byte[] body) {}
+
+    private final RaftOrderConfig config;
+    private final long incarnation;
+    private final Consumer<byte[]> toLeader;
+    private final ConcurrentLinkedQueue<byte[]> queue = new ConcurrentLinkedQueue<>();
+    private final AtomicLong queuedBytes = new AtomicLong();
+    private final AtomicBoolean woken = new AtomicBoolean();
+    private final ArrayDeque<Pending> underWay = new ArrayDeque<>();
+    private long lastSequence;
+    private long progressNanos;
+
+    /** @param toLeader sends a batch to the leader if there is one; may lose it */
+    Submissions(RaftOrderConfig config, long incarnation, Consumer<byte[]> toLeader) {
+        this.config = config;
+        this.incarnation = incarnation;
+        this.toLeader = toLeader;
+    }
+
+    /**
+     * Queues a message.
+     *
+     * @return whether {@link #pump} must be called, because it has not been since the last time
+     */
+    boolean submit(byte[] payload) throws Order.OverflowException {
+        long now = queuedBytes.addAndGet(payload.length);
+        if (now > config.queueBytes()) {
+            queuedBytes.addAndGet(-payload.length);
+            throw new Order.OverflowException(now - payload.length, config.queueBytes());
+        }
+        queue.add(payload);
+        return !woken.getAndSet(true);
+    }
+
+    /** Bytes submitted and not yet delivered back. */
+    long queuedBytes() {
+        return queuedBytes.get();
+    }
+
+    /** A message of this node has been handed to the listener. Any thread. */
+    void delivered(long payloadBytes) {
+        queuedBytes.addAndGet(-payloadBytes);
+    }
+
+    /** Makes batches of what waits, as far as the window allows, and sends them. */
+    void pump() {
+        woken.set(false);
+        while (underWay.size() < config.batchWindow()) {
+            byte[] first = queue.poll();
+            if (first == null) {
+                return;
+            }
+            List<byte[]> messages = new ArrayList<>();
+            messages.add(first);
+            int bytes = first.length;
+            for (byte[] next = queue.peek(); next != null && bytes + next.length <= config.batchBytes(); next = queue
+                    .peek()) {
+                messages.add(next);
+                bytes += next.length;
+                queue.remove();
+            }
+            if (underWay.isEmpty()) {
+                progressNanos = System.nanoTime();
+            }
+            byte[] body = Batch.encode(config.self(), incarnation, ++lastSequence, messages, bytes);
+            underWay.add(new Pending(lastSequence, body));
+            toLeader.accept(body);
+        }
+    }
+
+    /** A batch of this incarnation has been ordered. */
+    void ordered(long sequence) {
+        Pending first = underWay.poll();
+        if (first == null || first.sequence() != sequence) {
+            throw new IllegalStateException("batch " + sequence + " was ordered, but " + first + " is the next");
+        }
+        progressNanos = System.nanoTime();
+        pump();
+    }
+
+    /** Sends everything under way again. */
+    void resend() {
+        progressNanos = System.nanoTime();
+        underWay.forEach(p -> toLeader.accept(p.body()));
+        pump();
+    }
+
+    /** Whether nothing has moved for the time after which batches are sent again. */
+    boolean stalled() {
+        return !underWay.isEmpty()
+                && System.nanoTime() - progressNanos > config.retransmitTimeout().toNanos();
+    }
+}

@@ -1,0 +1,347 @@
+package tutti.order;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.core.spi.Order;
+
+/** What every order must do, whatever it is made of. Bound to each adapter by a subclass. */
+@Timeout(60)
+public abstract class OrderContract {
+    /** The nodes of one order, numbered from 0. */
+    protected interface Cluster {
+        /** Opens a node that is not open. */
+        Order open(int node) throws Exception;
+    }
+
+    /** A new order whose nodes may queue this many bytes. */
+    protected abstract Cluster cluster(int nodes, long queueBytes) throws Exception;
+
+    private static final long QUEUE_BYTES = 1 << 20;
+
+    private Cluster cluster;
+    private final Map<Integer, Order> orders = new TreeMap<>();
+    private final Map<Integer, Recorder> recorders = new TreeMap<>();
+
+    private void startAll(int nodes) throws Exception {
+        startAll(nodes, QUEUE_BYTES);
+    }
+
+    private void startAll(int nodes, long queueBytes) throws Exception {
+        cluster = cluster(nodes, queueBytes);
+        for (int node = 0; node < nodes; node++) {
+            start(node, 0);
+        }
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitView(v -> v.majority() && v.members().size() == nodes);
+        }
+    }
+
+    private void start(int node, long after) throws Exception {
+        Order order = cluster.open(node);
+        Recorder recorder = new Recorder();
+        orders.put(node, order);
+        recorders.put(node, recorder);
+        order.start(after, recorder);
+    }
+
+    private void stop(int node) {
+        orders.remove(node).close();
+        recorders.remove(node);
+    }
+
+    @AfterEach
+    void closeAll() throws Exception {
+        orders.values().forEach(Order::close);
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static List<Long> positions(List<Recorder.Delivered> deliveries) {
+        return deliveries.stream().map(Recorder.Delivered::position).toList();
+    }
+
+    private static List<Long> range(long from, long to) {
+        List<Long> range = new ArrayList<>();
+        for (long i = from; i <= to; i++) {
+            range.add(i);
+        }
+        return range;
+    }
+
+    @Test
+    void allNodesDeliverTheSameOrderWithoutGapsAndEachSendersMessagesInTurn() throws Exception {
+        startAll(3);
+        int each = 2000;
+        List<Thread> senders = new ArrayList<>();
+        for (Map.Entry<Integer, Order> e : orders.entrySet()) {
+            senders.add(Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < each; i++) {
+                    try {
+                        e.getValue().submit(bytes(e.getKey() + ":" + i));
+                    } catch (Order.OverflowException overflow) {
+                        throw new AssertionError(overflow);
+                    }
+                }
+            }));
+        }
+        for (Thread sender : senders) {
+            sender.join();
+        }
+        List<Recorder.Delivered> first = recorders.get(0).awaitCount(3 * each);
+        assertEquals(range(1, 3L * each), positions(first));
+        assertEquals(first, recorders.get(1).awaitCount(3 * each));
+        assertEquals(first, recorders.get(2).awaitCount(3 * each));
+        for (int sender = 0; sender < 3; sender++) {
+            int node = sender;
+            List<String> expected = new ArrayList<>();
+            for (int i = 0; i < each; i++) {
+                expected.add(node + ":" + i);
+            }
+            assertEquals(expected,
+                    first.stream().filter(d -> d.sender() == node).map(Recorder.Delivered::payload).toList());
+        }
+        for (Order order : orders.values()) {
+            assertEquals(3L * each, order.status().lastDelivered());
+            assertEquals(3L * each, order.status().lastKnown());
+            assertEquals(0, order.status().queuedBytes());
+        }
+    }
+
+    @Test
+    void oneNodeIsACluster() throws Exception {
+        startAll(1);
+        orders.get(0).submit(bytes("a"));
+        orders.get(0).submit(bytes("b"));
+        recorders.get(0).awaitCount(2);
+        stop(0);
+        start(0, 1);
+        assertEquals(List.of(new Recorder.Delivered(2, 0, "b")), recorders.get(0).awaitCount(1));
+        orders.get(0).submit(bytes("c"));
+        assertEquals(new Recorder.Delivered(3, 0, "c"), recorders.get(0).awaitCount(2).get(1));
+    }
+
+    @Test
+    void sevenNodesAreACluster() throws Exception {
+        startAll(7);
+        for (int node = 0; node < 7; node++) {
+            orders.get(node).submit(bytes("from " + node));
+        }
+        List<Recorder.Delivered> first = recorders.get(0).awaitCount(7);
+        for (Recorder recorder : recorders.values()) {
+            assertEquals(first, recorder.awaitCount(7));
+        }
+    }
+
+    @Test
+    void aNodeThatWasAwayGetsWhatItMissed() throws Exception {
+        startAll(3);
+        for (int i = 0; i < 50; i++) {
+            orders.get(i % 3).submit(bytes("before " + i));
+        }
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitCount(50);
+        }
+        stop(2);
+        for (int i = 0; i < 500; i++) {
+            orders.get(i % 2).submit(bytes("meanwhile " + i));
+        }
+        recorders.get(0).awaitCount(550);
+        start(2, 40);
+        List<Recorder.Delivered> all = recorders.get(0).deliveries();
+        assertEquals(all.subList(40, 550), recorders.get(2).awaitCount(510));
+        orders.get(2).submit(bytes("again"));
+        assertEquals(new Recorder.Delivered(551, 2, "again"), recorders.get(2).awaitCount(511).get(510));
+        assertEquals(new Recorder.Delivered(551, 2, "again"), recorders.get(1).awaitCount(551).get(550));
+    }
+
+    @Test
+    void serviceContinuesWhenTheLeaderCrashesAndNothingSubmittedElsewhereIsLostOrDoubled() throws Exception {
+        startAll(3);
+        int leader = recorders.get(0).awaitView(v -> v.leader() >= 0).leader();
+        int each = 3000;
+        List<Integer> survivors = new ArrayList<>(List.of(0, 1, 2));
+        survivors.remove(Integer.valueOf(leader));
+        List<Thread> senders = new ArrayList<>();
+        for (int node : survivors) {
+            senders.add(Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < each; i++) {
+                    try {
+                        orders.get(node).submit(bytes(node + ":" + i));
+                    } catch (Order.OverflowException overflow) {
+                        throw new AssertionError(overflow);
+                    }
+                }
+            }));
+        }
+        recorders.get(survivors.get(0)).awaitCount(200);
+        Order crashed = orders.get(leader);
+        crashed.close();
+        for (Thread sender : senders) {
+            sender.join();
+        }
+        List<Recorder.Delivered> first = recorders.get(survivors.get(0)).awaitCount(2 * each);
+        assertEquals(first, recorders.get(survivors.get(1)).awaitCount(2 * each));
+        assertEquals(range(1, 2L * each), positions(first));
+        for (int node : survivors) {
+            List<String> expected = new ArrayList<>();
+            for (int i = 0; i < each; i++) {
+                expected.add(node + ":" + i);
+            }
+            assertEquals(expected,
+                    first.stream().filter(d -> d.sender() == node).map(Recorder.Delivered::payload).toList());
+        }
+        int now = recorders.get(survivors.get(0)).awaitView(v -> v.leader() >= 0 && v.leader() != leader).leader();
+        assertTrue(survivors.contains(now));
+        stop(leader);
+        start(leader, 0);
+        assertEquals(first, recorders.get(leader).awaitCount(2 * each));
+    }
+
+    @Test
+    void aMinorityOrdersNothingUntilItIsAMajorityAgain() throws Exception {
+        startAll(3);
+        orders.get(0).submit(bytes("ordered"));
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitCount(1);
+        }
+        stop(1);
+        stop(2);
+        recorders.get(0).awaitView(v -> !v.majority() && v.leader() == -1 && v.members().equals(Set.of(0)));
+        orders.get(0).submit(bytes("waiting"));
+        assertEquals(7, orders.get(0).status().queuedBytes());
+        assertEquals(1, recorders.get(0).deliveries().size());
+        assertFalse(orders.get(0).status().view().majority());
+        start(1, 1);
+        recorders.get(0).awaitView(Order.View::majority);
+        assertEquals(new Recorder.Delivered(2, 0, "waiting"), recorders.get(0).awaitCount(2).get(1));
+        assertEquals(new Recorder.Delivered(2, 0, "waiting"), recorders.get(1).awaitCount(1).get(0));
+    }
+
+    @Test
+    void aFullQueueRefusesAndTakesAgainWhatFits() throws Exception {
+        cluster = cluster(3, 100_000);
+        start(0, 0);
+        byte[] message = new byte[1000];
+        for (int i = 0; i < 100; i++) {
+            orders.get(0).submit(message);
+        }
+        Order.OverflowException e = assertThrows(Order.OverflowException.class, () -> orders.get(0).submit(message));
+        assertTrue(String.valueOf(e.getMessage()).contains("100000"), e.getMessage());
+        assertEquals(100_000, orders.get(0).status().queuedBytes());
+        start(1, 0);
+        recorders.get(0).awaitCount(100);
+        orders.get(0).submit(message);
+        assertEquals(101, recorders.get(0).awaitCount(101).size());
+        assertEquals(range(1, 101), positions(recorders.get(1).awaitCount(101)));
+    }
+
+    @Test
+    void allNodesStoppedAtOnceGoOnWhereTheyWere() throws Exception {
+        startAll(3);
+        for (int i = 0; i < 300; i++) {
+            orders.get(i % 3).submit(bytes("m" + i));
+        }
+        List<Recorder.Delivered> before = recorders.get(1).awaitCount(300);
+        for (int node = 0; node < 3; node++) {
+            stop(node);
+        }
+        for (int node = 0; node < 3; node++) {
+            start(node, 100L * node);
+        }
+        for (int node = 0; node < 3; node++) {
+            orders.get(node).submit(bytes("after " + node));
+        }
+        List<Recorder.Delivered> all = recorders.get(0).awaitCount(303);
+        assertEquals(before, all.subList(0, 300));
+        assertEquals(range(1, 303), positions(all));
+        assertEquals(all.subList(100, 303), recorders.get(1).awaitCount(203));
+        assertEquals(all.subList(200, 303), recorders.get(2).awaitCount(103));
+        Set<String> payloads = new HashSet<>();
+        all.forEach(d -> payloads.add(d.payload()));
+        assertEquals(303, payloads.size());
+    }
+
+    @Test
+    void whatIsTruncatedIsGoneAndPositionsGoOn() throws Exception {
+        startAll(3);
+        byte[] padding = new byte[1000];
+        String pad = new String(padding, StandardCharsets.UTF_8);
+        Map<Integer, Order> senders = new HashMap<>(orders);
+        for (int i = 0; i < 1000; i++) {
+            senders.get(i % 3).submit(bytes(i + pad));
+            if (i % 100 == 99) {
+                recorders.get(0).awaitCount(i + 1);
+            }
+        }
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitCount(1000);
+        }
+        long logBytes = orders.get(0).status().logBytes();
+        orders.values().forEach(o -> o.truncate(800));
+        for (int i = 1000; i < 1300; i++) {
+            senders.get(i % 3).submit(bytes(i + pad));
+        }
+        for (Recorder recorder : recorders.values()) {
+            assertEquals(range(1, 1300), positions(recorder.awaitCount(1300)));
+        }
+        for (Order order : orders.values()) {
+            long firstRetained = order.status().firstRetained();
+            assertTrue(firstRetained > 1 && firstRetained <= 801, "first retained " + firstRetained);
+        }
+        assertTrue(orders.get(0).status().logBytes() < logBytes + 300 * 1100);
+        stop(1);
+        Order again = cluster.open(1);
+        orders.put(1, again);
+        Order.TruncatedException e = assertThrows(Order.TruncatedException.class, () -> again.start(0, new Recorder()));
+        assertTrue(String.valueOf(e.getMessage()).contains("needs position 1"), e.getMessage());
+        stop(1, again);
+        start(1, 800);
+        assertEquals(range(801, 1300), positions(recorders.get(1).awaitCount(500)));
+        orders.get(1).submit(bytes("more"));
+        assertEquals(1301, recorders.get(1).awaitCount(501).getLast().position());
+    }
+
+    private void stop(int node, Order order) {
+        order.close();
+        orders.remove(node);
+    }
+
+    @Test
+    void aMessageThatIsTooLongIsRefused() throws Exception {
+        startAll(1);
+        Order order = orders.get(0);
+        assertThrows(IllegalArgumentException.class, () -> order.submit(new byte[order.maxPayloadBytes() + 1]));
+        order.submit(new byte[order.maxPayloadBytes()]);
+        assertEquals(order.maxPayloadBytes(), recorders.get(0).awaitCount(1).get(0).payload().length());
+    }
+
+    @Test
+    void nothingIsToldAfterClose() throws Exception {
+        startAll(3);
+        for (int i = 0; i < 100; i++) {
+            orders.get(0).submit(bytes("m" + i));
+        }
+        Recorder recorder = recorders.get(1);
+        orders.get(1).close();
+        int told = recorder.deliveries().size();
+        recorders.get(0).awaitCount(100);
+        assertEquals(told, recorder.deliveries().size());
+        assertEquals(0, recorder.failures());
+    }
+}

@@ -1,0 +1,82 @@
+package tutti.order;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Order;
+
+/** A listener that remembers what it was told and lets a test wait for it. */
+public final class Recorder implements Order.Listener {
+    /** One delivery. */
+    public record Delivered(long position, int sender, String payload) {}
+
+    private static final long WAIT_SECONDS = 30;
+
+    private final List<Delivered> deliveries = new ArrayList<>();
+    private Order.@Nullable View view;
+    private @Nullable Throwable failure;
+    private int failures;
+
+    @Override
+    public synchronized void delivered(long position, int sender, ByteBuffer payload) {
+        deliveries.add(new Delivered(position, sender, StandardCharsets.UTF_8.decode(payload).toString()));
+        notifyAll();
+    }
+
+    @Override
+    public synchronized void view(Order.View now) {
+        view = now;
+        notifyAll();
+    }
+
+    @Override
+    public synchronized void failed(Throwable cause) {
+        failure = cause;
+        failures++;
+        notifyAll();
+    }
+
+    public synchronized List<Delivered> deliveries() {
+        return List.copyOf(deliveries);
+    }
+
+    public synchronized int failures() {
+        return failures;
+    }
+
+    public synchronized Order.@Nullable View view() {
+        return view;
+    }
+
+    public synchronized List<Delivered> awaitCount(int count) throws InterruptedException {
+        await(() -> deliveries.size() >= count, count + " deliveries");
+        return deliveries();
+    }
+
+    public synchronized Order.View awaitView(Predicate<Order.View> wanted) throws InterruptedException {
+        await(() -> view != null && wanted.test(view), "a view");
+        return java.util.Objects.requireNonNull(view);
+    }
+
+    public synchronized Throwable awaitFailure() throws InterruptedException {
+        await(() -> failure != null, "a failure");
+        return java.util.Objects.requireNonNull(failure);
+    }
+
+    private void await(BooleanSupplier condition, String what) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS);
+        while (!condition.getAsBoolean()) {
+            long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+            if (left <= 0) {
+                throw new AssertionError("waited for " + what + "; " + deliveries.size() + " deliveries, view " + view
+                        + ", failure " + failure);
+            }
+            wait(left);
+        }
+    }
+}

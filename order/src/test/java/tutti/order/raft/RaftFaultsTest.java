@@ -1,0 +1,322 @@
+package tutti.order.raft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tutti.core.spi.Order;
+import tutti.order.Recorder;
+
+/** What can go wrong around a Raft order, and what it says and does then. */
+@Timeout(60)
+class RaftFaultsTest {
+    @TempDir
+    private Path directory;
+
+    private final Map<Integer, Order> orders = new HashMap<>();
+    private final Map<Integer, Recorder> recorders = new HashMap<>();
+    private Map<Integer, InetSocketAddress> members = Map.of();
+
+    @AfterEach
+    void closeAll() {
+        orders.values().forEach(Order::close);
+    }
+
+    private RaftOrderConfig config(int node) {
+        return RaftNodes.config(node, members, directory);
+    }
+
+    private void start(RaftOrderConfig config, long after, FileOpener files) throws Exception {
+        Order order = RaftOrder.open(config, files);
+        orders.put(config.self(), order);
+        Recorder recorder = new Recorder();
+        recorders.put(config.self(), recorder);
+        order.start(after, recorder);
+    }
+
+    private void startAll(int nodes) throws Exception {
+        members = RaftNodes.members(nodes);
+        for (int node = 0; node < nodes; node++) {
+            start(config(node), 0, FileChannel::open);
+        }
+        awaitAll();
+    }
+
+    private void awaitAll() throws InterruptedException {
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitView(v -> v.majority() && v.members().size() == members.size());
+        }
+    }
+
+    private void stop(int node) {
+        orders.remove(node).close();
+        recorders.remove(node);
+    }
+
+    private static String message(Throwable e) {
+        return String.valueOf(e.getMessage());
+    }
+
+    private void submit(int node, int count) throws Exception {
+        for (int i = 0; i < count; i++) {
+            orders.get(node).submit(("message " + i + " of " + node).getBytes(java.nio.charset.StandardCharsets.UTF_8));
+        }
+    }
+
+    private void aFailingDisk(Consumer<FaultyFiles> fault, String expected) throws Exception {
+        members = RaftNodes.members(3);
+        FaultyFiles files = new FaultyFiles();
+        start(config(0), 0, files);
+        start(config(1), 0, FileChannel::open);
+        start(config(2), 0, FileChannel::open);
+        awaitAll();
+        submit(0, 100);
+        recorders.get(1).awaitCount(100);
+        fault.accept(files);
+        submit(1, 100);
+        Throwable cause = recorders.get(0).awaitFailure();
+        assertTrue(message(cause).contains(expected), message(cause));
+        assertTrue(message(cause).contains("order's log"), message(cause));
+        assertThrows(IllegalStateException.class, () -> orders.get(0).submit(new byte[1]));
+        List<Recorder.Delivered> all = recorders.get(1).awaitCount(200);
+        assertEquals(all, recorders.get(2).awaitCount(200));
+        assertEquals(1, recorders.get(0).failures());
+        stop(0);
+        start(config(0), 0, FileChannel::open);
+        assertEquals(all, recorders.get(0).awaitCount(200));
+    }
+
+    @Test
+    void aNodeWhoseDiskCannotFlushStopsAndTheOthersGoOn() throws Exception {
+        aFailingDisk(f -> f.flushFails = true, "Input/output error");
+    }
+
+    @Test
+    void aNodeWhoseDiskIsFullStopsAndTheOthersGoOn() throws Exception {
+        aFailingDisk(f -> f.full = true, "No space left on device");
+    }
+
+    @Test
+    void theVoteIsOnDiskBeforeItCounts() throws Exception {
+        FaultyFiles files = new FaultyFiles();
+        Path at = directory.resolve("n");
+        try (NodeDirectory node = new NodeDirectory(at, "node 1 of test", files)) {
+            assertTrue(node.fresh());
+            node.established("node 1 of test");
+            int before = files.flushes.get();
+            node.vote(7, 3);
+            assertTrue(files.flushes.get() > before);
+        }
+        try (NodeDirectory node = new NodeDirectory(at, "node 1 of test", files)) {
+            assertFalse(node.fresh());
+            assertEquals(7, node.term());
+            assertEquals(3, node.votedFor());
+            node.vote(8, null);
+            files.flushFails = true;
+            assertThrows(IOException.class, () -> node.vote(9, 1));
+        }
+        files.flushFails = false;
+        try (NodeDirectory node = new NodeDirectory(at, "node 1 of test", files)) {
+            assertEquals(8, node.term());
+            assertNull(node.votedFor());
+        }
+        try (RandomAccessFile f = new RandomAccessFile(at.resolve("vote").toFile(), "rw")) {
+            f.seek(6);
+            f.write(99);
+        }
+        assertThrows(DamagedLogException.class, () -> new NodeDirectory(at, "node 1 of test", files));
+    }
+
+    @Test
+    void incarnationsGrow() throws Exception {
+        long last = 0;
+        for (int i = 0; i < 5; i++) {
+            try (NodeDirectory node = new NodeDirectory(directory.resolve("n"), "x", FileChannel::open)) {
+                assertTrue(node.incarnation() > last);
+                last = node.incarnation();
+            }
+        }
+    }
+
+    @Test
+    void aDamagedLogIsRefused() throws Exception {
+        startAll(1);
+        for (int i = 0; i < 5; i++) {
+            submit(0, 100);
+            recorders.get(0).awaitCount(100 * (i + 1));
+        }
+        stop(0);
+        Path log;
+        try (Stream<Path> list = Files.list(config(0).directory().resolve("log"))) {
+            log = list.filter(p -> p.toString().endsWith(".log")).sorted().findFirst().orElseThrow();
+        }
+        try (RandomAccessFile f = new RandomAccessFile(log.toFile(), "rw")) {
+            f.seek(300);
+            int b = f.read();
+            f.seek(300);
+            f.write(b ^ 1);
+        }
+        DamagedLogException e = assertThrows(DamagedLogException.class, () -> RaftOrder.open(config(0)));
+        assertTrue(message(e).contains(log.toString()), message(e));
+        try (Stream<Path> list = Files.list(log.getParent())) {
+            for (Path file : list.toList()) {
+                Files.delete(file);
+            }
+        }
+        e = assertThrows(DamagedLogException.class, () -> RaftOrder.open(config(0)));
+        assertTrue(message(e).contains("is gone"), message(e));
+    }
+
+    @Test
+    void aTakenPortATakenDirectoryAndAnotherClustersDirectoryAreRefused() throws Exception {
+        startAll(1);
+        IOException used = assertThrows(IOException.class, () -> RaftOrder.open(config(0)));
+        assertTrue(message(used).contains("is in use by another process"), message(used));
+        RaftOrderConfig elsewhere = RaftNodes.config(0, members, directory.resolve("elsewhere"));
+        IOException taken = assertThrows(IOException.class, () -> RaftOrder.open(elsewhere));
+        assertTrue(message(taken).contains(":" + members.get(0).getPort()), message(taken));
+        assertTrue(message(taken).contains("another process uses the port"), message(taken));
+        stop(0);
+        members = RaftNodes.members(2);
+        IOException other = assertThrows(IOException.class, () -> RaftOrder.open(config(0)));
+        assertTrue(message(other).contains("belongs to node 0 of"), message(other));
+    }
+
+    @Test
+    void aNodeWithAnotherMemberListIsTurnedAwayAndSaysWhy() throws Exception {
+        startAll(3);
+        stop(2);
+        Map<Integer, InetSocketAddress> wrong = new HashMap<>(members);
+        wrong.put(3, new InetSocketAddress(members.get(0).getAddress(), 1));
+        start(RaftNodes.config(2, wrong, directory.resolve("other")), 0, FileChannel::open);
+        Throwable cause = recorders.get(2).awaitFailure();
+        assertTrue(message(cause).contains("all nodes must be given the same list"), message(cause));
+        submit(0, 10);
+        recorders.get(1).awaitCount(10);
+        assertEquals(0, recorders.get(0).failures() + recorders.get(1).failures());
+    }
+
+    @Test
+    void aSecondNodeWithTheSameIdIsTurnedAway() throws Exception {
+        startAll(3);
+        try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
+            DataOutputStream out = new DataOutputStream(second.getOutputStream());
+            out.writeLong(0x5475_7474_694f_7231L);
+            out.writeInt(1);
+            out.writeLong(42);
+            out.writeUTF(config(0).cluster());
+            String answer = new DataInputStream(second.getInputStream()).readUTF();
+            assertTrue(answer.contains("another process runs as node 1"), answer);
+        }
+        try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
+            DataOutputStream out = new DataOutputStream(second.getOutputStream());
+            out.writeLong(0x5475_7474_694f_7231L);
+            out.writeInt(0);
+            out.writeLong(42);
+            out.writeUTF(config(0).cluster());
+            String answer = new DataInputStream(second.getInputStream()).readUTF();
+            assertTrue(answer.contains("two nodes were given the id 0"), answer);
+        }
+        try (Socket noise = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
+            noise.getOutputStream()
+                    .write("GET / HTTP/1.1\r\n\r\n".getBytes(java.nio.charset.StandardCharsets.US_ASCII));
+            assertEquals(-1, noise.getInputStream().read());
+        }
+        submit(0, 10);
+        recorders.get(1).awaitCount(10);
+    }
+
+    @Test
+    void aNodeFarBehindIsServedFromTheLeadersDisk() throws Exception {
+        members = RaftNodes.members(3);
+        int messages = 40_000;
+        for (int node = 0; node < 2; node++) {
+            start(config(node).withBatches(1, 64).withQueue(1 << 24, 1 << 16), 0, FileChannel::open);
+        }
+        recorders.get(0).awaitView(Order.View::majority);
+        submit(0, messages / 2);
+        submit(1, messages / 2);
+        List<Recorder.Delivered> all = recorders.get(0).awaitCount(messages);
+        start(config(2), 0, FileChannel::open);
+        assertEquals(all, recorders.get(2).awaitCount(messages));
+        submit(2, 1);
+        assertEquals(messages + 1L, recorders.get(1).awaitCount(messages + 1).getLast().position());
+    }
+
+    @Test
+    void aNodeThatNeedsWhatEveryoneForgotSaysSo() throws Exception {
+        members = RaftNodes.members(3);
+        for (int node = 0; node < 2; node++) {
+            start(config(node).withCacheBytes(0), 0, FileChannel::open);
+        }
+        byte[] message = new byte[1000];
+        for (int i = 0; i < 500; i++) {
+            orders.get(0).submit(message);
+        }
+        recorders.get(0).awaitCount(500);
+        recorders.get(1).awaitCount(500);
+        orders.get(0).truncate(400);
+        orders.get(1).truncate(400);
+        submit(0, 1);
+        recorders.get(1).awaitCount(501);
+        assertTrue(orders.get(0).status().firstRetained() > 1);
+        start(config(2), 0, FileChannel::open);
+        Throwable cause = recorders.get(2).awaitFailure();
+        assertInstanceOf(Order.TruncatedException.class, cause);
+        assertTrue(message(cause).contains("needs position 1:"), message(cause));
+        List<Long> delivered = new ArrayList<>();
+        recorders.get(2).deliveries().forEach(d -> delivered.add(d.position()));
+        assertEquals(List.of(), delivered);
+    }
+
+    @Test
+    void aSingleNodeResumesFromItsCheckpoint() throws Exception {
+        startAll(1);
+        byte[] message = new byte[1000];
+        for (int round = 0; round < 4; round++) {
+            for (int i = 0; i < 300; i++) {
+                orders.get(0).submit(message);
+            }
+            recorders.get(0).awaitCount(300);
+            assertEquals(300L * round + 1, recorders.get(0).deliveries().getFirst().position());
+            orders.get(0).truncate(300L * (round + 1));
+            stop(0);
+            start(config(0), 300L * (round + 1), FileChannel::open);
+        }
+        assertTrue(orders.get(0).status().firstRetained() > 1);
+    }
+
+    @Test
+    void aFreePortIsFreeAgainAfterClose() throws Exception {
+        startAll(3);
+        stop(1);
+        try (ServerSocket socket = new ServerSocket()) {
+            socket.setReuseAddress(true);
+            socket.bind(members.get(1));
+            assertTrue(socket.isBound());
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package tutti.order.raft;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Configurations of clusters on free ports of the loopback interface. */
+final class RaftNodes {
+    private RaftNodes() {}
+
+    static Map<Integer, InetSocketAddress> members(int nodes) throws IOException {
+        Map<Integer, InetSocketAddress> members = new TreeMap<>();
+        List<ServerSocket> held = new ArrayList<>();
+        for (int node = 0; node < nodes; node++) {
+            ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+            held.add(socket);
+            members.put(node, new InetSocketAddress(InetAddress.getLoopbackAddress(), socket.getLocalPort()));
+        }
+        for (ServerSocket socket : held) {
+            socket.close();
+        }
+        return members;
+    }
+
+    /** Small files and short timeouts. */
+    static RaftOrderConfig config(int node, Map<Integer, InetSocketAddress> members, Path directory) {
+        return RaftOrderConfig.of(node, members, directory.resolve("node" + node)).withSegmentBytes(1 << 16)
+                .withQueue(1 << 20, 1 << 16).withTimeouts(Duration.ofMillis(500), Duration.ofMillis(500));
+    }
+}
