@@ -29,7 +29,7 @@ public final class Failure extends RuntimeException {
     }
 
     /** The command was called wrongly: exit status 2. */
-    static Failure usage(String what, String remedy) {
+    public static Failure usage(String what, String remedy) {
         return new Failure(what, remedy, Tutti.USAGE, null);
     }
 

@@ -22,7 +22,7 @@ import tutti.cli.cluster.ClusterSpec;
 @Command(name = "start", description = "Run a cluster on this machine in the foreground, each node a process of its own"
         + " with a PostgreSQL server of its own, until interrupted (Ctrl-C). Data and ports are kept in the data"
         + " directory; DIR/cluster.json says where everything is.", footer = {"",
-                "Then, for example: psql postgresql://postgres@127.0.0.1:6432/tutti"})
+                "Then, for example: psql postgresql://postgres:tutti@127.0.0.1:6432/tutti"})
 final class StartCommand implements Callable<Integer> {
     private static final Duration READY_PATIENCE = Duration.ofMinutes(2);
     private static final int RESTARTS_MAX = 10;
@@ -33,7 +33,7 @@ final class StartCommand implements Callable<Integer> {
     @Option(names = "--data", paramLabel = "DIR", defaultValue = "data", description = "Directory of the cluster (default: ${DEFAULT-VALUE}).")
     private Path data;
 
-    @Option(names = "--base-port", paramLabel = "PORT", defaultValue = "0", description = "First port for PostgreSQL clients; HTTP begins 100 above, the order 200 above. Without it, the"
+    @Option(names = "--base-port", paramLabel = "PORT", defaultValue = "0", description = "First port for PostgreSQL clients; HTTP begins 100 above, the order 200, the servers beneath 300. Without it, the"
             + " ports of the last start, or free ones.")
     private int basePort;
 
@@ -42,6 +42,9 @@ final class StartCommand implements Callable<Integer> {
 
     @Option(names = "--database", paramLabel = "NAME", defaultValue = "tutti", description = "The database that is replicated (default: ${DEFAULT-VALUE}).")
     private String database;
+
+    @Option(names = "--password", paramLabel = "WORD", defaultValue = "tutti", description = "Password of the role postgres, at the first start (default: ${DEFAULT-VALUE}).")
+    private String password;
 
     @Option(names = "--restart", description = "Start a node again when it ends on its own, at most "
             + RESTARTS_MAX + " times in all. Without it, that is reported only.")
@@ -57,7 +60,8 @@ final class StartCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         CountDownLatch allDead = new CountDownLatch(1);
         AtomicReference<@Nullable Cluster> started = new AtomicReference<>();
-        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, Map.of(), NodeJvm.command());
+        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password, Map.of(),
+                NodeJvm.command());
         Cluster cluster = Cluster.start(wanted, (node, exitStatus) -> died(screen, node, exitStatus, started.get(),
                 allDead));
         started.set(cluster);

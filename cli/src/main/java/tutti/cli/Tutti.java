@@ -15,7 +15,7 @@ import picocli.CommandLine.ScopeType;
  */
 @Command(name = "tutti", mixinStandardHelpOptions = true, scope = ScopeType.INHERIT, description = "Replicates PostgreSQL: several copies of a database, all of which take reads and"
         + " writes, behind the drivers that applications already use.", subcommands = {
-                StartCommand.class, StatusCommand.class,
+                DemoCommand.class, StartCommand.class, StatusCommand.class,
                 NodeCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND", footer = {
                         "", "`tutti COMMAND --help` explains a command."})
 public final class Tutti {

@@ -133,6 +133,11 @@ public final class Cluster implements AutoCloseable {
         return spec.directory();
     }
 
+    /** JDBC URL of the database server beneath a node, past the node; for comparing, not for writing. */
+    public String jdbcUrlBeneath(int id) {
+        return spec.jdbcUrlBeneath(nodes().get(id));
+    }
+
     /** Starts a node that does not run. */
     public synchronized void startNode(int id) {
         if (closed || running.containsKey(id)) {
@@ -173,7 +178,7 @@ public final class Cluster implements AutoCloseable {
 
     private synchronized void record(int id, long pid) {
         nodes.set(id, nodes.get(id).withProcess(pid));
-        new ClusterFile("tutti", ProcessHandle.current().pid(), nodes).write(spec.directory());
+        new ClusterFile("tutti", ProcessHandle.current().pid(), spec.secret(), nodes).write(spec.directory());
     }
 
     /** Whether the process of a node is there. */

@@ -17,9 +17,10 @@ import tutti.cli.Failure;
  *
  * @param cluster the cluster's name
  * @param supervisorPid process that started the nodes and watches them
+ * @param password of the role {@code postgres} at every node; chosen at the first start
  * @param nodes in order of their ids
  */
-public record ClusterFile(String cluster, long supervisorPid, List<Node> nodes) {
+public record ClusterFile(String cluster, long supervisorPid, String password, List<Node> nodes) {
     private static final String NAME = "cluster.json";
     private static final JsonMapper MAPPER = JsonMapper.builder()
             .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
@@ -37,6 +38,7 @@ public record ClusterFile(String cluster, long supervisorPid, List<Node> nodes) 
      * @param postgresPort for PostgreSQL clients
      * @param httpPort for operators
      * @param orderPort for the other nodes
+     * @param databasePort of the PostgreSQL server beneath; for looking only: what is written there is not replicated
      * @param postgresUrl for psql and most drivers
      * @param jdbcUrl for pgjdbc
      * @param httpUrl for operators
@@ -46,11 +48,13 @@ public record ClusterFile(String cluster, long supervisorPid, List<Node> nodes) 
      * @param log its log
      */
     public record Node(int id, String name, String host, int postgresPort, int httpPort, int orderPort,
+            int databasePort,
             String postgresUrl, String jdbcUrl, String httpUrl, long pid, long processGroup, String config,
             String log) {
         /** The same node in another process; 0 for none. */
         Node withProcess(long other) {
-            return new Node(id, name, host, postgresPort, httpPort, orderPort, postgresUrl, jdbcUrl, httpUrl, other,
+            return new Node(id, name, host, postgresPort, httpPort, orderPort, databasePort, postgresUrl, jdbcUrl,
+                    httpUrl, other,
                     other, config, log);
         }
     }

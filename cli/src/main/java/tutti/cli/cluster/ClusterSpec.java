@@ -11,28 +11,36 @@ import tutti.cli.Failure;
  *
  * @param directory holds everything of it: {@code cluster.json}, and one directory per node
  * @param nodes how many, 1 to 16
- * @param basePort the first of the ports for PostgreSQL clients; those of HTTP begin 100 above, those of the order 200
- *            above; 0 keeps the ports of the last start as far as they are free, and chooses otherwise
+ * @param basePort the first of the ports for PostgreSQL clients; those of HTTP begin 100 above, those of the order 200,
+ *            those of the servers beneath 300 above; 0 keeps the ports of the last start as far as they are free, and chooses otherwise
  * @param protocol how the copies are kept identical
+ * @param password of the role {@code postgres}, unless the directory holds a cluster already, which keeps its own
  * @param database the database that is replicated
  * @param settings further lines of every node's configuration, by top-level key
  * @param nodeCommand what starts a node, without the arguments of {@code tutti node}
  */
-public record ClusterSpec(Path directory, int nodes, int basePort, String protocol, String database,
+public record ClusterSpec(Path directory, int nodes, int basePort, String protocol, String database, String password,
         Map<String, String> settings, List<String> nodeCommand) {
     /** Most nodes of a cluster on one machine. */
     public static final int NODES_MAX = 16;
-    private static final int PORTS_PER_NODE = 3;
+    private static final int PORTS_PER_NODE = 4;
     private static final int PORT_DISTANCE = 100;
     private static final int POSTGRES_PORT = 6432;
     private static final int HTTP_PORT = 8008;
     private static final int ORDER_PORT = 7800;
+    private static final int DATABASE_PORT = 15432;
+    private static final String USER = "postgres";
+    private static final String PLAIN = "[A-Za-z0-9_-]{1,63}";
     private static final String HOST = "127.0.0.1";
 
     public ClusterSpec {
         directory = directory.toAbsolutePath().normalize();
         settings = Map.copyOf(settings);
         nodeCommand = List.copyOf(nodeCommand);
+        if (!database.matches(PLAIN) || !password.matches(PLAIN)) {
+            throw new Failure("the database's name and the password must be 1 to 63 letters, digits, _ or -",
+                    "they become part of URLs");
+        }
         if (nodes < 1 || nodes > NODES_MAX) {
             throw new Failure("a cluster on one machine has 1 to " + NODES_MAX + " nodes, not " + nodes,
                     "choose with --nodes");
@@ -56,25 +64,41 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
         List<Integer> kept = new ArrayList<>();
         if (basePort == 0) {
             for (ClusterFile.Node last : before) {
-                for (int port : new int[]{last.postgresPort(), last.httpPort(), last.orderPort()}) {
+                for (int port : new int[]{last.postgresPort(), last.httpPort(), last.orderPort(),
+                        last.databasePort()}) {
                     kept.add(ports.take(port) ? port : 0);
                 }
             }
         }
+        String secret = secret();
         List<ClusterFile.Node> plan = new ArrayList<>();
         for (int id = 0; id < nodes; id++) {
             int postgres = port(ports, kept, id, 0, POSTGRES_PORT);
             int http = port(ports, kept, id, 1, HTTP_PORT);
             int order = port(ports, kept, id, 2, ORDER_PORT);
+            int beneath = port(ports, kept, id, 3, DATABASE_PORT);
             String name = "node-" + id;
             Path home = directory.resolve(name);
-            plan.add(new ClusterFile.Node(id, name, HOST, postgres, http, order,
-                    "postgresql://postgres@" + HOST + ":" + postgres + "/" + database,
-                    "jdbc:postgresql://" + HOST + ":" + postgres + "/" + database + "?user=postgres",
-                    "http://" + HOST + ":" + http, 0, 0, home.resolve("node.yaml").toString(),
-                    home.resolve("node.log").toString()));
+            plan.add(new ClusterFile.Node(id, name, HOST, postgres, http, order, beneath,
+                    "postgresql://" + USER + ":" + secret + "@" + HOST + ":" + postgres + "/" + database,
+                    jdbcUrl(postgres, secret), "http://" + HOST + ":" + http, 0, 0,
+                    home.resolve("node.yaml").toString(), home.resolve("node.log").toString()));
         }
         return plan;
+    }
+
+    private String jdbcUrl(int port, String secret) {
+        return "jdbc:postgresql://" + HOST + ":" + port + "/" + database + "?user=" + USER + "&password=" + secret;
+    }
+
+    /** Where the server beneath a node can be looked at, past the node. */
+    String jdbcUrlBeneath(ClusterFile.Node node) {
+        return jdbcUrl(node.databasePort(), secret());
+    }
+
+    /** The password that the cluster has, or gets. */
+    String secret() {
+        return ClusterFile.read(directory).map(ClusterFile::password).orElse(password);
     }
 
     private int port(Ports ports, List<Integer> kept, int id, int kind, int byDefault) {
@@ -101,7 +125,8 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
                     .append(HOST).append(':').append(member.orderPort()).append("\", http: \"").append(HOST).append(':')
                     .append(member.httpPort()).append("\"}\n");
         }
-        yaml.append("postgres: {database: \"").append(database).append("\"}\n");
+        yaml.append("postgres: {database: \"").append(database).append("\", password: \"").append(secret())
+                .append("\", embedded: {port: ").append(node.databasePort()).append("}}\n");
         yaml.append("listen: {host: ").append(HOST).append(", port: ").append(node.postgresPort()).append("}\n");
         yaml.append("http: {host: ").append(HOST).append(", port: ").append(node.httpPort()).append("}\n");
         settings.forEach((key, value) -> yaml.append(key).append(": ").append(value).append('\n'));

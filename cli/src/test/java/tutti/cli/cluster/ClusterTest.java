@@ -37,7 +37,7 @@ class ClusterTest {
         command.addAll(List.of(environment));
         command.addAll(List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xshare:auto",
                 "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), FakeNode.class.getName()));
-        return new ClusterSpec(directory, nodes, 0, "si", "tutti", Map.of(), command);
+        return new ClusterSpec(directory, nodes, 0, "si", "tutti", "secret", Map.of(), command);
     }
 
     private Cluster start(int nodes, String... environment) {
@@ -125,7 +125,7 @@ class ClusterTest {
 
     private List<ClusterFile.Node> planned() {
         List<ClusterFile.Node> plan = spec(2).plan();
-        new ClusterFile("tutti", 1, plan).write(directory);
+        new ClusterFile("tutti", 1, "secret", plan).write(directory);
         return plan;
     }
 
