@@ -111,7 +111,7 @@ final class NetEffect {
                 }
                 insert(table, rekey.after());
             }
-            case Change.Truncate _, Change.Execute _ -> throw new IllegalStateException("handled before");
+            case Change.Truncate _,Change.Execute _ -> throw new IllegalStateException("handled before");
         }
         if (alone) {
             flushRows();
@@ -143,7 +143,8 @@ final class NetEffect {
             byte[] normalised = key.forms().get(i).normalise(value);
             name.append(normalised.length).append(':').append(new String(normalised, StandardCharsets.ISO_8859_1));
         }
-        return fates.computeIfAbsent(table, _ -> new LinkedHashMap<>()).computeIfAbsent(name.toString(), _ -> new Fate());
+        return fates.computeIfAbsent(table, _ -> new LinkedHashMap<>()).computeIfAbsent(name.toString(),
+                _ -> new Fate());
     }
 
     private void insert(Table table, byte[] after) {

@@ -34,7 +34,8 @@ final class RowStatements {
 
     private static String sameKey(Table table) {
         return table.primaryKey().columns().stream().map(table.columns()::get).map(Column::name)
-                .map(name -> "t." + Table.quote(name) + " = r." + Table.quote(name)).collect(Collectors.joining(" AND "));
+                .map(name -> "t." + Table.quote(name) + " = r." + Table.quote(name))
+                .collect(Collectors.joining(" AND "));
     }
 
     /** Appends the array of these rows as a Bind parameter: its length and text. */
