@@ -296,7 +296,7 @@ public final class TpccSession implements AutoCloseable {
 
     private TpccOutput stockLevel(TpccInput.StockLevel input) throws SQLException {
         Call call = new Call(TpccSql.STOCK_LEVEL);
-        call.integers(input.warehouse(), input.district(), input.threshold());
+        call.integers(input.warehouse(), input.district(), input.warehouse(), input.threshold());
         return new TpccOutput.StockLevel(call.execute().single("stock level").getInt(1));
     }
 

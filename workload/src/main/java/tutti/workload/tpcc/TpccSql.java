@@ -66,11 +66,14 @@ final class TpccSql {
     static final String ORDER_STATUS_BY_NUMBER = ORDER_STATUS.formatted(CUSTOMER_BY_NUMBER);
     static final String ORDER_STATUS_BY_NAME = ORDER_STATUS.formatted(CUSTOMER_BY_NAME);
 
-    /** The oldest undelivered order of each district. */
+    /**
+     * The oldest undelivered order of each district. The districts are generated, so that the planner knows how few they
+     * are and finds the orders by index, whatever its statistics of tables that change all the time.
+     */
     static final String DELIVERY_TAKE = """
-            with oldest as (select d_w_id, d_id, o_id from district cross join lateral (select no_o_id as o_id
-            from new_order where no_w_id = d_w_id and no_d_id = d_id order by no_o_id limit 1) as o where d_w_id = ?)
-            delete from new_order using oldest where no_w_id = ? and no_d_id = oldest.d_id and no_o_id = oldest.o_id
+            with oldest as (select d, o from generate_series(1, 10) as d cross join lateral (select no_o_id as o
+            from new_order where no_w_id = ? and no_d_id = d order by no_o_id limit 1) as first)
+            delete from new_order using oldest where no_w_id = ? and no_d_id = d and no_o_id = o
             returning no_d_id, no_o_id""";
 
     static final String DELIVERY_WRITE = """
@@ -84,12 +87,12 @@ final class TpccSql {
             join order_line on ol_w_id = ? and ol_d_id = l.d and ol_o_id = l.o group by o_d_id, o_c_id) as s
             where c_w_id = ? and c_d_id = s.o_d_id and c_id = s.o_c_id""";
 
+    /** The quantity is a subquery, so that stock is read by index for the few items sold and never as a whole. */
     static final String STOCK_LEVEL = """
-            select count(distinct s_i_id) from district
-            join order_line on ol_w_id = d_w_id and ol_d_id = d_id and ol_o_id >= d_next_o_id - 20
-            and ol_o_id < d_next_o_id
-            join stock on s_w_id = d_w_id and s_i_id = ol_i_id
-            where d_w_id = ? and d_id = ? and s_quantity < ?""";
+            select count(*) from (select distinct ol_i_id from district join order_line on ol_w_id = d_w_id
+            and ol_d_id = d_id and ol_o_id >= d_next_o_id - 20 and ol_o_id < d_next_o_id
+            where d_w_id = ? and d_id = ?) as sold
+            where (select s_quantity from stock where s_w_id = ? and s_i_id = ol_i_id) < ?""";
 
     private TpccSql() {}
 }

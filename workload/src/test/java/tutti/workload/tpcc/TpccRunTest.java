@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -16,17 +16,18 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Terminals at work against a real PostgreSQL. */
 class TpccRunTest {
     private static final TpccPopulation POPULATION = new TpccPopulation(TpccScale.reduced(2), 7);
-    private EmbeddedPostgres server;
+    private PlainServer server;
     private TpccDatabase database;
 
     @BeforeEach
-    void start() throws Exception {
-        server = EmbeddedPostgres.start();
-        database = at("one", server.getPort());
+    void start(@TempDir Path directory) throws Exception {
+        server = PlainServer.start(directory);
+        database = server.database("one");
         new TpccLoader(POPULATION).load(database, (_, _) -> {});
     }
 
@@ -68,7 +69,7 @@ class TpccRunTest {
 
     @Test
     void movesToAnotherNodeWhenItsOwnIsLostAndComesBack() throws Exception {
-        try (BreakableLink link = new BreakableLink(server.getPort())) {
+        try (BreakableLink link = new BreakableLink(server.port())) {
             CountDownLatch working = new CountDownLatch(1);
             CountDownLatch away = new CountDownLatch(1);
             CountDownLatch home = new CountDownLatch(1);
@@ -133,7 +134,7 @@ class TpccRunTest {
     }
 
     private static TpccDatabase at(String name, int port) {
-        return TpccDatabase.of(name, "jdbc:postgresql://localhost:" + port + "/postgres?user=postgres");
+        return TpccDatabase.of(name, PlainServer.url(port, "postgres"));
     }
 
     private void execute(String sql) throws SQLException {

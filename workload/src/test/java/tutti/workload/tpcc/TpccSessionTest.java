@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -15,18 +15,19 @@ import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What the loader puts into a real PostgreSQL and what each transaction does to it. */
 class TpccSessionTest {
     private static final LocalDateTime NOW = LocalDateTime.of(2026, 3, 4, 5, 6, 7, 123_456_000);
     private static final TpccScale SCALE = TpccScale.reduced(2);
-    private static EmbeddedPostgres server;
+    private static PlainServer server;
     private static TpccDatabase database;
 
     @BeforeAll
-    static void start() throws Exception {
-        server = EmbeddedPostgres.start();
-        database = TpccDatabase.of("one", server.getJdbcUrl("postgres", "postgres"));
+    static void start(@TempDir Path directory) throws Exception {
+        server = PlainServer.start(directory);
+        database = server.database("one");
         List<Long> progress = new ArrayList<>();
         TpccLoader.Report report = new TpccLoader(new TpccPopulation(SCALE, 7), 1, 400)
                 .load(database, (rows, _) -> progress.add(rows));
