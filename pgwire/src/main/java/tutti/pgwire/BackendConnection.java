@@ -231,7 +231,7 @@ public final class BackendConnection {
         }).connect(settings.address()).addListener((ChannelFutureListener) connected -> {
             if (connected.isSuccess()) {
                 Channel channel = connected.channel();
-                var timeout = channel.eventLoop().schedule(() -> channel.close(channel.voidPromise()),
+                var timeout = channel.eventLoop().schedule(() -> channel.close(),
                         settings.timeout().toNanos(), TimeUnit.NANOSECONDS);
                 channel.closeFuture().addListener(_ -> {
                     timeout.cancel(false);
@@ -263,13 +263,13 @@ public final class BackendConnection {
             Frontend.terminate(farewell);
             channel.writeAndFlush(farewell).addListener(ChannelFutureListener.CLOSE);
         } else {
-            channel.close(channel.voidPromise());
+            channel.close();
         }
     }
 
     /** Closes without farewell. Any thread. */
     public void abort() {
-        channel.close(channel.voidPromise());
+        channel.close();
     }
 
     /** The session has begun: batches can be sent. */
@@ -371,7 +371,7 @@ public final class BackendConnection {
         @Override
         public void failed(Throwable cause) {
             LOG.error("connection to PostgreSQL at {} fails and is closed", settings.address(), cause);
-            channel.close(channel.voidPromise());
+            channel.close();
         }
 
         @Override
