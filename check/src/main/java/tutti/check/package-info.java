@@ -1,4 +1,7 @@
-/** Checkers: replica comparison and histories. */
+/**
+ * Checkers: is what a cluster holds what it should hold? Each looks at real databases from outside and trusts none of
+ * the cluster's own bookkeeping. {@link tutti.check.CheckResult} is what all of them report.
+ */
 @NullMarked
 package tutti.check;
 

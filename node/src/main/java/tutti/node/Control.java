@@ -14,8 +14,8 @@ sealed interface Control {
     byte PROTOCOL = 0;
     /** The envelope byte of {@link Hello}. */
     byte HELLO = 1;
-    /** The envelope byte of {@link Durable}. */
-    byte DURABLE = 2;
+    /** The envelope byte of {@link Restart}. */
+    byte RESTART = 2;
 
     /**
      * A node has started. When it has been delivered to itself and all before it is visible, the node has caught up.
@@ -26,11 +26,11 @@ sealed interface Control {
     record Hello(long incarnation, String protocol) implements Control {}
 
     /**
-     * Everything up to a position would survive a crash of the node's engine, and of the node.
+     * After a crash now, the node would need the log from behind this position, and nothing before.
      *
-     * @param position as said
+     * @param position of a protocol snapshot in the node's files, restart in its engine
      */
-    record Durable(long position) implements Control {}
+    record Restart(long position) implements Control {}
 
     /** The bytes of a protocol message in its envelope. */
     static byte[] envelope(Message message) {
@@ -48,7 +48,7 @@ sealed interface Control {
                 yield ByteBuffer.allocate(1 + 8 + protocol.length).put(HELLO).putLong(hello.incarnation()).put(protocol)
                         .array();
             }
-            case Durable durable -> ByteBuffer.allocate(1 + 8).put(DURABLE).putLong(durable.position()).array();
+            case Restart restart -> ByteBuffer.allocate(1 + 8).put(RESTART).putLong(restart.position()).array();
         };
     }
 
@@ -63,7 +63,7 @@ sealed interface Control {
                 from.get(protocol);
                 yield new Hello(incarnation, new String(protocol, StandardCharsets.UTF_8));
             }
-            case DURABLE -> new Durable(from.getLong());
+            case RESTART -> new Restart(from.getLong());
             default -> throw new IllegalArgumentException("message with unknown envelope " + tag
                     + ": is a node of a newer version in the cluster?");
         };

@@ -4,11 +4,11 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -50,8 +50,8 @@ import tutti.node.metrics.NodeMetrics;
  * back and everything before it is visible: then it has caught up with all that was acknowledged before it started.
  *
  * <p>
- * <b>Truncation.</b> Replicas tell each other in the order what their engines hold durably. A replica lets its log forget
- * positions that every replica holds and that its own newest usable snapshot covers.
+ * <b>Truncation.</b> Each replica tells the others, in the order, the position of its newest snapshot that its engine
+ * holds durably: after a crash it would need the log from there. What lies before that at all replicas is forgotten.
  *
  * <p>
  * <b>Threads.</b> Protocol, pipeline and transactions' states belong to the event loop. Public methods may be called from
@@ -224,12 +224,16 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
     private final AtomicInteger inFlight = new AtomicInteger();
     private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
-    private final long[] durable = new long[256];
+    /** From where on each node would need the log after a crash, as it has told. */
+    private final long[] restart = new long[256];
+    /** Positions of the snapshots in files. */
+    private final TreeSet<Long> snapshots = new TreeSet<>();
     private @Nullable CommitPipeline pipeline;
     private long recoveredPosition;
     private long snapshotPosition;
     private long helloPosition;
-    private volatile long toldDurable;
+    private volatile long durablePosition;
+    private long toldRestart;
     private boolean snapshotRuns;
 
     /**
@@ -264,6 +268,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         if (snapshot.isPresent()) {
             protocol.restore(snapshot.get().state());
             snapshotPosition = snapshot.get().position();
+            snapshots.add(snapshotPosition);
         }
         state = State.CATCHING_UP;
         visiblePosition = recoveredPosition;
@@ -325,9 +330,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return inFlight.get();
     }
 
-    /** Highest position that this node has told the others as durable in its engine. */
+    /** Highest position that a crash of this node's engine would not undo, as of the last time it was asked. */
     public long durablePosition() {
-        return toldDurable;
+        return durablePosition;
     }
 
     // ------------------------------------------------------------------------------------------ front end
@@ -686,8 +691,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                     maybeReady();
                 }
             }
-            case Control.Durable told -> {
-                durable[delivery.sender()] = Math.max(durable[delivery.sender()], told.position());
+            case Control.Restart told -> {
+                restart[delivery.sender()] = Math.max(restart[delivery.sender()], told.position());
                 truncate();
             }
         }
@@ -733,16 +738,17 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     // ------------------------------------------------------------------------------------------ log keeping
 
-    /** Tells the others, from time to time, what this node's engine would keep in a crash. */
+    /** Tells the others, from time to time, from where on this node would need the log after a crash. */
     private void tellDurable() {
         engine.durablePosition(new Completion<>() {
             @Override
             public void succeeded(Long position) {
                 loop.execute(() -> {
-                    // Positions without effects of their own leave no record; behind the last record all is durable.
-                    if (position > toldDurable && state == State.READY) {
-                        toldDurable = position;
-                        send(new Control.Durable(position).encode());
+                    durablePosition = position;
+                    long restart = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
+                    if (restart > toldRestart && state == State.READY) {
+                        toldRestart = restart;
+                        send(new Control.Restart(restart).encode());
                     }
                     loop.schedule(ReplicaNode.this::tellDurable, settings.durabilityNanos());
                 });
@@ -769,7 +775,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 files.save(snapshot);
                 loop.execute(() -> {
                     snapshotRuns = false;
-                    truncate();
+                    snapshots.add(snapshot.position());
                 });
             } catch (IOException broken) {
                 fail(new IOException("cannot keep a snapshot in " + settings.directory() + ": " + broken.getMessage(),
@@ -778,19 +784,16 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         });
     }
 
+    /** Lets the log forget what no replica would need after a crash, and removes snapshots that are of no use then. */
     private void truncate() {
-        if (snapshotRuns) {
+        long needless = settings.replicas().stream().mapToLong(node -> restart[node]).min().orElse(0);
+        if (needless == 0) {
             return;
         }
-        long everywhere = settings.replicas().stream().mapToLong(node -> durable[node]).min().orElse(0);
-        long own = durable[settings.node()];
+        order.truncate(needless);
         try {
-            long usable = files.newestPositionUpTo(own);
-            long position = Math.min(everywhere, usable);
-            if (position > 0) {
-                order.truncate(position);
-                files.removeBefore(usable);
-            }
+            files.removeBefore(restart[settings.node()]);
+            snapshots.removeIf(at -> at < restart[settings.node()]);
         } catch (IOException broken) {
             fail(broken, false);
         }
@@ -850,6 +853,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public String toString() {
         return "replica " + settings.node() + " " + state + " at " + visiblePosition + " of " + deliveredPosition
-                + ", durable " + Arrays.toString(Arrays.copyOf(durable, settings.replicas().size()));
+                + ", snapshots " + snapshots;
     }
 }

@@ -64,10 +64,10 @@ public record NodeConfig(
             throw new ImpossibleValue("node", "is " + node + ", but no member has that id",
                     "valid: " + String.join(", ", ids.stream().sorted().map(String::valueOf).toList()));
         }
-        if (postgres.embedded() != null && postgres.password() == null && !listen.isLoopback()) {
+        if (postgres.embedded() != null && postgres.hasDefaultPassword() && !listen.isLoopback()) {
             throw new ImpossibleValue("postgres.password",
-                    "is missing, but clients of other hosts may connect to listen.host " + listen.host(),
-                    "set a password, or listen on 127.0.0.1");
+                    "is the default, but clients of other hosts may connect to listen.host " + listen.host(),
+                    "set one of your own, or listen on 127.0.0.1");
         }
         if (order.batchBytes() > order.segmentBytes()) {
             throw new ImpossibleValue("order.batch-bytes", "is larger than order.segment-bytes",
@@ -98,8 +98,10 @@ public record NodeConfig(
             @Setting(doc = "A server that this node starts, with its data under `data`, and stops.", byDefault = Setting.NONE) @Nullable Embedded embedded,
             @Setting(doc = "A running server instead, not reached by clients in any other way.", byDefault = Setting.NONE, example = "postgresql://127.0.0.1:5433") @Nullable PostgresUrl url,
             @Setting(doc = "Role with which Tutti connects; a superuser.", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
-            @Setting(doc = "Its password. An embedded server is set up with it; without one it trusts whoever reaches it,"
-                    + " which is allowed on loopback only.", byDefault = Setting.NONE, example = "secret") @Nullable String password) {
+            @Setting(doc = "Its password. An embedded server is set up with it at the first start. The default is refused"
+                    + " unless only this host can connect.", byDefault = "tutti") String password) {
+        private static final String DEFAULT_PASSWORD = "tutti";
+
         public Postgres {
             if (embedded != null && url != null) {
                 throw new ImpossibleValue("url", "is given, and embedded too", "leave one of them out");
@@ -109,10 +111,15 @@ public record NodeConfig(
             }
         }
 
+        boolean hasDefaultPassword() {
+            return password.equals(DEFAULT_PASSWORD);
+        }
+
+        /** Without the password. */
         @Override
         public String toString() {
             return "Postgres[database=" + database + ", embedded=" + embedded + ", url=" + url + ", user=" + user
-                    + ", password=" + (password == null ? "none" : "given") + "]";
+                    + "]";
         }
     }
 

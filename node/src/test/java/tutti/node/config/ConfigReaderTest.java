@@ -107,8 +107,9 @@ class ConfigReaderTest {
                         + " \"postgresql://me@h:1\": must not name a role: that is what postgres.user and password are for"),
                 Arguments.of("listen:\n  tls: {certificate: c.pem}",
                         "node.yaml:6: listen.tls.key is missing; it must be given, for example server.key"),
-                Arguments.of("listen: {host: 0.0.0.0}", "postgres.password is missing, but clients of other hosts may"
-                        + " connect to listen.host 0.0.0.0; set a password, or listen on 127.0.0.1"),
+                Arguments.of("listen: {host: 0.0.0.0}",
+                        "postgres.password is the default, but clients of other hosts may"
+                                + " connect to listen.host 0.0.0.0; set one of your own, or listen on 127.0.0.1"),
                 Arguments.of("sequences: {stride: 1}", "node.yaml:4: members[1].id is 1, but sequences.stride leaves"),
                 Arguments.of("limits: {transaction-bytes: 1 GiB}",
                         "node.yaml:5: limits.transaction-bytes is larger than order.queue-bytes"),

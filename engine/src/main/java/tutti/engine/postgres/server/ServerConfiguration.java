@@ -39,6 +39,11 @@ public record ServerConfiguration(
         if (port < 1 || port > 65_535) {
             throw new IllegalArgumentException("port must be 1 to 65535, was " + port);
         }
+        if (superuser.equals("tutti")) {
+            throw new IllegalArgumentException(
+                    "the superuser must not be named tutti: what it creates would land in the"
+                            + " schema tutti, which is not replicated");
+        }
         if (superuser.isEmpty() || superuser.startsWith("pg_") || password.isEmpty() || password.contains("\n")) {
             throw new IllegalArgumentException(
                     "the superuser needs a name that does not begin with pg_, and a password of one line");

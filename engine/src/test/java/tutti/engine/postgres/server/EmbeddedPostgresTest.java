@@ -25,13 +25,13 @@ class EmbeddedPostgresTest {
     private Path directory;
 
     private ServerConfiguration configuration(int port) throws IOException, InterruptedException {
-        return ServerConfiguration.of(ServerBinaries.unpacked(), directory.resolve("data"), port, "tutti", "s'ecret")
+        return ServerConfiguration.of(ServerBinaries.unpacked(), directory.resolve("data"), port, "postgres", "s'ecret")
                 .with("shared_buffers", "16MB");
     }
 
     private static Connection connect(EmbeddedPostgres server, String password) throws SQLException {
         return DriverManager.getConnection("jdbc:postgresql://" + server.host() + ":" + server.port() + "/postgres",
-                "tutti", password);
+                "postgres", password);
     }
 
     private static String query(EmbeddedPostgres server, String sql) throws SQLException {

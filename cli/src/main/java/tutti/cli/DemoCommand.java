@@ -1,0 +1,107 @@
+package tutti.cli;
+
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tutti.cli.cluster.ClusterFile;
+import tutti.cli.cluster.ClusterSpec;
+import tutti.cli.demo.Demo;
+import tutti.cli.demo.DemoPlan;
+import tutti.workload.tpcc.TpccOptions.Placement;
+
+/** Shows on one machine, in a few minutes, that a cluster keeps its promises. */
+@Command(name = "demo", description = "Start a cluster, load TPC-C, let terminals work at all nodes, kill a node in the"
+        + " middle and bring it back, then compare every table of every node and check that nothing acknowledged is"
+        + " missing. Exit status 0 only if all of that holds.")
+final class DemoCommand implements Callable<Integer> {
+    @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 1 to 16 (default: ${DEFAULT-VALUE}).")
+    private int nodes;
+
+    @Option(names = "--warehouses", paramLabel = "N", defaultValue = "2", description = "TPC-C's only measure of size (default: ${DEFAULT-VALUE}).")
+    private int warehouses;
+
+    @Option(names = "--terminals", paramLabel = "N", defaultValue = "6", description = "Clients at work at a time, over all nodes, without think time (default: ${DEFAULT-VALUE}).")
+    private int terminals;
+
+    @Option(names = "--placement", defaultValue = "ROUND_ROBIN", description = "Which terminals work at which node: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE})."
+            + " With affinity, terminals of a warehouse share a node.")
+    private Placement placement;
+
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "30", description = "How long terminals work (default: ${DEFAULT-VALUE}).")
+    private int seconds;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of inputs, and of which node is killed (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    @Option(names = "--no-kill", description = "Kill no node.")
+    private boolean noKill;
+
+    @Option(names = "--report", paramLabel = "FILE", defaultValue = "reports/demo.html", description = "Where to write the HTML report (default: ${DEFAULT-VALUE}).")
+    private Path report;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
+    private @Nullable Path json;
+
+    @Option(names = "--data", paramLabel = "DIR", description = "Directory of the cluster, kept afterwards. Without it, a temporary one, which is kept only"
+            + " if something is wrong.")
+    private @Nullable Path data;
+
+    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
+    private String protocol;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws Exception {
+        DemoPlan plan = new DemoPlan(nodes, warehouses, terminals, placement, seconds, seed, !noKill);
+        Screen screen = Screen.standard(spec.commandLine().getOut());
+        if (data != null && ClusterFile.read(data).isPresent()) {
+            throw new Failure(data + " holds a cluster already, and the demo loads a new one",
+                    "choose another --data directory, or leave it out");
+        }
+        Path directory = data != null ? data : Files.createTempDirectory("tutti-demo-");
+        boolean passed = false;
+        try {
+            passed = new Demo(plan, screen)
+                    .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti", Map.of(),
+                            NodeJvm.command()), report, json);
+        } finally {
+            if (data == null && passed) {
+                delete(directory);
+            } else {
+                screen.line("data and logs are in " + directory.toAbsolutePath().normalize());
+            }
+        }
+        return passed ? Tutti.OK : Tutti.FAILURE;
+    }
+
+    private static void delete(Path directory) throws IOException {
+        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                Files.delete(file);
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure) throws IOException {
+                if (failure != null) {
+                    throw failure;
+                }
+                Files.delete(visited);
+                return FileVisitResult.CONTINUE;
+            }
+        });
+    }
+}

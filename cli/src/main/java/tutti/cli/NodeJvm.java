@@ -1,0 +1,29 @@
+package tutti.cli;
+
+import java.io.File;
+import java.util.ArrayList;
+import java.util.List;
+
+/** How a node's own JVM is started from this one: the same Java, the same class path, options that suit a node. */
+final class NodeJvm {
+    private static final String OPTIONS_VARIABLE = "TUTTI_NODE_JAVA_OPTIONS";
+    /** Several nodes share the machine: a serial collector and compact headers cost the least CPU and memory. */
+    private static final List<String> OPTIONS = List.of("-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
+            "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError", "-Xms128m", "-Xmx768m", "-Xmn64m",
+            "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
+
+    private NodeJvm() {}
+
+    /** Command line up to the main class; the environment can add options. */
+    static List<String> command() {
+        List<String> command = new ArrayList<>();
+        command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
+        command.addAll(OPTIONS);
+        String more = System.getenv(OPTIONS_VARIABLE);
+        if (more != null && !more.isBlank()) {
+            command.addAll(List.of(more.strip().split("\\s+")));
+        }
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Tutti.class.getName()));
+        return command;
+    }
+}

@@ -1,0 +1,103 @@
+package tutti.cli;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tutti.cli.cluster.Cluster;
+import tutti.cli.cluster.ClusterFile;
+import tutti.cli.cluster.ClusterSpec;
+
+/** Runs a whole cluster on this machine in the foreground, until it is interrupted. */
+@Command(name = "start", description = "Run a cluster on this machine in the foreground, each node a process of its own"
+        + " with a PostgreSQL server of its own, until interrupted (Ctrl-C). Data and ports are kept in the data"
+        + " directory; DIR/cluster.json says where everything is.", footer = {"",
+                "Then, for example: psql postgresql://postgres:tutti@127.0.0.1:6432/tutti"})
+final class StartCommand implements Callable<Integer> {
+    private static final Duration READY_PATIENCE = Duration.ofMinutes(2);
+    private static final int RESTARTS_MAX = 10;
+
+    @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 1 to 16 (default: ${DEFAULT-VALUE}).")
+    private int nodes;
+
+    @Option(names = "--data", paramLabel = "DIR", defaultValue = "data", description = "Directory of the cluster (default: ${DEFAULT-VALUE}).")
+    private Path data;
+
+    @Option(names = "--base-port", paramLabel = "PORT", defaultValue = "0", description = "First port for PostgreSQL clients; HTTP begins 100 above, the order 200, the servers beneath 300. Without it, the"
+            + " ports of the last start, or free ones.")
+    private int basePort;
+
+    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
+    private String protocol;
+
+    @Option(names = "--database", paramLabel = "NAME", defaultValue = "tutti", description = "The database that is replicated (default: ${DEFAULT-VALUE}).")
+    private String database;
+
+    @Option(names = "--password", paramLabel = "WORD", defaultValue = "tutti", description = "Password of the role postgres, at the first start (default: ${DEFAULT-VALUE}).")
+    private String password;
+
+    @Option(names = "--restart", description = "Start a node again when it ends on its own, at most "
+            + RESTARTS_MAX + " times in all. Without it, that is reported only.")
+    private boolean restart;
+
+    @Spec
+    private CommandSpec spec;
+
+    private final AtomicInteger restarts = new AtomicInteger();
+
+    @Override
+    public Integer call() throws InterruptedException {
+        Screen screen = Screen.standard(spec.commandLine().getOut());
+        CountDownLatch allDead = new CountDownLatch(1);
+        AtomicReference<@Nullable Cluster> started = new AtomicReference<>();
+        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password, Map.of(),
+                NodeJvm.command());
+        Cluster cluster = Cluster.start(wanted, (node, exitStatus) -> died(screen, node, exitStatus, started.get(),
+                allDead));
+        started.set(cluster);
+        Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("stop").unstarted(cluster::close));
+        try (cluster) {
+            for (ClusterFile.Node node : cluster.nodes()) {
+                cluster.awaitReady(node.id(), READY_PATIENCE);
+            }
+            Screen.table(rows(cluster.nodes())).forEach(screen::line);
+            screen.line("Ready. Data and cluster.json are in " + cluster.directory() + ". Ctrl-C stops the cluster.");
+            allDead.await();
+        }
+        throw new Failure("no node is left", "their logs are in " + cluster.directory());
+    }
+
+    private static List<List<String>> rows(List<ClusterFile.Node> nodes) {
+        List<List<String>> rows = new ArrayList<>();
+        rows.add(List.of("node", "PostgreSQL", "HTTP", "process"));
+        for (ClusterFile.Node node : nodes) {
+            rows.add(List.of(node.name(), node.postgresUrl(), node.httpUrl(), String.valueOf(node.pid())));
+        }
+        return rows;
+    }
+
+    private void died(Screen screen, ClusterFile.Node node, int exitStatus, @Nullable Cluster cluster,
+            CountDownLatch allDead) {
+        screen.line(screen.bad(node.name() + " ended on its own with exit status " + exitStatus + "; its log: "
+                + node.log()));
+        if (cluster == null) {
+            return;
+        }
+        if (restart && restarts.incrementAndGet() <= RESTARTS_MAX) {
+            screen.line("starting " + node.name() + " again");
+            cluster.startNode(node.id());
+        } else if (cluster.nodes().stream().noneMatch(other -> cluster.isRunning(other.id()))) {
+            allDead.countDown();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package tutti.engine.postgres;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Collections;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * An SQL statement that every replica executes itself, with what its meaning depends on. Immutable.
+ *
+ * @param sql one statement
+ * @param role the role that executes it
+ * @param settings session settings by name: {@code search_path}, {@code default_tablespace}, … whatever may matter
+ */
+public record Statement(String sql, String role, Map<String, String> settings) {
+    /** Keeps a copy. */
+    public Statement {
+        settings = Collections.unmodifiableMap(new TreeMap<>(settings));
+    }
+
+    /** As text that {@link #of(String)} reads: each part preceded by its length in characters. */
+    public String toText() {
+        StringBuilder text = new StringBuilder();
+        part(text, role);
+        part(text, sql);
+        settings.forEach((name, value) -> {
+            part(text, name);
+            part(text, value);
+        });
+        return text.toString();
+    }
+
+    private static void part(StringBuilder text, String part) {
+        text.append(part.length()).append(':').append(part);
+    }
+
+    /** The text in UTF-8: what {@code Transactions.barrier} takes and {@code Applier.execute} gets. */
+    public byte[] toBytes() {
+        return toText().getBytes(StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Reads {@link #toBytes}.
+     *
+     * @throws IllegalArgumentException if the bytes are damaged
+     */
+    public static Statement of(byte[] bytes) {
+        try {
+            return of(StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+        } catch (CharacterCodingException notText) {
+            throw new IllegalArgumentException("a statement is not UTF-8", notText);
+        }
+    }
+
+    /**
+     * Reads {@link #toText}.
+     *
+     * @throws IllegalArgumentException if the text is damaged
+     */
+    public static Statement of(String text) {
+        Parts parts = new Parts(text);
+        String role = parts.next();
+        String sql = parts.next();
+        Map<String, String> settings = new TreeMap<>();
+        while (parts.at < text.length()) {
+            settings.put(parts.next(), parts.next());
+        }
+        return new Statement(sql, role, settings);
+    }
+
+    private static final class Parts {
+        private final String text;
+        private int at;
+
+        Parts(String text) {
+            this.text = text;
+        }
+
+        String next() {
+            int colon = text.indexOf(':', at);
+            if (colon < 0 || colon - at > 10) {
+                throw new IllegalArgumentException("a statement is damaged at character " + at);
+            }
+            long length;
+            try {
+                length = Long.parseLong(text.substring(at, colon));
+            } catch (NumberFormatException notLength) {
+                throw new IllegalArgumentException("a statement is damaged at character " + at, notLength);
+            }
+            if (length < 0 || length > text.length() - colon - 1) {
+                throw new IllegalArgumentException("a statement ends too early");
+            }
+            at = colon + 1 + (int) length;
+            return text.substring(colon + 1, at);
+        }
+    }
+}

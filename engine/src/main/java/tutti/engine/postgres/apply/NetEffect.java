@@ -1,0 +1,205 @@
+package tutti.engine.postgres.apply;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.capture.Changes.Change;
+import tutti.engine.postgres.capture.Changes.TableName;
+import tutti.engine.postgres.catalog.RowText;
+import tutti.engine.postgres.catalog.Table;
+import tutti.engine.postgres.catalog.Table.UniqueKey;
+import tutti.engine.postgres.catalog.TableCatalog;
+
+/**
+ * Which statements bring about a list of changes? Several changes of a row are folded into one; then all rows to be
+ * deleted come first, then those to be updated, then those to be inserted.
+ *
+ * <p>
+ * That order violates no unique constraint on the way: a row one of whose unique keys changes is deleted and inserted
+ * again, so that at any moment the rows present are rows of the final state or untouched by it. Foreign keys are not
+ * checked by appliers, so tables may come in any order. A table whose rows cannot be told apart here (the primary key's
+ * values compare in ways that only the engine knows) gets its changes one by one.
+ */
+final class NetEffect {
+    /** One statement. */
+    sealed interface Step {
+        /** Rows of one table: inserted whole, updated whole by primary key, or deleted by primary key. */
+        record Rows(Table table, Operation operation, List<byte[]> rows) implements Step {}
+
+        /** Tables emptied at once. */
+        record Truncate(Set<TableName> tables) implements Step {}
+    }
+
+    /** What is done with rows. */
+    enum Operation {
+        /** It must be there, and is gone afterwards. */
+        DELETE,
+        /** It must be there. */
+        UPDATE,
+        /** It must not be there. */
+        INSERT
+    }
+
+    private final TableCatalog catalog;
+    private final RowText row = new RowText();
+    private final List<Step> steps = new ArrayList<>();
+    private final Map<Table, Map<String, Fate>> fates = new LinkedHashMap<>();
+    private final Set<TableName> truncated = new LinkedHashSet<>();
+
+    private NetEffect(TableCatalog catalog) {
+        this.catalog = catalog;
+    }
+
+    /** What becomes of one row. */
+    private static final class Fate {
+        /** The row before, at least its primary key; null if it was not there. */
+        private byte @Nullable [] before;
+        /** The row after, null if it is not there. */
+        private byte @Nullable [] after;
+        private boolean replace;
+    }
+
+    /**
+     * The statements.
+     *
+     * @param changes without statements to execute
+     * @throws IllegalStateException if a table is not in the catalog
+     * @throws IllegalArgumentException if a row is damaged
+     */
+    static List<Step> of(TableCatalog catalog, List<Change> changes) {
+        NetEffect effect = new NetEffect(catalog);
+        for (Change change : changes) {
+            effect.add(change);
+        }
+        effect.flushTruncated();
+        effect.flushRows();
+        return effect.steps;
+    }
+
+    private void add(Change change) {
+        if (change instanceof Change.Truncate(TableName name)) {
+            flushRows();
+            truncated.add(name);
+            return;
+        }
+        flushTruncated();
+        Table table = table(switch (change) {
+            case Change.Insert insert -> insert.table();
+            case Change.Update update -> update.table();
+            case Change.Rekey rekey -> rekey.table();
+            case Change.Delete delete -> delete.table();
+            case Change.Truncate truncate -> truncate.table();
+            case Change.Execute _ -> throw new IllegalArgumentException("a statement is not a row");
+        });
+        boolean alone = !table.primaryKey().exact();
+        if (alone) {
+            flushRows();
+        }
+        switch (change) {
+            case Change.Insert insert -> insert(table, insert.row());
+            case Change.Update update -> update(table, update.row());
+            case Change.Delete delete -> delete(table, delete.row());
+            case Change.Rekey rekey -> {
+                delete(table, rekey.before());
+                if (alone) {
+                    flushRows();
+                }
+                insert(table, rekey.after());
+            }
+            case Change.Truncate _,Change.Execute _ -> throw new IllegalStateException("handled before");
+        }
+        if (alone) {
+            flushRows();
+        }
+    }
+
+    private Table table(TableName name) {
+        Table table = catalog.table(name.schema(), name.name());
+        if (table == null || !table.hasPrimaryKey()) {
+            throw new IllegalStateException("table " + name.schema() + "." + name.name()
+                    + " does not exist here, or has no primary key: this replica differs from the others");
+        }
+        return table;
+    }
+
+    private Fate fate(Table table, byte[] of) {
+        row.parse(of, 0);
+        if (row.columns() != table.columns().size()) {
+            throw new IllegalArgumentException("a row of table " + table.displayName() + " has " + row.columns()
+                    + " columns, here it has " + table.columns().size());
+        }
+        UniqueKey key = table.primaryKey();
+        StringBuilder name = new StringBuilder();
+        for (int i = 0; i < key.columns().size(); i++) {
+            byte[] value = row.value(key.columns().get(i));
+            if (value == null) {
+                throw new IllegalArgumentException("NULL in the primary key of a row of " + table.displayName());
+            }
+            byte[] normalised = key.forms().get(i).normalise(value);
+            name.append(normalised.length).append(':').append(new String(normalised, StandardCharsets.ISO_8859_1));
+        }
+        return fates.computeIfAbsent(table, _ -> new LinkedHashMap<>()).computeIfAbsent(name.toString(),
+                _ -> new Fate());
+    }
+
+    private void insert(Table table, byte[] after) {
+        Fate fate = fate(table, after);
+        if (fate.after != null) {
+            throw new IllegalArgumentException("a row of " + table.displayName() + " is inserted twice");
+        }
+        fate.after = after;
+        fate.replace = fate.before != null;
+    }
+
+    private void update(Table table, byte[] after) {
+        Fate fate = fate(table, after);
+        if (fate.after == null) {
+            fate.before = after;
+        }
+        fate.after = after;
+    }
+
+    private void delete(Table table, byte[] before) {
+        Fate fate = fate(table, before);
+        if (fate.after == null) {
+            fate.before = before;
+        }
+        fate.after = null;
+    }
+
+    private void flushTruncated() {
+        if (!truncated.isEmpty()) {
+            steps.add(new Step.Truncate(new LinkedHashSet<>(truncated)));
+            truncated.clear();
+        }
+    }
+
+    private void flushRows() {
+        for (Operation operation : Operation.values()) {
+            fates.forEach((table, rows) -> {
+                List<byte[]> chosen = new ArrayList<>();
+                for (Fate fate : rows.values()) {
+                    byte[] before = fate.before;
+                    byte[] after = fate.after;
+                    byte[] one = switch (operation) {
+                        case DELETE -> after == null || fate.replace ? before : null;
+                        case UPDATE -> before == null || fate.replace ? null : after;
+                        case INSERT -> before == null || fate.replace ? after : null;
+                    };
+                    if (one != null) {
+                        chosen.add(one);
+                    }
+                }
+                if (!chosen.isEmpty()) {
+                    steps.add(new Step.Rows(table, operation, chosen));
+                }
+            });
+        }
+        fates.clear();
+    }
+}

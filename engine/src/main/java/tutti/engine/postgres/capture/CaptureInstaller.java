@@ -1,0 +1,145 @@
+package tutti.engine.postgres.capture;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.QueryResult;
+
+/**
+ * Puts into a database what capture needs: the schema {@code tutti}, triggers on all tables, event triggers, sequences
+ * in strides. May be run on a database that has it already, which is how a new release or another configuration takes
+ * effect. Replicas that installed and then executed the same statements are alike but for object ids and sequences.
+ */
+public final class CaptureInstaller {
+    /** A transaction's changes in bytes that capture gathers in one session variable. */
+    private static final int CHUNK_BYTES = 8192;
+    private static final Duration TIMEOUT = Duration.ofMinutes(5);
+
+    private CaptureInstaller() {}
+
+    /**
+     * What is the same for all nodes but the index.
+     *
+     * @param nodeIndex this node's, 0 to {@code stride - 1}: decides which values its sequences give
+     * @param stride most nodes that the cluster will ever have
+     * @param secret arms a commit; any text, the same on all nodes
+     * @param transactionLimitBytes most bytes of rows that one transaction may change, at least 8192
+     */
+    public record Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes) {
+        /** Default for the number of nodes. */
+        public static final int DEFAULT_STRIDE = 16;
+        /** Default bound of a transaction: 64 MiB. */
+        public static final long DEFAULT_LIMIT_BYTES = 64L << 20;
+
+        /** Checks. */
+        public Settings {
+            if (nodeIndex < 0 || nodeIndex >= stride || stride > 256) {
+                throw new IllegalArgumentException("node index " + nodeIndex + " is not below the stride " + stride
+                        + ", or the stride is not within 1 to 256");
+            }
+            if (secret.isEmpty() || transactionLimitBytes < CHUNK_BYTES) {
+                throw new IllegalArgumentException(
+                        "the secret is empty, or the limit is below " + CHUNK_BYTES + " bytes");
+            }
+        }
+    }
+
+    /**
+     * Installs. The connection must be a superuser's, to the database to be replicated, with no transaction open.
+     *
+     * @throws IOException if the connection is lost
+     * @throws tutti.pgwire.PostgresException if the server refuses
+     * @throws IllegalStateException if the database cannot be replicated; says why
+     */
+    public static void install(BackendConnection connection, Settings settings)
+            throws IOException, InterruptedException {
+        String encoding = connection.execute("SELECT pg_catalog.getdatabaseencoding()", TIMEOUT).value();
+        if (!"UTF8".equals(encoding)) {
+            throw new IllegalStateException("the database's encoding is " + encoding
+                    + "; only UTF8 can be replicated: create the database with ENCODING 'UTF8'");
+        }
+        if (connection.execute("SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = 'tutti'", TIMEOUT).value() != null) {
+            throw new IllegalStateException(
+                    "there is a role named tutti: what it creates would land in the schema tutti,"
+                            + " which is not replicated; give the role another name (ALTER ROLE tutti RENAME TO ...)");
+        }
+        String unlogged = connection
+                .execute("SELECT pg_catalog.string_agg(c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
+                        + " FROM pg_catalog.pg_class c WHERE c.relkind = 'f'", TIMEOUT)
+                .value();
+        if (unlogged != null) {
+            throw new IllegalStateException("foreign tables cannot be replicated: " + unlogged + "; drop them");
+        }
+        connection.execute("BEGIN;\nSET LOCAL search_path = pg_catalog;\nSET LOCAL client_min_messages = warning;\n"
+                + "SET LOCAL session_replication_role = origin;\n" + script(settings) + "\nCOMMIT;", TIMEOUT);
+    }
+
+    /**
+     * The watchdog's question: which tables are not captured? Cheap enough to be asked every few seconds.
+     *
+     * @return schema-qualified names; empty if all is well
+     */
+    public static List<String> uncaptured(BackendConnection connection) throws IOException, InterruptedException {
+        return names(connection.execute(
+                "SELECT pg_catalog.concat(schema_name, '.', table_name) FROM tutti.uncaptured ORDER BY 1", TIMEOUT));
+    }
+
+    private static List<String> names(QueryResult result) {
+        return result.rows().stream().map(row -> row.isEmpty() ? "" : orEmpty(row.getFirst())).toList();
+    }
+
+    private static String orEmpty(@Nullable String value) {
+        return value == null ? "" : value;
+    }
+
+    /**
+     * A digest of the replicated schema (tables, columns, types, defaults, constraints, indexes, functions, views,
+     * triggers, sequences without their values), for nodes to compare at start. Two nodes that executed the same
+     * statements have the same.
+     */
+    public static String schemaDigest(BackendConnection connection) throws IOException, InterruptedException {
+        String digest = connection.execute(resource("digest.sql"), TIMEOUT).value();
+        if (digest == null) {
+            throw new IllegalStateException("the digest query returned nothing");
+        }
+        return digest;
+    }
+
+    /** The statement that the commit pipeline prepares: one parameter of type bytea, the result of one bytea. */
+    public static final String FINISH = "SELECT tutti.finish($1)";
+
+    private static String script(Settings settings) throws IOException {
+        byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
+        return resource("install.sql").replace("<node_index>", Integer.toString(settings.nodeIndex()))
+                .replace("<stride>", Integer.toString(settings.stride()))
+                .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")
+                .replace("<secret>", "'\\x" + HexFormat.of().formatHex(secret) + "'")
+                .replace("<chunk_limit>", Long.toString(settings.transactionLimitBytes() / CHUNK_BYTES))
+                .replace("<limit_bytes>", Long.toString(settings.transactionLimitBytes()));
+    }
+
+    private static byte[] sha256(byte[] of) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(of);
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    private static String resource(String name) throws IOException {
+        String path = "/tutti/engine/postgres/capture/" + name;
+        try (InputStream in = CaptureInstaller.class.getResourceAsStream(path)) {
+            if (in == null) {
+                throw new IOException("resource " + path + " is missing");
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+}

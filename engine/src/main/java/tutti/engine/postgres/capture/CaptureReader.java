@@ -1,0 +1,288 @@
+package tutti.engine.postgres.capture;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.Statement;
+import tutti.engine.postgres.capture.CapturedWriteSet.Origin;
+import tutti.engine.postgres.capture.Changes.TableName;
+import tutti.engine.postgres.catalog.KeyHash;
+import tutti.engine.postgres.catalog.RowText;
+import tutti.engine.postgres.catalog.Table;
+import tutti.engine.postgres.catalog.Table.Column;
+import tutti.engine.postgres.catalog.Table.ForeignKey;
+import tutti.engine.postgres.catalog.Table.UniqueKey;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.engine.postgres.catalog.ValueForm;
+
+/**
+ * Makes a write set out of what {@code tutti.finish} returned: which keys were touched how, and the changes in a form
+ * that another node understands (DESIGN section 3, "What a write set carries"). Pure; one use per transaction, from one
+ * thread.
+ *
+ * <p>
+ * The input is text: a bar, then entries (more bars are ignored): {@code i}, {@code u}, {@code d} with the table's object
+ * id and a row, {@code k} with two rows, {@code t} with the object id and a semicolon, {@code s} with the length in
+ * bytes, a colon and a {@link Statement}.
+ */
+public final class CaptureReader {
+    private final TableCatalog catalog;
+    private final byte[] text;
+    private final RowText row = new RowText();
+    private final RowText before = new RowText();
+    private final KeySet.Builder keys = new KeySet.Builder();
+    private final List<Origin> origins = new ArrayList<>();
+    private final Set<Long> tablesSeen = new HashSet<>();
+    private final Changes.Writer changes;
+    private int at;
+    private @Nullable Table table;
+    private TableName tableName = new TableName("", "");
+
+    private CaptureReader(TableCatalog catalog, byte[] text) {
+        this.catalog = catalog;
+        this.text = text;
+        this.changes = new Changes.Writer(text.length + 64);
+    }
+
+    /**
+     * Reads the changes of one transaction.
+     *
+     * @param catalog as of the transaction; one that has changed the schema needs one loaded in its own session
+     * @param gathered what {@code tutti.finish} returned, not null
+     * @throws UnknownTable if the catalog is too old
+     * @throws CaptureException if the changes cannot be replicated
+     * @throws IllegalArgumentException if the text is damaged, which is a fault of this program
+     */
+    public static CapturedWriteSet read(TableCatalog catalog, byte[] gathered) throws CaptureException, UnknownTable {
+        return new CaptureReader(catalog, gathered).read();
+    }
+
+    private CapturedWriteSet read() throws CaptureException, UnknownTable {
+        add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, new Origin("the schema", List.of(), List.of(), null, 0));
+        boolean ddl = false;
+        while (at < text.length) {
+            byte operation = text[at++];
+            switch (operation) {
+                case '|' -> {
+                    // begins a chunk
+                }
+                case 'i' -> insert(table());
+                case 'u' -> update(table());
+                case 'k' -> rekey(table());
+                case 'd' -> delete(table());
+                case 't' -> {
+                    Table truncated = table();
+                    expect(';');
+                    add(truncated.hash(), KeyKind.EXCLUSIVE, origin(truncated));
+                    changes.add(new Changes.Change.Truncate(tableName));
+                }
+                case 's' -> {
+                    int length = (int) number();
+                    expect(':');
+                    if (length > text.length - at) {
+                        throw new IllegalArgumentException("a captured statement ends too early");
+                    }
+                    changes.add(new Changes.Change.Execute(java.util.Arrays.copyOfRange(text, at, at + length)));
+                    at += length;
+                    if (!ddl) {
+                        ddl = true;
+                        add(TableCatalog.DDL_KEY, KeyKind.EXCLUSIVE,
+                                new Origin("the schema", List.of(), List.of(), null, 0));
+                    }
+                }
+                default ->
+                    throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
+            }
+        }
+        return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), List.copyOf(origins));
+    }
+
+    private Table table() throws UnknownTable {
+        long oid = number();
+        Table known = table;
+        if (known == null || known.oid() != oid) {
+            known = catalog.table(oid);
+            if (known == null) {
+                throw new UnknownTable(oid);
+            }
+            table = known;
+            tableName = new TableName(known.schema(), known.name());
+            if (tablesSeen.add(oid)) {
+                add(known.hash(), KeyKind.REFERENCE, origin(known));
+            }
+        }
+        return known;
+    }
+
+    private static Origin origin(Table table) {
+        return new Origin("table " + table.displayName(), List.of(), List.of(), null, 0);
+    }
+
+    private void insert(Table into) throws UnknownTable {
+        int start = row(row, into);
+        for (UniqueKey key : into.uniqueKeys()) {
+            unique(into, key, row, start, KeyKind.EXCLUSIVE);
+        }
+        for (ForeignKey key : into.foreignKeys()) {
+            reference(key, row, start);
+        }
+        changes.rows((byte) 'i', tableName, text, start, at);
+    }
+
+    private void update(Table of) throws UnknownTable {
+        int start = row(row, of);
+        unique(of, of.primaryKey(), row, start, KeyKind.UPDATE);
+        changes.rows((byte) 'u', tableName, text, start, at);
+    }
+
+    private void rekey(Table of) throws UnknownTable {
+        int startBefore = row(before, of);
+        int endBefore = at;
+        int start = row(row, of);
+        boolean keysChanged = false;
+        for (UniqueKey key : of.uniqueKeys()) {
+            if (differs(key.watched())) {
+                keysChanged = true;
+                unique(of, key, before, startBefore, KeyKind.EXCLUSIVE);
+                unique(of, key, row, start, KeyKind.EXCLUSIVE);
+            } else if (key.primary()) {
+                unique(of, key, row, start, KeyKind.UPDATE);
+            }
+        }
+        for (ForeignKey key : of.foreignKeys()) {
+            if (differs(key.columns())) {
+                reference(key, row, start);
+            }
+        }
+        if (keysChanged) {
+            changes.rows((byte) 'k', tableName, text, startBefore, endBefore);
+            changes.blob(text, start, at);
+        } else {
+            changes.rows((byte) 'u', tableName, text, start, at);
+        }
+    }
+
+    private void delete(Table from) throws UnknownTable {
+        int start = row(row, from);
+        for (UniqueKey key : from.uniqueKeys()) {
+            unique(from, key, row, start, KeyKind.EXCLUSIVE);
+        }
+        changes.rows((byte) 'd', tableName, text, start, at);
+    }
+
+    private boolean differs(List<Integer> columns) {
+        for (int column : columns) {
+            if (!row.sameText(column, before)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Parses the row that begins here, and steps behind it. */
+    private int row(RowText into, Table of) throws UnknownTable {
+        int start = at;
+        into.parse(text, at);
+        if (into.columns() != of.columns().size() || !of.hasPrimaryKey()) {
+            throw new UnknownTable(of.oid());
+        }
+        at = into.end();
+        return start;
+    }
+
+    private void unique(Table of, UniqueKey key, RowText values, int start, KeyKind kind) {
+        long hash = key.seed();
+        if (!key.opaque()) {
+            List<Integer> columns = key.columns();
+            for (int i = 0; i < columns.size(); i++) {
+                byte[] value = values.value(columns.get(i));
+                if (value != null) {
+                    byte[] normalised = key.forms().get(i).normalise(value);
+                    hash = KeyHash.part(hash, normalised, 0, normalised.length);
+                } else if (key.nullsDistinct()) {
+                    return;
+                } else {
+                    hash = KeyHash.nullPart(hash);
+                }
+            }
+        }
+        List<Integer> shown = key.columns().isEmpty() ? key.watched() : key.columns();
+        List<Column> columns = of.columns();
+        add(KeyHash.finish(hash), kind,
+                new Origin(of.displayName(), new Names(columns, shown), shown, text, start));
+    }
+
+    private void reference(ForeignKey key, RowText values, int start) {
+        long hash = key.parentSeed();
+        for (int i = 0; i < key.columns().size(); i++) {
+            byte[] value = values.value(key.columns().get(i));
+            if (value == null) {
+                return;
+            }
+            ValueForm form = key.forms().get(i);
+            byte[] normalised = form.normalise(value);
+            hash = KeyHash.part(hash, normalised, 0, normalised.length);
+        }
+        add(KeyHash.finish(hash), KeyKind.REFERENCE,
+                new Origin(key.parent(), key.parentColumns(), key.columns(), text, start));
+    }
+
+    private void add(long hash, KeyKind kind, Origin origin) {
+        keys.add(hash, kind);
+        origins.add(origin);
+    }
+
+    private long number() {
+        long value = 0;
+        int start = at;
+        while (at < text.length && text[at] >= '0' && text[at] <= '9' && at - start < 18) {
+            value = value * 10 + text[at++] - '0';
+        }
+        if (at == start) {
+            throw new IllegalArgumentException("a number is missing in captured text at " + at);
+        }
+        return value;
+    }
+
+    private void expect(char character) {
+        if (at >= text.length || text[at] != character) {
+            throw new IllegalArgumentException("'" + character + "' is missing in captured text at " + at);
+        }
+        at++;
+    }
+
+    /** The catalog does not have the table as the transaction had it: load a new one, in the transaction's session. */
+    public static final class UnknownTable extends Exception {
+        private static final long serialVersionUID = 1;
+
+        UnknownTable(long oid) {
+            super("the catalog does not have the table with object id " + oid + " as it is now");
+        }
+    }
+
+    /** Names of some columns, made only when someone wants to read them. */
+    private static final class Names extends java.util.AbstractList<String> {
+        private final List<Column> columns;
+        private final List<Integer> places;
+
+        Names(List<Column> columns, List<Integer> places) {
+            this.columns = columns;
+            this.places = places;
+        }
+
+        @Override
+        public String get(int index) {
+            return columns.get(places.get(index)).name();
+        }
+
+        @Override
+        public int size() {
+            return places.size();
+        }
+    }
+}

@@ -1,0 +1,247 @@
+package tutti.engine.postgres.capture;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The {@code changes} of a PostgreSQL write set: what was done, in order. Rows are in PostgreSQL's composite text form.
+ *
+ * <p>
+ * The bytes: a version (1); the number of tables; for each its schema and name; then entries until the end. An entry is
+ * a letter, and for
+ *
+ * <pre>
+ *   i  insert     table, row after
+ *   u  update     table, row after; the primary key and all unique keys are as before
+ *   k  update     table, row before, row after
+ *   d  delete     table, row before
+ *   t  truncate   table
+ *   s  statement  a {@link tutti.engine.postgres.Statement}'s bytes
+ * </pre>
+ *
+ * Numbers (of tables, lengths, indexes into the tables) are unsigned LEB128; rows and texts are preceded by their length
+ * in bytes.
+ */
+public final class Changes {
+    private static final byte VERSION = 1;
+    private static final int TABLE_LIMIT = 1 << 20;
+
+    private Changes() {}
+
+    /** A table's name in a write set. */
+    public record TableName(String schema, String name) {}
+
+    /** Something done. Row bytes are not copied and must not be modified. */
+    public sealed interface Change {
+        /** A row came into being. */
+        record Insert(TableName table, byte[] row) implements Change {}
+
+        /** A row changed, its keys did not. */
+        record Update(TableName table, byte[] row) implements Change {}
+
+        /** A row changed, and so did some key of it. */
+        record Rekey(TableName table, byte[] before, byte[] after) implements Change {}
+
+        /** A row vanished. */
+        record Delete(TableName table, byte[] row) implements Change {}
+
+        /** All rows vanished. */
+        record Truncate(TableName table) implements Change {}
+
+        /** A statement was executed that is to be repeated. */
+        record Execute(byte[] statement) implements Change {}
+    }
+
+    /** Collects changes. Not for use by several threads. */
+    public static final class Writer {
+        private final Map<TableName, Integer> tables = new LinkedHashMap<>();
+        private byte[] bytes;
+        private int size;
+
+        /** Expects about that many bytes. */
+        public Writer(int expected) {
+            bytes = new byte[Math.max(64, expected)];
+        }
+
+        /** Appends an entry about rows: one, or before and after. */
+        void rows(byte operation, TableName table, byte[] from, int start, int end) {
+            begin(operation, table);
+            blob(from, start, end);
+        }
+
+        /** Appends a row to the entry begun by {@link #rows}. */
+        void blob(byte[] from, int start, int end) {
+            number(end - start);
+            ensure(end - start);
+            System.arraycopy(from, start, bytes, size, end - start);
+            size += end - start;
+        }
+
+        /** Appends an entry without rows. */
+        void begin(byte operation, TableName table) {
+            ensure(1);
+            bytes[size++] = operation;
+            number(tables.computeIfAbsent(table, _ -> tables.size()));
+        }
+
+        /** Appends a statement. */
+        void statement(byte[] statement) {
+            ensure(1);
+            bytes[size++] = 's';
+            blob(statement, 0, statement.length);
+        }
+
+        /** Bytes so far, without the tables' names. */
+        public int size() {
+            return size;
+        }
+
+        /** Appends a change. */
+        public Writer add(Change change) {
+            switch (change) {
+                case Change.Insert(TableName table, byte[] row) -> rows((byte) 'i', table, row, 0, row.length);
+                case Change.Update(TableName table, byte[] row) -> rows((byte) 'u', table, row, 0, row.length);
+                case Change.Delete(TableName table, byte[] row) -> rows((byte) 'd', table, row, 0, row.length);
+                case Change.Rekey(TableName table, byte[] before, byte[] after) -> {
+                    rows((byte) 'k', table, before, 0, before.length);
+                    blob(after, 0, after.length);
+                }
+                case Change.Truncate(TableName table) -> begin((byte) 't', table);
+                case Change.Execute(byte[] statement) -> statement(statement);
+            }
+            return this;
+        }
+
+        /** Everything. */
+        public byte[] toBytes() {
+            byte[] entries = bytes;
+            int entriesSize = size;
+            bytes = new byte[entriesSize + 16 + 40 * tables.size()];
+            size = 0;
+            bytes[size++] = VERSION;
+            number(tables.size());
+            for (TableName table : tables.keySet()) {
+                byte[] schema = table.schema().getBytes(StandardCharsets.UTF_8);
+                byte[] name = table.name().getBytes(StandardCharsets.UTF_8);
+                blob(schema, 0, schema.length);
+                blob(name, 0, name.length);
+            }
+            ensure(entriesSize);
+            System.arraycopy(entries, 0, bytes, size, entriesSize);
+            byte[] all = Arrays.copyOf(bytes, size + entriesSize);
+            bytes = entries;
+            size = entriesSize;
+            return all;
+        }
+
+        private void number(int value) {
+            ensure(5);
+            int left = value;
+            while ((left & ~0x7f) != 0) {
+                bytes[size++] = (byte) ((left & 0x7f) | 0x80);
+                left >>>= 7;
+            }
+            bytes[size++] = (byte) left;
+        }
+
+        private void ensure(int more) {
+            if (bytes.length - size < more) {
+                bytes = Arrays.copyOf(bytes, Math.max(Math.addExact(size, more), (int) Math.min(size * 2L, 1 << 30)));
+            }
+        }
+    }
+
+    /**
+     * Reads what a {@link Writer} wrote.
+     *
+     * @throws IllegalArgumentException if the bytes are damaged
+     */
+    public static List<Change> read(byte[] changes) {
+        List<Change> all = new ArrayList<>();
+        if (changes.length == 0) {
+            return all;
+        }
+        ByteBuffer from = ByteBuffer.wrap(changes);
+        byte version = from.get();
+        if (version != VERSION) {
+            throw new IllegalArgumentException("changes of version " + version + ", this is version " + VERSION);
+        }
+        try {
+            int count = number(from);
+            if (count > Math.min(TABLE_LIMIT, from.remaining())) {
+                throw new IllegalArgumentException(count + " tables in " + from.remaining() + " bytes");
+            }
+            TableName[] tables = new TableName[count];
+            for (int i = 0; i < count; i++) {
+                tables[i] = new TableName(text(from), text(from));
+            }
+            while (from.hasRemaining()) {
+                all.add(entry(from, tables));
+            }
+        } catch (java.nio.BufferUnderflowException early) {
+            throw new IllegalArgumentException("the changes end too early", early);
+        }
+        return all;
+    }
+
+    private static Change entry(ByteBuffer from, TableName[] tables) {
+        byte operation = from.get();
+        return switch (operation) {
+            case 'i' -> new Change.Insert(table(from, tables), blob(from));
+            case 'u' -> new Change.Update(table(from, tables), blob(from));
+            case 'k' -> new Change.Rekey(table(from, tables), blob(from), blob(from));
+            case 'd' -> new Change.Delete(table(from, tables), blob(from));
+            case 't' -> new Change.Truncate(table(from, tables));
+            case 's' -> new Change.Execute(blob(from));
+            default -> throw new IllegalArgumentException("no such change: " + operation);
+        };
+    }
+
+    private static TableName table(ByteBuffer from, TableName[] tables) {
+        int index = number(from);
+        if (index >= tables.length) {
+            throw new IllegalArgumentException("table " + index + " of " + tables.length);
+        }
+        return tables[index];
+    }
+
+    private static String text(ByteBuffer from) {
+        byte[] bytes = blob(from);
+        try {
+            return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
+        } catch (CharacterCodingException notText) {
+            throw new IllegalArgumentException("a name is not UTF-8", notText);
+        }
+    }
+
+    private static byte[] blob(ByteBuffer from) {
+        int length = number(from);
+        if (length > from.remaining()) {
+            throw new IllegalArgumentException(length + " bytes announced, " + from.remaining() + " left");
+        }
+        byte[] bytes = new byte[length];
+        from.get(bytes);
+        return bytes;
+    }
+
+    private static int number(ByteBuffer from) {
+        long value = 0;
+        for (int shift = 0; shift < 35; shift += 7) {
+            byte b = from.get();
+            value |= (long) (b & 0x7f) << shift;
+            if (b >= 0) {
+                if (value > Integer.MAX_VALUE) {
+                    throw new IllegalArgumentException("a number is too large: " + value);
+                }
+                return (int) value;
+            }
+        }
+        throw new IllegalArgumentException("a number has no end");
+    }
+}

@@ -1,0 +1,255 @@
+package tutti.engine.postgres.catalog;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.catalog.Table.Column;
+import tutti.engine.postgres.catalog.Table.ForeignKey;
+import tutti.engine.postgres.catalog.Table.UniqueKey;
+import tutti.pgwire.QueryResult;
+
+/**
+ * Reads a {@link TableCatalog} out of a database: three SELECT statements in one simple query, whose result
+ * {@link #read} understands. A session that has changed the schema in its transaction sees its own changes.
+ */
+public final class CatalogQuery {
+    private static final String TABLES = """
+            c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND n.nspname <> 'tutti'
+            AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'\
+            """;
+
+    /** The statements. Their result is the same under any settings and search path. */
+    public static final String SQL = """
+            WITH RECURSIVE base AS (
+                SELECT t.oid, t.oid AS base FROM pg_catalog.pg_type t WHERE t.typtype <> 'd'
+                UNION ALL
+                SELECT t.oid, b.base FROM pg_catalog.pg_type t JOIN base b ON b.oid = t.typbasetype WHERE t.typtype = 'd'
+            )
+            SELECT c.oid, n.nspname, c.relname, c.relkind, a.attnum, a.attname, e.typname, e.typtype, t.oid <> e.oid,
+                e.typnamespace = 11, coalesce(l.collisdeterministic, true), a.attgenerated <> '', a.attidentity = 'a'
+            FROM pg_catalog.pg_class c
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+                JOIN base b ON b.oid = a.atttypid
+                JOIN pg_catalog.pg_type t ON t.oid = b.base
+                JOIN base eb ON eb.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem ELSE t.oid END
+                JOIN pg_catalog.pg_type e ON e.oid = eb.base
+                LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
+            WHERE %1$s ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C", a.attnum;
+            SELECT i.indrelid, i.indexrelid, x.relname, rn.nspname || '.' || r.relname,
+                (SELECT string_agg(k.attnum::text, ' ' ORDER BY k.place)
+                    FROM unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY k(attnum, place)
+                    WHERE k.place <= i.indnkeyatts),
+                (SELECT string_agg(DISTINCT d.refobjsubid::text, ' ') FROM pg_catalog.pg_depend d
+                    WHERE d.classid = 1259 AND d.objid = i.indexrelid AND d.refclassid = 1259
+                        AND d.refobjid = i.indrelid AND d.refobjsubid > 0),
+                i.indisprimary, NOT i.indnullsnotdistinct, i.indexprs IS NOT NULL OR i.indisexclusion
+            FROM pg_catalog.pg_index i
+                JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+                JOIN pg_catalog.pg_class r ON r.oid = coalesce(pg_catalog.pg_partition_root(i.indexrelid), i.indexrelid)
+                JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
+            WHERE (i.indisunique OR i.indisexclusion) AND %1$s
+            ORDER BY i.indrelid, NOT i.indisprimary, x.relname COLLATE "C";
+            SELECT f.conrelid, f.confrelid, f.conindid, array_to_string(f.conkey, ' '), array_to_string(f.confkey, ' ')
+            FROM pg_catalog.pg_constraint f
+                JOIN pg_catalog.pg_class c ON c.oid = f.conrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE f.contype = 'f' AND %1$s ORDER BY f.conrelid, f.conname COLLATE "C", f.oid
+            """
+            .formatted(TABLES);
+
+    private final Map<Long, Building> tables = new LinkedHashMap<>();
+    private final Map<Long, Index> indexes = new LinkedHashMap<>();
+
+    private CatalogQuery() {}
+
+    /** Makes the catalog from the result of {@link #SQL}. */
+    public static TableCatalog read(QueryResult result) {
+        if (result.statements().size() != 3) {
+            throw new IllegalArgumentException("the catalog query has 3 results, not " + result.statements().size());
+        }
+        CatalogQuery query = new CatalogQuery();
+        result.statements().get(0).rows().forEach(query::column);
+        result.statements().get(1).rows().forEach(query::index);
+        List<Foreign> foreignKeys = result.statements().get(2).rows().stream().map(Foreign::of).toList();
+        foreignKeys.forEach(query::makeComparable);
+        foreignKeys.forEach(query::foreignKey);
+        LinkedHashMap<Long, Table> finished = new LinkedHashMap<>();
+        for (Building building : query.tables.values()) {
+            if (building.leaf) {
+                finished.put(building.oid, building.finish());
+            }
+        }
+        return new TableCatalog(finished);
+    }
+
+    private void column(List<@Nullable String> row) {
+        Building table = tables.computeIfAbsent(number(row, 0),
+                oid -> new Building(oid, text(row, 1), text(row, 2), text(row, 3).equals("r")));
+        table.numbers.add((int) number(row, 4));
+        table.columns.add(new Column(text(row, 5), ValueForm.of(text(row, 6), text(row, 7).charAt(0), flag(row, 8),
+                flag(row, 9), flag(row, 10)), flag(row, 11), flag(row, 12)));
+    }
+
+    private void index(List<@Nullable String> row) {
+        Building table = building(number(row, 0));
+        Index index = new Index();
+        index.name = text(row, 2);
+        index.seed = KeyHash.seed("key " + text(row, 3));
+        index.primary = flag(row, 6);
+        index.nullsDistinct = flag(row, 7);
+        index.opaque = flag(row, 8);
+        for (int number : numbers(row.get(4))) {
+            if (number > 0) {
+                index.columns.add(table.place(number));
+                index.forms.add(table.columns.get(table.place(number)).form());
+            }
+        }
+        index.watched.addAll(index.columns);
+        for (int number : numbers(row.get(5))) {
+            if (!index.watched.contains(table.place(number))) {
+                index.watched.add(table.place(number));
+            }
+        }
+        indexes.put(number(row, 1), index);
+        table.indexes.add(index);
+    }
+
+    /** Where child and parent compare values of different types, the parent's key is made opaque in that column. */
+    private void makeComparable(Foreign foreign) {
+        Building child = building(foreign.child);
+        Building parent = building(foreign.parent);
+        Index index = indexes.get(foreign.index);
+        if (index == null) {
+            return;
+        }
+        for (int i = 0; i < foreign.parentColumns.length; i++) {
+            int place = index.columns.indexOf(parent.place(foreign.parentColumns[i]));
+            ValueForm own = child.columns.get(child.place(foreign.childColumns[i])).form();
+            if (place >= 0 && !own.comparableWith(index.forms.get(place))) {
+                for (Index same : indexes.values()) {
+                    if (same.seed == index.seed) {
+                        same.forms.set(place, ValueForm.OPAQUE);
+                    }
+                }
+            }
+        }
+    }
+
+    private void foreignKey(Foreign foreign) {
+        Building child = building(foreign.child);
+        Building parent = building(foreign.parent);
+        Index index = indexes.get(foreign.index);
+        if (index == null || index.columns.size() != foreign.parentColumns.length) {
+            throw new IllegalStateException("a foreign key of " + child.name + " names no key of " + parent.name);
+        }
+        List<Integer> columns = new ArrayList<>();
+        List<String> names = new ArrayList<>();
+        List<ValueForm> forms = new ArrayList<>();
+        for (int place = 0; place < index.columns.size(); place++) {
+            int parentColumn = index.columns.get(place);
+            int pair = 0;
+            while (parent.place(foreign.parentColumns[pair]) != parentColumn) {
+                pair++;
+            }
+            int own = child.place(foreign.childColumns[pair]);
+            columns.add(own);
+            names.add(parent.columns.get(parentColumn).name());
+            ValueForm form = index.forms.get(place);
+            forms.add(form == ValueForm.TEXT && child.columns.get(own).form() == ValueForm.NUMBER
+                    ? ValueForm.NUMBER
+                    : form);
+        }
+        ForeignKey key = new ForeignKey(parent.schema + "." + parent.name, names, index.seed, columns, forms);
+        boolean known = child.foreignKeys.stream()
+                .anyMatch(other -> other.parentSeed() == key.parentSeed() && other.columns().equals(key.columns()));
+        if (!known) {
+            child.foreignKeys.add(key);
+        }
+    }
+
+    private Building building(long oid) {
+        Building table = tables.get(oid);
+        if (table == null) {
+            throw new IllegalStateException("a key names table " + oid + ", which has no columns");
+        }
+        return table;
+    }
+
+    private static String text(List<@Nullable String> row, int column) {
+        String value = row.get(column);
+        if (value == null) {
+            throw new IllegalArgumentException("the catalog query has a NULL in column " + column);
+        }
+        return value;
+    }
+
+    private static long number(List<@Nullable String> row, int column) {
+        return Long.parseLong(text(row, column));
+    }
+
+    private static boolean flag(List<@Nullable String> row, int column) {
+        return text(row, column).equals("t");
+    }
+
+    private static int[] numbers(@Nullable String list) {
+        return list == null || list.isEmpty()
+                ? new int[0]
+                : Arrays.stream(list.split(" ", -1)).mapToInt(Integer::parseInt).toArray();
+    }
+
+    private record Foreign(long child, long parent, long index, int[] childColumns, int[] parentColumns) {
+        static Foreign of(List<@Nullable String> row) {
+            return new Foreign(number(row, 0), number(row, 1), number(row, 2), numbers(row.get(3)),
+                    numbers(row.get(4)));
+        }
+    }
+
+    private static final class Index {
+        private String name = "";
+        private long seed;
+        private boolean primary;
+        private boolean nullsDistinct;
+        private boolean opaque;
+        private final List<Integer> columns = new ArrayList<>();
+        private final List<ValueForm> forms = new ArrayList<>();
+        private final List<Integer> watched = new ArrayList<>();
+    }
+
+    private static final class Building {
+        private final long oid;
+        private final String schema;
+        private final String name;
+        private final boolean leaf;
+        private final List<Integer> numbers = new ArrayList<>();
+        private final List<Column> columns = new ArrayList<>();
+        private final List<Index> indexes = new ArrayList<>();
+        private final List<ForeignKey> foreignKeys = new ArrayList<>();
+
+        Building(long oid, String schema, String name, boolean leaf) {
+            this.oid = oid;
+            this.schema = schema;
+            this.name = name;
+            this.leaf = leaf;
+        }
+
+        int place(int number) {
+            int place = numbers.indexOf(number);
+            if (place < 0) {
+                throw new IllegalStateException("table " + name + " has no column number " + number);
+            }
+            return place;
+        }
+
+        Table finish() {
+            List<UniqueKey> keys = indexes.stream().map(index -> new UniqueKey(index.name, index.seed, index.columns,
+                    index.forms, index.watched, index.primary, index.nullsDistinct, index.opaque)).toList();
+            return new Table(oid, schema, name, columns, keys, foreignKeys, TableCatalog.tableKey(schema, name));
+        }
+    }
+}

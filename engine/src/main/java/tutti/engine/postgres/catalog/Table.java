@@ -1,0 +1,119 @@
+package tutti.engine.postgres.catalog;
+
+import java.util.List;
+
+/**
+ * A replicated table. Immutable.
+ *
+ * @param oid object id at this node; other nodes may have another
+ * @param schema its schema
+ * @param name its name
+ * @param columns in their order, without dropped ones, as in the row's text form
+ * @param uniqueKeys every unique index and exclusion constraint, the primary key first
+ * @param foreignKeys what it refers to
+ * @param hash the key ("table", this)
+ */
+public record Table(
+        long oid,
+        String schema,
+        String name,
+        List<Column> columns,
+        List<UniqueKey> uniqueKeys,
+        List<ForeignKey> foreignKeys,
+        long hash) {
+    /** Keeps copies. */
+    public Table {
+        columns = List.copyOf(columns);
+        uniqueKeys = List.copyOf(uniqueKeys);
+        foreignKeys = List.copyOf(foreignKeys);
+    }
+
+    /** Whether rows can be named, and so be changed. */
+    public boolean hasPrimaryKey() {
+        return !uniqueKeys.isEmpty() && uniqueKeys.getFirst().primary();
+    }
+
+    /** The primary key. Only if {@link #hasPrimaryKey()}. */
+    public UniqueKey primaryKey() {
+        return uniqueKeys.getFirst();
+    }
+
+    /** Schema and name, quoted where needed, as an SQL statement takes them. */
+    public String qualifiedName() {
+        return quote(schema) + "." + quote(name);
+    }
+
+    /** Schema and name as a person reads them, and as messages name the table. */
+    public String displayName() {
+        return schema + "." + name;
+    }
+
+    /** An identifier in quotes. */
+    public static String quote(String identifier) {
+        return '"' + identifier.replace("\"", "\"\"") + '"';
+    }
+
+    /**
+     * A column.
+     *
+     * @param name its name
+     * @param form when its values are equal
+     * @param generated whether the engine computes it from other columns, so that it cannot be given
+     * @param identityAlways whether it is an identity column that an update cannot set
+     */
+    public record Column(String name, ValueForm form, boolean generated, boolean identityAlways) {}
+
+    /**
+     * Columns of which no two rows have the same values, or something that comes to it.
+     *
+     * @param name of the index, as a person reads it
+     * @param seed for hashes of its keys
+     * @param columns indexes into the table's columns; none for an index of expressions
+     * @param forms in which their values are compared, one for each column
+     * @param watched all columns that it depends on, including those of expressions and predicates
+     * @param primary whether it is the primary key
+     * @param nullsDistinct whether a row with a NULL in it meets no other
+     * @param opaque whether keys cannot be computed here (expressions, exclusion constraints): all rows are then taken
+     *            to have the same
+     */
+    public record UniqueKey(
+            String name,
+            long seed,
+            List<Integer> columns,
+            List<ValueForm> forms,
+            List<Integer> watched,
+            boolean primary,
+            boolean nullsDistinct,
+            boolean opaque) {
+        /** Keeps copies. */
+        public UniqueKey {
+            columns = List.copyOf(columns);
+            forms = List.copyOf(forms);
+            watched = List.copyOf(watched);
+        }
+
+        /** Whether different normalised values are different keys, so that rows can be told apart here. */
+        public boolean exact() {
+            return !opaque && forms.stream().allMatch(ValueForm::exact);
+        }
+    }
+
+    /**
+     * A reference to a key of another table.
+     *
+     * @param parent the key referred to, as a person reads it
+     * @param parentColumns names of its columns
+     * @param parentSeed seed of the parent's key
+     * @param columns of the child, in the order of the columns of the parent's key
+     * @param forms in which the values are compared: those of the parent's columns, or opaque
+     */
+    public record ForeignKey(
+            String parent, List<String> parentColumns, long parentSeed, List<Integer> columns, List<ValueForm> forms) {
+        /** Keeps copies. */
+        public ForeignKey {
+            parentColumns = List.copyOf(parentColumns);
+            columns = List.copyOf(columns);
+            forms = List.copyOf(forms);
+        }
+    }
+}

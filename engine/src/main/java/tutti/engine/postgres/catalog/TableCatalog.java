@@ -1,0 +1,50 @@
+package tutti.engine.postgres.catalog;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All replicated tables of a database as they were at one moment. Immutable; after a schema change a new one is loaded.
+ */
+public final class TableCatalog {
+    /** The key ("schema"): referred to by every write set, changed by every schema change outside a transaction. */
+    public static final long SCHEMA_KEY = KeyHash.seed("schema");
+    /** The key ("ddl"): changed by every schema change inside a transaction. */
+    public static final long DDL_KEY = KeyHash.seed("ddl");
+    /** Of a database without tables. */
+    public static final TableCatalog EMPTY = new TableCatalog(Map.of());
+
+    private final Map<Long, Table> byOid;
+    private final Map<String, Table> byName = new HashMap<>();
+
+    TableCatalog(Map<Long, Table> byOid) {
+        this.byOid = java.util.Collections.unmodifiableMap(byOid);
+        byOid.values().forEach(table -> byName.put(nameKey(table.schema(), table.name()), table));
+    }
+
+    /** The table with that object id at this node, or null. */
+    public @Nullable Table table(long oid) {
+        return byOid.get(oid);
+    }
+
+    /** The table of that name, or null. */
+    public @Nullable Table table(String schema, String name) {
+        return byName.get(nameKey(schema, name));
+    }
+
+    /** All tables, by schema and name. */
+    public Collection<Table> tables() {
+        return byOid.values();
+    }
+
+    /** The key ("table", name). */
+    public static long tableKey(String schema, String name) {
+        return KeyHash.seed("table " + nameKey(schema, name));
+    }
+
+    private static String nameKey(String schema, String name) {
+        return Table.quote(schema) + "." + Table.quote(name);
+    }
+}

@@ -1,0 +1,372 @@
+package tutti.engine.postgres.capture;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.StringReader;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
+import tutti.core.txn.KeySet;
+import tutti.engine.postgres.LocalSession;
+import tutti.engine.postgres.TestServer;
+import tutti.engine.postgres.capture.Changes.Change;
+import tutti.pgwire.BackendConnection;
+
+class CaptureTest {
+    private static String installed(String... statements) throws Exception {
+        String database = TestServer.database(statements);
+        TestServer.install(database, 0);
+        return database;
+    }
+
+    /** Changes in a readable form: the operation, the table and the rows. */
+    private static List<String> changes(CapturedWriteSet captured) {
+        List<String> all = new ArrayList<>();
+        for (Change change : Changes.read(captured.writes().changes())) {
+            all.add(switch (change) {
+                case Change.Insert(var table, var row) -> "insert " + table.name() + text(row);
+                case Change.Update(var table, var row) -> "update " + table.name() + text(row);
+                case Change.Rekey(var table, var before, var after) ->
+                    "rekey " + table.name() + text(before) + text(after);
+                case Change.Delete(var table, var row) -> "delete " + table.name() + text(row);
+                case Change.Truncate(var table) -> "truncate " + table.name();
+                case Change.Execute(var statement) -> "execute " + text(statement);
+            });
+        }
+        return all;
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    private static List<String> keys(CapturedWriteSet captured) {
+        KeySet keys = captured.writes().keys();
+        List<String> all = new ArrayList<>();
+        for (int i = 0; i < keys.size(); i++) {
+            all.add(keys.kind(i) + " " + captured.describe(i));
+        }
+        return all;
+    }
+
+    @Test
+    void tellsEachChangeOnceAndForgetsWhatIsRolledBack() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY, v text)",
+                "INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, 'three')",
+                """
+                        CREATE FUNCTION tries() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+                          UPDATE t SET v = 'kept' WHERE id = 2;
+                          BEGIN UPDATE t SET v = 'lost' WHERE id = 3; PERFORM 1 / 0;
+                          EXCEPTION WHEN division_by_zero THEN INSERT INTO t VALUES (5, 'handler'); END;
+                        END $$""");
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("UPDATE t SET v = v || '!' WHERE id = 1", "SAVEPOINT a", "DELETE FROM t", "ROLLBACK TO a",
+                    "SELECT tries()", "SAVEPOINT b", "INSERT INTO t VALUES (4, NULL)", "RELEASE b");
+            assertEquals(List.of("update t(1,one!)", "update t(2,kept)", "insert t(5,handler)", "insert t(4,)"),
+                    changes(session.capture()));
+        }
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("SELECT * FROM t FOR UPDATE");
+            assertNull(session.gather());
+        }
+    }
+
+    @Test
+    void keysTellHowRowsWereTouched() throws Exception {
+        String database = installed("CREATE TABLE parent (a int, b numeric, PRIMARY KEY (a, b))",
+                """
+                        CREATE TABLE child (id int PRIMARY KEY, b int, a bigint, code text UNIQUE, note text,
+                          FOREIGN KEY (a, b) REFERENCES parent (a, b))""",
+                "INSERT INTO parent VALUES (1, 2.0), (3, 4)");
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("INSERT INTO child VALUES (7, 2, 1, 'x', 'y')");
+            CapturedWriteSet inserted = session.capture();
+            assertEquals(List.of("REFERENCE the schema", "REFERENCE table public.child",
+                    "EXCLUSIVE table public.child, key (id) = (7)", "EXCLUSIVE table public.child, key (code) = (x)",
+                    "REFERENCE table public.parent, key (a, b) = (1, 2)"), keys(inserted));
+            session.connection().commit();
+            session.execute("UPDATE child SET note = 'z'");
+            assertEquals(List.of("REFERENCE the schema", "REFERENCE table public.child",
+                    "UPDATE table public.child, key (id) = (7)"), keys(session.capture()));
+            session.connection().commit();
+            session.execute("UPDATE child SET code = NULL, a = 3, b = 4");
+            assertEquals(List.of("REFERENCE the schema", "REFERENCE table public.child",
+                    "UPDATE table public.child, key (id) = (7)", "EXCLUSIVE table public.child, key (code) = (x)",
+                    "REFERENCE table public.parent, key (a, b) = (3, 4)"), keys(session.capture()));
+            session.connection().commit();
+            session.execute("DELETE FROM parent WHERE a = 1");
+            CapturedWriteSet deleted = session.capture();
+            assertEquals("EXCLUSIVE table public.parent, key (a, b) = (1, 2.0)", keys(deleted).getLast());
+            assertEquals(deleted.writes().keys().hash(2), inserted.writes().keys().hash(4),
+                    "a child's reference meets its parent's key");
+        }
+    }
+
+    @Test
+    void equalValuesGiveEqualKeys() throws Exception {
+        String database = installed("CREATE EXTENSION citext",
+                "CREATE TABLE n (k numeric PRIMARY KEY)", "CREATE TABLE c (k char(5) PRIMARY KEY)",
+                "CREATE TABLE z (k timestamptz PRIMARY KEY)", "CREATE TABLE i (k citext PRIMARY KEY)",
+                "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+                "CREATE TABLE l (k text COLLATE ci PRIMARY KEY)", "CREATE TABLE f (k float8 PRIMARY KEY)",
+                "CREATE TABLE j (k jsonb PRIMARY KEY)", "CREATE DOMAIN d AS numeric",
+                "CREATE TABLE o (k d PRIMARY KEY)",
+                "CREATE TABLE p (k int, u text, gone bool)", "ALTER TABLE p ADD PRIMARY KEY (k)",
+                "CREATE UNIQUE INDEX ON p (lower(u)) WHERE NOT gone");
+        assertSameKey(database, "INSERT INTO n VALUES (1.0)", "INSERT INTO n VALUES (1.00)");
+        assertSameKey(database, "INSERT INTO c VALUES ('a')", "INSERT INTO c VALUES ('a  ')");
+        assertSameKey(database, "INSERT INTO i VALUES ('Kiwi')", "INSERT INTO i VALUES ('kIWI')");
+        assertSameKey(database, "INSERT INTO l VALUES ('Ä')", "INSERT INTO l VALUES ('ä')");
+        assertSameKey(database, "INSERT INTO f VALUES ('-0')", "INSERT INTO f VALUES (0)");
+        assertSameKey(database, "INSERT INTO j VALUES ('1.0')", "INSERT INTO j VALUES ('1.00')");
+        assertSameKey(database, "INSERT INTO o VALUES (20)", "INSERT INTO o VALUES (20.0)");
+        assertSameKey(database, "SET LOCAL timezone = 'Asia/Kathmandu'; INSERT INTO z VALUES ('2026-03-01 12:00+00')",
+                "SET LOCAL timezone = 'America/St_Johns';"
+                        + " INSERT INTO z VALUES ('2026-03-01 12:00+00')");
+        assertNotEquals(key(database, 2, "INSERT INTO n VALUES (1)"), key(database, 2, "INSERT INTO n VALUES (10)"));
+        assertEquals(key(database, 3, "INSERT INTO p VALUES (1, 'A', false)"),
+                key(database, 3, "INSERT INTO p VALUES (2, 'a', false)"), "expressions are taken for equal");
+    }
+
+    private static void assertSameKey(String database, String one, String other) throws Exception {
+        assertEquals(key(database, 2, one), key(database, 2, other));
+    }
+
+    private static long key(String database, int index, String sql) throws Exception {
+        try (LocalSession session = new LocalSession(database)) {
+            return session.execute(sql).capture().writes().keys().hash(index);
+        }
+    }
+
+    @Test
+    void rowsThatEnterAPartialIndexTakeItsKey() throws Exception {
+        String database = installed("CREATE TABLE p (k int PRIMARY KEY, u text, gone bool)",
+                "CREATE UNIQUE INDEX ON p (u) WHERE NOT gone", "INSERT INTO p VALUES (1, 'a', true)");
+        try (LocalSession session = new LocalSession(database)) {
+            assertTrue(keys(session.execute("UPDATE p SET gone = false").capture())
+                    .contains("EXCLUSIVE table public.p, key (u) = (a)"));
+        }
+    }
+
+    @Test
+    void seesCascadesPartitionsCopyMergeAndConflicts() throws Exception {
+        String database = installed("CREATE TABLE parent (id int PRIMARY KEY)",
+                "CREATE TABLE gone (id int PRIMARY KEY, p int REFERENCES parent ON DELETE CASCADE)",
+                "CREATE TABLE stays (id int PRIMARY KEY, p int REFERENCES parent ON DELETE SET NULL)",
+                "INSERT INTO parent VALUES (1); INSERT INTO gone VALUES (2, 1); INSERT INTO stays VALUES (3, 1)",
+                "CREATE TABLE whole (id int, v int, PRIMARY KEY (id)) PARTITION BY RANGE (id)",
+                "CREATE TABLE low PARTITION OF whole FOR VALUES FROM (0) TO (10)",
+                "CREATE TABLE high (v int, id int NOT NULL)",
+                "ALTER TABLE whole ATTACH PARTITION high FOR VALUES FROM (10) TO (20)");
+        try (LocalSession session = new LocalSession(database)) {
+            CapturedWriteSet captured = session.execute("DELETE FROM parent").capture();
+            assertEquals(List.of("delete parent(1)", "delete gone(2,1)", "update stays(3,)"), changes(captured));
+        }
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("INSERT INTO whole VALUES (1, 5)", "UPDATE whole SET id = 11",
+                    "INSERT INTO whole VALUES (11, 6) ON CONFLICT (id) DO UPDATE SET v = excluded.v");
+            CapturedWriteSet captured = session.capture();
+            assertEquals(
+                    java.util.Set.of("insert low(1,5)", "delete low(1,5)", "insert high(5,11)", "update high(6,11)"),
+                    java.util.Set.copyOf(changes(captured)));
+            assertEquals(captured.writes().keys().hash(2), captured.writes().keys().hash(3),
+                    "a partition's key is the whole table's key");
+        }
+        try (LocalSession session = new LocalSession(database)) {
+            session.connection().unwrap(PGConnection.class).getCopyAPI().copyIn("COPY parent FROM STDIN",
+                    new StringReader("5\n6\n"));
+            session.execute("MERGE INTO parent p USING (VALUES (6), (7)) s(id) ON p.id = s.id"
+                    + " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (s.id)");
+            assertEquals(List.of("insert parent(5)", "insert parent(6)", "delete parent(6)", "insert parent(7)"),
+                    changes(session.capture()));
+        }
+    }
+
+    @Test
+    void rowsDoNotDependOnTheSessionsSettings() throws Exception {
+        String database = installed("""
+                CREATE TABLE t (id int PRIMARY KEY, d date, ts timestamp, iv interval, f float8, b bytea, m money)""",
+                "SET lc_monetary = 'C'");
+        String insert = "INSERT INTO t VALUES (1, '2026-12-31', '2026-12-31 10:00', '-1 year -2 days', 0.1::float8 + 0.2,"
+                + " '\\xff00', 12.5::numeric::money)";
+        BackendConnection client = TestServer.connect(database);
+        String finish = "; SELECT pg_catalog.convert_from(tutti.finish('" + TestServer.CLUSTER_SECRET + "'), 'UTF8')";
+        String plain = TestServer.execute(client, "BEGIN; " + insert + finish).value();
+        TestServer.execute(client, "ROLLBACK; SET datestyle = 'SQL, DMY'; SET intervalstyle = 'sql_standard';"
+                + " SET extra_float_digits = -3; SET bytea_output = 'escape'; SET client_encoding = 'LATIN1';"
+                + " SET search_path = ''");
+        assertEquals(plain,
+                TestServer.execute(client, "BEGIN; SET LOCAL datestyle = 'ISO'; SET intervalstyle = 'postgres'; "
+                        + insert.replace("INTO t", "INTO public.t")
+                        + "; SET datestyle = 'SQL, DMY'; SET intervalstyle = 'sql_standard'"
+                        + finish).value());
+        client.close();
+    }
+
+    @Test
+    void largeTransactionsAreGatheredInOrderAndBounded() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY, v text)");
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("INSERT INTO t SELECT g, repeat('x', g % 50) FROM generate_series(1, 9000) g");
+            List<String> changes = changes(session.capture());
+            assertEquals(9000, changes.size());
+            for (int i = 0; i < 9000; i++) {
+                assertEquals("insert t(" + (i + 1) + "," + (i % 50 == 49 ? "\"\"" : "x".repeat((i + 1) % 50)) + ")",
+                        changes.get(i));
+            }
+            session.connection().commit();
+            session.execute("DELETE FROM t WHERE id = 1");
+            assertEquals(List.of("delete t(1,x)"), changes(session.capture()),
+                    "nothing is left of the last transaction");
+        }
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("UPDATE t SET v = repeat('y', 200)");
+            SQLException refused = assertThrows(SQLException.class, session::gather);
+            assertEquals("54000", refused.getSQLState());
+        }
+    }
+
+    @Test
+    void commitsPastThePipelineAreRefused() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY)",
+                "CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (1); COMMIT; END $$");
+        try (Connection direct = TestServer.jdbc(database); Statement statement = direct.createStatement()) {
+            direct.setAutoCommit(true);
+            for (String sql : List.of("INSERT INTO t VALUES (1)", "CALL p()", "TRUNCATE t",
+                    "BEGIN; INSERT INTO t VALUES (2); SET CONSTRAINTS ALL IMMEDIATE; COMMIT")) {
+                SQLException refused = assertThrows(SQLException.class, () -> statement.execute(sql));
+                assertEquals("55000", refused.getSQLState(), sql);
+                statement.execute("ROLLBACK");
+            }
+            statement.execute("SET session_replication_role = replica; INSERT INTO t VALUES (3)");
+        }
+        try (LocalSession session = new LocalSession(database)) {
+            SQLException refused = assertThrows(SQLException.class,
+                    () -> session.execute("SELECT tutti.finish('guess'::bytea)"));
+            assertEquals("28000", refused.getSQLState());
+        }
+    }
+
+    @Test
+    void clientsMaySetConstraintsBetweenTheirStatements() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY, v int UNIQUE DEFERRABLE)");
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("INSERT INTO t VALUES (1, 1)", "SELECT tutti.before_set_constraints()",
+                    "SET CONSTRAINTS ALL IMMEDIATE", "SELECT tutti.after_set_constraints()",
+                    "INSERT INTO t VALUES (2, 2)", "SAVEPOINT a", "INSERT INTO t VALUES (3, 3)",
+                    "SELECT tutti.before_set_constraints()", "SET CONSTRAINTS ALL IMMEDIATE",
+                    "SELECT tutti.after_set_constraints()", "ROLLBACK TO a", "UPDATE t SET v = 5 WHERE id = 1");
+            assertEquals(List.of("insert t(1,1)", "insert t(2,2)", "rekey t(1,1)(1,5)"), changes(session.capture()));
+        }
+    }
+
+    @Test
+    void tablesWithoutPrimaryKeyAreNotWritten() throws Exception {
+        String database = installed("CREATE TABLE bare (v int)", "INSERT INTO bare VALUES (1)");
+        try (LocalSession session = new LocalSession(database)) {
+            SQLException refused = assertThrows(SQLException.class, () -> session.execute("UPDATE bare SET v = 2"));
+            assertEquals("55000", refused.getSQLState());
+            assertTrue(refused.getMessage().contains("public.bare") && refused.getMessage().contains("ADD PRIMARY KEY"),
+                    refused.getMessage());
+        }
+    }
+
+    @Test
+    void schemaChangesNeedPermissionAndBringCaptureWithThem() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY)");
+        try (LocalSession session = new LocalSession(database)) {
+            SQLException refused = assertThrows(SQLException.class, () -> session.execute("CREATE TABLE u (id int)"));
+            assertEquals("0A000", refused.getSQLState());
+            session.connection().rollback();
+            session.execute("CREATE TEMP TABLE mine (id serial PRIMARY KEY)", "INSERT INTO mine DEFAULT VALUES");
+            assertNull(session.gather());
+            session.connection().commit();
+            session.execute("INSERT INTO t VALUES (1)", allow("create"),
+                    "CREATE TABLE u (id serial PRIMARY KEY, v int)",
+                    "INSERT INTO u VALUES (DEFAULT, 2)", allow("alter"), "ALTER TABLE t ADD COLUMN w int",
+                    "INSERT INTO t VALUES (2, 3)", "SELECT tutti.flush()", "TRUNCATE u");
+            assertThrows(CaptureReader.UnknownTable.class, session::capture);
+            session.connection().commit();
+            BackendConnection admin = TestServer.connect(database);
+            assertEquals(List.of(), CaptureInstaller.uncaptured(admin));
+            TestServer.execute(admin, "ALTER TABLE u DISABLE TRIGGER tutti_insert; ");
+        } catch (tutti.pgwire.PostgresException refused) {
+            assertEquals("0A000", refused.sqlState(), "capture cannot be switched off by a statement");
+        }
+    }
+
+    private static String allow(String statement) {
+        return "SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', '" + statement + "')";
+    }
+
+    @Test
+    void theWatchdogSeesTablesWithoutCapture() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY)");
+        BackendConnection admin = TestServer.connect(database);
+        TestServer.execute(admin, "SET session_replication_role = replica;"
+                + " UPDATE pg_trigger SET tgenabled = 'D' WHERE tgname = 'tutti_update'");
+        assertEquals(List.of("public.t"), CaptureInstaller.uncaptured(admin));
+        TestServer.execute(admin, "SELECT tutti.adopt()");
+        assertEquals(List.of(), CaptureInstaller.uncaptured(admin));
+        admin.close();
+    }
+
+    @Test
+    void sequencesOfDifferentNodesNeverMeet() throws Exception {
+        List<Long> all = new ArrayList<>();
+        for (int node = 0; node < 3; node++) {
+            String database = TestServer.database("CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY)",
+                    "CREATE SEQUENCE used INCREMENT BY -5 MINVALUE -100000 MAXVALUE -1 START -1",
+                    "SELECT nextval('used'), nextval('used')");
+            TestServer.install(database, node);
+            TestServer.install(database, node);
+            try (LocalSession session = new LocalSession(database)) {
+                for (int i = 0; i < 3; i++) {
+                    all.add(value(session, "INSERT INTO t DEFAULT VALUES RETURNING id"));
+                    all.add(value(session, "SELECT nextval('used')"));
+                }
+            }
+        }
+        assertEquals(18, all.stream().distinct().count(), all.toString());
+        assertEquals(List.of(1L, 17L, 33L, 2L, 18L, 34L, 3L, 19L, 35L), all.stream().filter(v -> v > 0).toList());
+        assertTrue(all.stream().filter(v -> v < 0).allMatch(v -> v < -6), all.toString());
+    }
+
+    private static long value(LocalSession session, String sql) throws SQLException {
+        try (Statement statement = session.connection().createStatement(); var rows = statement.executeQuery(sql)) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    @Test
+    void nodesWithTheSameSchemaHaveTheSameDigest() throws Exception {
+        String[] schema = {"CREATE TABLE t (id int PRIMARY KEY, v text DEFAULT 'x')", "CREATE INDEX ON t (v)",
+                "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'"};
+        String one = TestServer.database(schema);
+        TestServer.install(one, 0);
+        String other = TestServer.database("CREATE TABLE passing (id int)", "DROP TABLE passing", schema[0], schema[1],
+                schema[2]);
+        TestServer.install(other, 5);
+        assertEquals(digest(one), digest(other));
+        String third = TestServer.database(schema[0].replace("'x'", "'y'"), schema[1], schema[2]);
+        TestServer.install(third, 1);
+        assertNotEquals(digest(one), digest(third));
+    }
+
+    private static String digest(String database) throws Exception {
+        BackendConnection connection = TestServer.connect(database);
+        String digest = CaptureInstaller.schemaDigest(connection);
+        connection.close();
+        return digest;
+    }
+}

@@ -1,0 +1,65 @@
+package tutti.workload.tpcc;
+
+import java.sql.SQLException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
+
+/**
+ * What an SQL error means to a client that wants its work done: try again here, go elsewhere, or give up.
+ *
+ * @param kind what to do
+ * @param cause a short stable name for counting: Tutti's label of the abort if the error's DETAIL names one, otherwise
+ *            made from the SQLSTATE
+ */
+record TpccFailure(Kind kind, String cause) {
+    /** What to do about it. */
+    enum Kind {
+        /** The transaction was rolled back for passing reasons: run it again. */
+        ABORT,
+        /** This node cannot be used now; if it was asked to commit, whether it did is unknown. */
+        NODE_LOST,
+        /** Not expected. */
+        ERROR
+    }
+
+    private static final Pattern LABEL = Pattern
+            .compile("\\b(certification|victim|too-old|first-updater|deadlock|disconnect|overload)\\b");
+
+    static TpccFailure of(SQLException e) {
+        String state = e.getSQLState();
+        if (state == null) {
+            return new TpccFailure(Kind.ERROR, "error-unknown");
+        }
+        return switch (state) {
+            case "40001" -> new TpccFailure(Kind.ABORT, label(e, "first-updater"));
+            case "40P01" -> new TpccFailure(Kind.ABORT, label(e, "deadlock"));
+            // Shut down, crashed, not yet ready, terminated for idleness; too many connections; read-only for the time
+            // being.
+            case "57P01", "57P02", "57P03", "57P05", "53300", "25006" ->
+                new TpccFailure(Kind.NODE_LOST, "node-" + state);
+            default -> state.startsWith("08")
+                    ? new TpccFailure(Kind.NODE_LOST, "connection")
+                    : new TpccFailure(Kind.ERROR, "error-" + state);
+        };
+    }
+
+    boolean isAbort() {
+        return kind == Kind.ABORT;
+    }
+
+    private static String label(SQLException e, String otherwise) {
+        if (e instanceof PSQLException postgres) {
+            ServerErrorMessage message = postgres.getServerErrorMessage();
+            String detail = message == null ? null : message.getDetail();
+            if (detail != null) {
+                Matcher matcher = LABEL.matcher(detail);
+                if (matcher.find()) {
+                    return matcher.group(1);
+                }
+            }
+        }
+        return otherwise;
+    }
+}

@@ -1,0 +1,199 @@
+package tutti.workload.tpcc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+
+/**
+ * Creates TPC-C's schema and initial rows in a database: through a Tutti node, which replicates them, or directly in the
+ * database of every node before a cluster starts (the same population is the same everywhere). Uses COPY on PostgreSQL,
+ * batches of INSERT elsewhere. Transactions are bounded, so that write sets are.
+ *
+ * @param population what to load
+ * @param threads connections that load at a time, 1 to 64
+ * @param rowsPerTransaction 1 to 50,000; rows are at most 700 bytes
+ */
+public record TpccLoader(TpccPopulation population, int threads, int rowsPerTransaction) {
+    private static final int ATTEMPTS = 10;
+
+    public TpccLoader {
+        if (threads < 1 || threads > 64) {
+            throw new IllegalArgumentException("threads must be 1 to 64, was " + threads);
+        }
+        if (rowsPerTransaction < 1 || rowsPerTransaction > 50_000) {
+            throw new IllegalArgumentException("rows per transaction must be 1 to 50000, was " + rowsPerTransaction);
+        }
+    }
+
+    /** Two connections, 10,000 rows per transaction: write sets of at most some 8 MB. */
+    public TpccLoader(TpccPopulation population) {
+        this(population, 2, 10_000);
+    }
+
+    /** Hears how far loading is. From any thread, after every transaction. */
+    public interface Progress {
+        /**
+         * More rows are there.
+         *
+         * @param rows loaded so far
+         * @param expected in the end; order lines, whose number is random, are estimated
+         */
+        void loaded(long rows, long expected);
+    }
+
+    /** What was done, and how long it took. */
+    public record Report(long rows, Duration rowsTook, Duration indexesTook) {}
+
+    /** Everything: tables, rows, indexes and foreign keys, statistics for the planner. */
+    public Report load(TpccDatabase database, Progress progress) throws SQLException {
+        createTables(database);
+        long start = System.nanoTime();
+        long rows = loadRows(database, progress);
+        long loaded = System.nanoTime();
+        createIndexes(database);
+        analyze(database);
+        return new Report(rows, Duration.ofNanos(loaded - start), Duration.ofNanos(System.nanoTime() - loaded));
+    }
+
+    /** Creates the tables with their primary keys. They must not exist. */
+    public void createTables(TpccDatabase database) throws SQLException {
+        execute(database, List.of(TpccTable.values()).stream().map(TpccTable::createStatement).toList());
+    }
+
+    /** Creates secondary indexes and foreign keys. */
+    public void createIndexes(TpccDatabase database) throws SQLException {
+        execute(database, TpccTable.indexAndForeignKeyStatements());
+    }
+
+    /** Has the planner's statistics gathered; a matter of each database of its own. */
+    public void analyze(TpccDatabase database) throws SQLException {
+        execute(database, List.of(TpccTable.values()).stream().map(table -> "analyze " + table.sqlName()).toList());
+    }
+
+    private static void execute(TpccDatabase database, List<String> statements) throws SQLException {
+        try (Connection connection = database.patient().open(); Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+
+    /**
+     * Loads all rows into tables that exist and are empty.
+     *
+     * @return how many
+     */
+    public long loadRows(TpccDatabase database, Progress progress) throws SQLException {
+        Queue<TpccPopulation.Part> parts = new ConcurrentLinkedQueue<>(population.parts());
+        long expected = parts.stream().mapToLong(TpccPopulation.Part::rows).sum();
+        AtomicLong loaded = new AtomicLong();
+        AtomicBoolean failed = new AtomicBoolean();
+        Callable<Void> worker = () -> {
+            try (Connection connection = database.patient().open()) {
+                connection.setAutoCommit(false);
+                for (TpccPopulation.Part part = parts.poll(); part != null && !failed.get(); part = parts.poll()) {
+                    loadPart(connection, part, rows -> progress.loaded(loaded.addAndGet(rows), expected));
+                }
+                return null;
+            } catch (SQLException | RuntimeException e) {
+                failed.set(true);
+                throw e;
+            }
+        };
+        try (ExecutorService executor = Executors.newFixedThreadPool(threads,
+                Thread.ofPlatform().name("tpcc-loader-", 0).factory())) {
+            List<Future<Void>> workers = IntStream.range(0, threads).mapToObj(_ -> executor.submit(worker)).toList();
+            for (Future<Void> future : workers) {
+                future.get();
+            }
+        } catch (ExecutionException e) {
+            switch (e.getCause()) {
+                case LoadException cause -> throw new SQLException(cause.getMessage(), cause.getCause());
+                case SQLException cause -> throw cause;
+                default -> throw new IllegalStateException("loading TPC-C failed", e.getCause());
+            }
+        } catch (InterruptedException e) {
+            failed.set(true);
+            Thread.currentThread().interrupt();
+            throw new SQLException("loading TPC-C was interrupted", e);
+        }
+        return loaded.get();
+    }
+
+    private interface RowsLoaded {
+        void count(int rows);
+    }
+
+    private void loadPart(Connection connection, TpccPopulation.Part part, RowsLoaded loaded) throws SQLException {
+        TpccTable table = part.table();
+        if (connection.isWrapperFor(PGConnection.class)) {
+            String copy = "copy " + table.sqlName() + " (" + String.join(", ", table.columns()) + ") from stdin";
+            PGConnection postgres = connection.unwrap(PGConnection.class);
+            CopyRows rows = new CopyRows(rowsPerTransaction, (bytes, length, count) -> {
+                transaction(connection, part, () -> {
+                    CopyIn in = postgres.getCopyAPI().copyIn(copy);
+                    in.writeToCopy(bytes, 0, length);
+                    in.endCopy();
+                });
+                loaded.count(count);
+            });
+            population.generate(part, rows);
+            rows.flush();
+        } else {
+            InsertRows rows = new InsertRows(rowsPerTransaction, chunk -> {
+                transaction(connection, part, () -> InsertRows.insert(connection, table, chunk));
+                loaded.count(chunk.size());
+            });
+            population.generate(part, rows);
+            rows.flush();
+        }
+    }
+
+    private interface Work {
+        void run() throws SQLException;
+    }
+
+    // What was aborted for passing reasons is tried again, since the rows are at hand; anything else ends the loading.
+    private static void transaction(Connection connection, TpccPopulation.Part part, Work work) {
+        for (int attempt = 1;; attempt++) {
+            try {
+                work.run();
+                connection.commit();
+                return;
+            } catch (SQLException e) {
+                try {
+                    connection.rollback();
+                } catch (SQLException also) {
+                    e.addSuppressed(also);
+                }
+                if (!TpccFailure.of(e).isAbort() || attempt == ATTEMPTS) {
+                    throw new LoadException("could not load " + part + " at attempt " + attempt + " of " + ATTEMPTS
+                            + ": " + e.getMessage(), e);
+                }
+            }
+        }
+    }
+
+    /** Carries an error through the generator, which knows nothing of databases. */
+    private static final class LoadException extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        LoadException(String message, SQLException cause) {
+            super(message, cause);
+        }
+    }
+}
