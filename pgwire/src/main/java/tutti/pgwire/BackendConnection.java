@@ -52,6 +52,7 @@ public final class BackendConnection {
         this.settings = settings;
         this.channel = channel;
         this.reader = new FrameReader(responses, false, settings.gatherLimit());
+        channel.closeFuture().addListener(_ -> closed.complete(null));
     }
 
     /**
@@ -289,7 +290,6 @@ public final class BackendConnection {
 
     void inactive() {
         lost = true;
-        closed.complete(null);
         IOException cause = lossCause();
         ResponseHandler handler = handlers.poll();
         while (handler != null) {
