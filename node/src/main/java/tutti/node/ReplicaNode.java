@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -221,6 +223,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final Map<TransactionId, Waiting> barriers = new HashMap<>();
     private final Map<Long, TransactionId> barrierPositions = new HashMap<>();
     private final Map<Long, Open> certified = new HashMap<>();
+    private final List<CompletableFuture<Void>> idleWaiters = new ArrayList<>();
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
     private final AtomicInteger inFlight = new AtomicInteger();
     private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
@@ -330,6 +333,19 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return inFlight.get();
     }
 
+    /** Completes when no local transaction waits for the outcome of its commit, which may be at once. */
+    public CompletableFuture<Void> idle() {
+        CompletableFuture<Void> waiter = new CompletableFuture<>();
+        loop.execute(() -> {
+            if (inFlight.get() == 0) {
+                waiter.complete(null);
+            } else {
+                idleWaiters.add(waiter);
+            }
+        });
+        return waiter;
+    }
+
     /** Highest position that a crash of this node's engine would not undo, as of the last time it was asked. */
     public long durablePosition() {
         return durablePosition;
@@ -437,7 +453,10 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             holders.remove(touched.hash(i), open);
         }
         if (waited) {
-            inFlight.decrementAndGet();
+            if (inFlight.decrementAndGet() == 0 && turns.isEmpty()) {
+                idleWaiters.forEach(waiter -> waiter.complete(null));
+                idleWaiters.clear();
+            }
             Turn next = turns.poll();
             if (next != null) {
                 onExecuted(next.open(), next.writes());
