@@ -20,6 +20,8 @@ final class Classifier {
     private static final long CONCURRENTLY = SqlTokens.key("concurrently");
     private static final long ANALYZE = SqlTokens.key("analyze");
     private static final long INTO = SqlTokens.key("into");
+    private static final long CONSTRAINTS = SqlTokens.key("constraints");
+    private static final long IMMEDIATE = SqlTokens.key("immediate");
     private static final long INSERT = SqlTokens.key("insert");
     private static final long MERGE = SqlTokens.key("merge");
     private static final long FOR = SqlTokens.key("for");
@@ -212,9 +214,13 @@ final class Classifier {
     }
 
     private StatementKind set() {
-        while (token == SqlTokens.WORD || token == SqlTokens.QUOTED) {
+        boolean constraints = at(CONSTRAINTS);
+        while (token != SqlTokens.END && token != ';') {
             if (at(REPLICATION_ROLE)) {
                 return refuse("session_replication_role cannot be set: it would switch replication off");
+            }
+            if (constraints && at(IMMEDIATE)) {
+                return refuse("SET CONSTRAINTS IMMEDIATE is not supported: deferred constraints are checked at COMMIT");
             }
             advance();
         }

@@ -55,8 +55,9 @@ public final class EngineCapture implements Capture {
     @Override
     public Captured close(byte[] gathered, @Nullable QueryResult inside) throws CaptureException, CatalogNeeded {
         try {
-            CapturedWriteSet captured = CaptureReader.read(inside == null ? catalog.get() : CatalogQuery.read(inside),
-                    gathered);
+            CapturedWriteSet captured = inside == null
+                    ? CaptureReader.read(catalog.get(), gathered)
+                    : CaptureReader.read(catalog.get(), CatalogQuery.read(inside), gathered);
             return new Captured(captured.writes(), captured::describe);
         } catch (CaptureReader.UnknownTable _) {
             throw new CatalogNeeded();

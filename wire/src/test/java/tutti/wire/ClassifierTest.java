@@ -78,6 +78,8 @@ class ClassifierTest {
             vacuum t | LOCAL
             set search_path = a | SESSION
             set session_replication_role = replica | REFUSED
+            set constraints all immediate | REFUSED
+            set constraints a, b deferred | SESSION
             show all | SESSION
             listen a | REFUSED
             notify a | REFUSED
