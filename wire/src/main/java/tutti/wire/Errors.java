@@ -41,16 +41,16 @@ final class Errors {
             case AbortReason.LostCertification lost ->
                 serialization("could not serialize access due to a concurrent transaction on another node",
                         "Lost " + describe.apply(lost.key()) + " to the transaction at position " + lost.winner()
-                                + " of the total order, which came first.");
+                                + " of the total order, which came first. Cause: certification.");
             case AbortReason.TooOld old -> serialization("could not serialize access: the transaction is too old",
                     "It began when position " + old.lastCommitted() + " was visible; the cluster remembers concurrent"
-                            + " transactions back to position " + old.oldestKept() + ".");
+                            + " transactions back to position " + old.oldestKept() + ". Cause: too-old.");
             case AbortReason.Victim victim -> serialization(
                     "could not serialize access: the transaction gave way to one that was ordered first",
                     "It held a lock that the transaction at position " + victim.forPosition()
-                            + " of the total order needed.");
+                            + " of the total order needed. Cause: victim.");
             case AbortReason.Failed failed -> serialization("the transaction was not committed: " + failed.label(),
-                    "It has been rolled back on all nodes.");
+                    "It has been rolled back on all nodes. Cause: " + failed.label() + ".");
         };
     }
 
