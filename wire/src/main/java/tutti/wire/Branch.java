@@ -20,7 +20,7 @@ import tutti.node.Transactions.Ticket;
 final class Branch implements LocalTransaction {
     private static final Logger LOG = LoggerFactory.getLogger(Branch.class);
 
-    private final Session session;
+    private final SessionTransaction session;
     private final EventLoop loop;
     private @Nullable Ticket ticket;
 
@@ -29,7 +29,7 @@ final class Branch implements LocalTransaction {
     /** Says which row a key of it stands for. */
     IntFunction<String> describe = _ -> "A key";
 
-    Branch(Session session, EventLoop loop) {
+    Branch(SessionTransaction session, EventLoop loop) {
         this.session = session;
         this.loop = loop;
     }

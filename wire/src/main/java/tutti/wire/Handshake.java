@@ -52,7 +52,7 @@ final class Handshake implements FrameSink {
         this.client = client;
         this.reader = new FrameReader(this, true, frontEnd.settings().messageLimit());
         this.timeout = client.eventLoop().schedule(
-                () -> refuse(Errors.fatal("08P01", "canceling authentication due to timeout")),
+                () -> refuse(Errors.fatal("57014", "canceling authentication due to timeout")),
                 frontEnd.settings().authenticationTimeout().toNanos(), TimeUnit.NANOSECONDS);
     }
 

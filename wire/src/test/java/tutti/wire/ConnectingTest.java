@@ -51,7 +51,7 @@ class ConnectingTest {
                                 new Credentials.None()))
                 .withTls(SslContextBuilder.forServer(directory.resolve("certificate.pem").toFile(),
                         directory.resolve("key.pem").toFile()).build(), false)
-                .withLimits(4, Duration.ofSeconds(1), 1 << 16));
+                .withLimits(4, Duration.ofSeconds(5), 1 << 16));
     }
 
     @AfterAll
