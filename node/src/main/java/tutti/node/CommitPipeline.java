@@ -409,6 +409,12 @@ final class CommitPipeline {
             advance();
         }, failure -> {
             release(group);
+            if (group.first().attempts > 0 && group.first() == slots.peek()
+                    && engine.appliedPosition() >= group.last().position) {
+                // The commit that was tried before has worked, and that is why its changes cannot be made again.
+                groupVisible(group);
+                return;
+            }
             retryLater(group.first(), failure, () -> {
                 disband(group);
                 advance();

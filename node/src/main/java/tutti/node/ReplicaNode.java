@@ -238,6 +238,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private volatile long durablePosition;
     private long toldRestart;
     private boolean snapshotRuns;
+    private volatile @Nullable Thread snapshotWriter;
 
     /**
      * Puts a replica together; {@link #start} begins.
@@ -789,7 +790,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(deliveredPosition, protocol.snapshot());
         snapshotPosition = snapshot.position();
         snapshotRuns = true;
-        Thread.ofVirtual().name("tutti-snapshot").start(() -> {
+        snapshotWriter = Thread.ofVirtual().name("tutti-snapshot").start(() -> {
             try {
                 files.save(snapshot);
                 loop.execute(() -> {
@@ -866,7 +867,21 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         if (pipeline != null) {
             pipeline.close();
         }
+        awaitSnapshot();
         ready.completeExceptionally(new IllegalStateException("the replica was stopped before it was ready"));
+    }
+
+    /** A snapshot that is being written is finished first: the directory may have another user next. */
+    private void awaitSnapshot() {
+        Thread writer = snapshotWriter;
+        if (writer == null) {
+            return;
+        }
+        try {
+            writer.join();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override

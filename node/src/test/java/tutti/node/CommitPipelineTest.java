@@ -103,6 +103,18 @@ class CommitPipelineTest {
     }
 
     @Test
+    void aCommitThatWorkedUnheardIsVisibleAlthoughItsChangesCannotBeMadeAgain() {
+        run(() -> pipeline.local(1, writes(1, 1), engine.new Session(1)));
+        pending().forEach(ManualEngine.Pending::succeedUnheard);
+        pending().forEach(again -> again.fail(false));
+        run(() -> pipeline.remote(2, writes(2, 2)));
+        succeedAll();
+        assertEquals(List.of(1L, 2L), visible);
+        assertEquals(List.of(1L, 2L), engine.effects);
+        assertEquals(null, failed.get());
+    }
+
+    @Test
     void remoteWriteSetsThatFollowEachOtherShareAnEngineTransaction() {
         run(() -> pipeline.remote(1, writes(1, 1)));
         run(() -> {

@@ -228,9 +228,24 @@ final class Handshake implements FrameSink {
                     } else if (ended) {
                         connection.close();
                     } else {
-                        begin(connection);
+                        confirm(connection);
                     }
                 });
+    }
+
+    private void confirm(BackendConnection connection) {
+        frontEnd.confirm().whenComplete((_, failure) -> client.eventLoop().execute(() -> {
+            if (failure != null) {
+                connection.abort();
+                refuse(engineRefusal(failure));
+            } else if (ended) {
+                connection.close();
+            } else if (connection.channel().isActive()) {
+                begin(connection);
+            } else {
+                refuse(Errors.fatal(Errors.CANNOT_CONNECT_NOW, "the node's PostgreSQL has ended the session"));
+            }
+        }));
     }
 
     private static ErrorFields engineRefusal(Throwable failure) {

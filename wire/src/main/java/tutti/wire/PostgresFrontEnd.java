@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +41,7 @@ public final class PostgresFrontEnd implements AutoCloseable {
     private final ChannelGroup clients = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private @Nullable Channel server;
 
-    /** Hears which engine processes belong to sessions, so that the engine can say who blocks an applier. */
+    /** The engine, as far as sessions come and go: hears which processes are theirs, and lets them in. */
     public interface SessionRegistry {
         /**
          * A session has begun. From the session's event loop.
@@ -50,6 +51,15 @@ public final class PostgresFrontEnd implements AutoCloseable {
          * @return run when the session has ended
          */
         Runnable register(int processId, Supplier<@Nullable LocalTransaction> current);
+
+        /**
+         * Asked about each engine connection before its client may use it: completes if the engine is still the one that
+         * the node has recovered, and fails if it has restarted in between and may have lost commits. Completed on any
+         * thread.
+         */
+        default CompletableFuture<Void> confirm() {
+            return CompletableFuture.completedFuture(null);
+        }
     }
 
     /**
@@ -114,6 +124,10 @@ public final class PostgresFrontEnd implements AutoCloseable {
 
     boolean full() {
         return clients.size() > settings.connectionLimit();
+    }
+
+    CompletableFuture<Void> confirm() {
+        return registry.confirm();
     }
 
     void opened(Session session) {

@@ -20,11 +20,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.SnapshotIsolation;
+import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order.TruncatedException;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
@@ -57,8 +59,13 @@ final class NodeLife implements AutoCloseable {
      * Why a life ended that nobody asked to end.
      *
      * @param restartable whether another life may do better
+     * @param atStart whether it ended before it had begun
      */
-    record Ending(Throwable cause, boolean restartable) {}
+    record Ending(Throwable cause, boolean restartable, boolean atStart) {
+        Ending(Throwable cause, boolean restartable) {
+            this(cause, restartable, false);
+        }
+    }
 
     private final NodeConfig config;
     private final NodeMetrics metrics;
@@ -133,8 +140,7 @@ final class NodeLife implements AutoCloseable {
             }
             EngineCapture capture = new EngineCapture(engine::catalog, () -> refresh(engine), engine.secret(),
                     PostgresEngine.RECORD, PostgresEngine.RECORDED);
-            PostgresFrontEnd front = new PostgresFrontEnd(settings, node, capture, (process, current) -> engine
-                    .registerSession(process, current)::close, loops);
+            PostgresFrontEnd front = new PostgresFrontEnd(settings, node, capture, new Sessions(engine), loops);
             synchronized (started) {
                 if (closing) {
                     return;
@@ -145,6 +151,19 @@ final class NodeLife implements AutoCloseable {
             }
         } catch (IOException | RuntimeException e) {
             ended.complete(new Ending(e, false));
+        }
+    }
+
+    /** The engine as the front end's sessions need it. */
+    private record Sessions(PostgresEngine engine) implements PostgresFrontEnd.SessionRegistry {
+        @Override
+        public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
+            return engine.registerSession(processId, current)::close;
+        }
+
+        @Override
+        public CompletableFuture<Void> confirm() {
+            return engine.confirm();
         }
     }
 

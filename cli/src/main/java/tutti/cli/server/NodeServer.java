@@ -2,6 +2,7 @@ package tutti.cli.server;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -12,7 +13,9 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,10 +35,14 @@ public final class NodeServer implements NodeRuntime {
     /** So many lives may end within {@link #RESTART_WINDOW}; one more ends the node. */
     private static final int RESTARTS_MAX = 5;
     private static final Duration RESTART_WINDOW = Duration.ofMinutes(2);
+    /** How much longer the node waits after each start that failed in a row, for a database to come back. */
+    private static final Duration RESTART_PAUSE = Duration.ofSeconds(2);
 
     @Override
     public RunningNode start(NodeConfig config) throws IOException {
         Path data = config.data();
+        requireFree("listen", config.listen().host(), config.listen().port());
+        requireFree("http", config.http().host(), config.http().port());
         Files.createDirectories(data);
         FileChannel lockFile = FileChannel.open(data.resolve("lock"), StandardOpenOption.CREATE,
                 StandardOpenOption.WRITE);
@@ -52,6 +59,18 @@ public final class NodeServer implements NodeRuntime {
             if (!started) {
                 lockFile.close();
             }
+        }
+    }
+
+    /** Asked before anything else, although the port is not taken before the node has caught up. */
+    private static void requireFree(String key, String host, int port) throws IOException {
+        try (ServerSocket socket = new ServerSocket()) {
+            socket.setReuseAddress(true);
+            socket.bind(new InetSocketAddress(host, port), 1);
+        } catch (IOException | IllegalArgumentException e) {
+            throw new IOException("cannot listen at " + host + ":" + port + " (" + e.getMessage()
+                    + "): stop what uses the port, perhaps this node already runs, or change " + key
+                    + ".host or " + key + ".port of the configuration", e);
         }
     }
 
@@ -76,6 +95,8 @@ public final class NodeServer implements NodeRuntime {
         private final CompletableFuture<Void> stop = new CompletableFuture<>();
         private final CountDownLatch stopped = new CountDownLatch(1);
         private volatile @Nullable NodeLife life;
+        /** Some life has begun well; so what hinders the next may pass. */
+        private boolean lived;
         private volatile @Nullable String between = "the node is starting";
 
         Running(NodeConfig config, FileChannel lockFile) throws IOException {
@@ -90,6 +111,7 @@ public final class NodeServer implements NodeRuntime {
         private void live() {
             ArrayDeque<Long> endings = new ArrayDeque<>();
             Throwable cause = null;
+            int failures = 0;
             try {
                 while (!stop.isDone()) {
                     NodeLife.Ending ending = liveOnce();
@@ -104,8 +126,10 @@ public final class NodeServer implements NodeRuntime {
                         cause = ending.cause();
                         break;
                     }
+                    failures = ending.atStart() ? failures + 1 : 0;
                     LOG.warn("node {} recovers: {}", config.self().name(), ending.cause().getMessage());
                     between = "the node recovers: " + ending.cause().getMessage();
+                    pause(RESTART_PAUSE.multipliedBy(failures));
                 }
             } catch (InterruptedException interrupted) {
                 cause = interrupted;
@@ -122,12 +146,24 @@ public final class NodeServer implements NodeRuntime {
             }
         }
 
+        /** Waits so long, or until the node is to stop. */
+        private void pause(Duration time) throws InterruptedException {
+            try {
+                stop.get(time.toNanos(), TimeUnit.NANOSECONDS);
+            } catch (TimeoutException over) {
+                LOG.debug("waited {}", time, over);
+            } catch (ExecutionException impossible) {
+                throw new IllegalStateException(impossible);
+            }
+        }
+
         /** Lives until the end; null if the end was asked for. */
         private NodeLife.@Nullable Ending liveOnce() throws InterruptedException {
             NodeLife now = new NodeLife(config, metrics);
             life = now;
             try {
                 now.start();
+                lived = true;
                 between = null;
                 CompletableFuture<NodeLife.Ending> ended = now.ended();
                 CompletableFuture.anyOf(ended, stop).join();
@@ -137,7 +173,7 @@ public final class NodeServer implements NodeRuntime {
                 }
                 return ended.join();
             } catch (IOException | RuntimeException e) {
-                return new NodeLife.Ending(e, false);
+                return new NodeLife.Ending(e, lived, true);
             } finally {
                 now.close();
                 life = null;
@@ -154,7 +190,7 @@ public final class NodeServer implements NodeRuntime {
         public @Nullable Throwable awaitExit() throws InterruptedException {
             try {
                 return exit.get();
-            } catch (java.util.concurrent.ExecutionException impossible) {
+            } catch (ExecutionException impossible) {
                 return impossible;
             }
         }

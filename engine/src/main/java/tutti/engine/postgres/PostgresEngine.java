@@ -9,6 +9,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledFuture;
@@ -38,6 +39,12 @@ import tutti.pgwire.QueryResult;
  * crash loses a suffix of positions together with exactly their effects.
  *
  * <p>
+ * <b>One life of the server.</b> After a crash the server may come back by itself, with fewer commits than were seen. So
+ * one connection, made before the position is read, is held for as long as the engine is used; a crash ends it, as it ends
+ * all others, before the server takes new ones. Any other connection is used only after this one has answered a question
+ * that was asked when the other was there ({@link #confirm}): then no crash lies between the two.
+ *
+ * <p>
  * Safe for use from any thread.
  */
 public final class PostgresEngine implements Engine {
@@ -47,6 +54,9 @@ public final class PostgresEngine implements Engine {
     public static final String RECORDED = "SELECT tutti.recorded()";
     private static final Logger LOG = LoggerFactory.getLogger(PostgresEngine.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
+    private static final int LOCK_CLASS = 0x74757474;
+    private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(10);
     /** How long an applier may be busy before it is asked what it waits for, and how often then. */
     private static final long WATCH_MILLIS = 4;
     /** Steps that a sequence takes at a restart: more values than one gives in the time that a crash can lose. */
@@ -74,6 +84,8 @@ public final class PostgresEngine implements Engine {
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean closed;
     private @Nullable CompletableFuture<BackendConnection> admin;
+    /** Set once, and for good: the server may have lost commits since the position was read. */
+    private boolean serverLost;
 
     private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret) {
         this.loops = loops;
@@ -96,6 +108,7 @@ public final class PostgresEngine implements Engine {
         boolean opened = false;
         try {
             BackendConnection connection = await(engine.admin());
+            engine.lock(connection);
             boolean restarted = connection.execute("SELECT pg_catalog.to_regclass('tutti.node')", TIMEOUT)
                     .value() != null;
             CaptureInstaller.install(connection, capture);
@@ -113,6 +126,22 @@ public final class PostgresEngine implements Engine {
             if (!opened) {
                 engine.close();
             }
+        }
+    }
+
+    /** Keeps other nodes away from the database, for as long as the connection lasts. */
+    private void lock(BackendConnection connection) throws IOException, InterruptedException {
+        try {
+            connection
+                    .execute("SET lock_timeout = '" + LOCK_TIMEOUT.toMillis() + "'; SELECT pg_catalog.pg_advisory_lock("
+                            + LOCK_CLASS + ", 0); SET lock_timeout = 0", TIMEOUT);
+        } catch (PostgresException refused) {
+            if (refused.fields().sqlState().equals("55P03")) {
+                throw new IllegalStateException("database " + settings.database() + " at " + settings.address()
+                        + " is in use by another node; give each node a database server of its own, or stop the other",
+                        refused);
+            }
+            throw refused;
         }
     }
 
@@ -172,8 +201,9 @@ public final class PostgresEngine implements Engine {
         try {
             return position(await(admin()).execute("SELECT tutti.position(false)",
                     TIMEOUT).value());
-        } catch (IOException lost) {
-            throw new java.io.UncheckedIOException(lost);
+        } catch (IOException gone) {
+            connectionLost();
+            throw new java.io.UncheckedIOException(gone);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while asking for the applied position", interrupted);
@@ -200,7 +230,22 @@ public final class PostgresEngine implements Engine {
 
     /** A connection that applies: in the replica role, with plans that go by primary key. */
     public CompletableFuture<BackendConnection> connectApplier(EventLoop loop) {
-        return BackendConnection.connect(loop, settings.withParameters(APPLIER_SETTINGS));
+        return BackendConnection.connect(loop, settings.withParameters(APPLIER_SETTINGS))
+                .thenCompose(connection -> confirm().handle((_, failed) -> {
+                    if (failed != null) {
+                        connection.abort();
+                        throw new CompletionException(failed);
+                    }
+                    return connection;
+                }));
+    }
+
+    /**
+     * Completes if connections that are established when this is called belong to the same life of the server as the
+     * position that this engine began with; fails if the server has crashed or gone in between, and they must not be used.
+     */
+    public CompletableFuture<Void> confirm() {
+        return admin().thenCompose(connection -> connection.query("SELECT 1")).thenAccept(_ -> {});
     }
 
     @Override
@@ -210,7 +255,14 @@ public final class PostgresEngine implements Engine {
 
     @Override
     public void onLost(Runnable told) {
-        lost.set(told);
+        boolean already;
+        synchronized (adminLock) {
+            already = serverLost && !closed;
+            lost.set(already ? () -> {} : told);
+        }
+        if (already) {
+            told.run();
+        }
     }
 
     /**
@@ -218,6 +270,9 @@ public final class PostgresEngine implements Engine {
      * crashed, which ends all connections and takes the last commits with it; it is taken for that in any case.
      */
     private void connectionLost() {
+        synchronized (adminLock) {
+            serverLost = true;
+        }
         if (!closed) {
             LOG.error("the connection to PostgreSQL at {} is lost", settings.address());
             lost.getAndSet(() -> {}).run();
@@ -263,21 +318,24 @@ public final class PostgresEngine implements Engine {
         }
     }
 
-    /** The connection for questions; made anew when it is lost. */
+    /** The connection for questions: one for all time. */
     private CompletableFuture<BackendConnection> admin() {
         synchronized (adminLock) {
             CompletableFuture<BackendConnection> current = admin;
             if (closed) {
                 return CompletableFuture.failedFuture(new IOException("the engine is closed"));
             }
-            if (current == null || current.isCompletedExceptionally()
-                    || (current.isDone() && current.join().closed().isDone())) {
+            if (serverLost) {
+                return CompletableFuture.failedFuture(new IOException("the server at " + settings.address()
+                        + " went away or restarted; the node must recover before it is used again"));
+            }
+            if (current == null) {
                 current = BackendConnection.connect(loops.next(), settings.withParameters(
                         Map.of("application_name", "tutti engine", "client_encoding", "UTF8", "statement_timeout",
                                 "0")));
                 admin = current;
                 CompletableFuture<Void> _ = current.thenCompose(BackendConnection::closed)
-                        .thenRun(this::connectionLost);
+                        .whenComplete((_, _) -> connectionLost());
             }
             return current;
         }

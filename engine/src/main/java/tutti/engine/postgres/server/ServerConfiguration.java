@@ -112,6 +112,8 @@ public record ServerConfiguration(
         all.put("timezone", "UTC");
         all.put("log_timezone", "UTC");
         all.put("max_prepared_transactions", "0");
+        // A crash of one server process loses commits; whoever runs this server must notice before anybody connects again.
+        all.put("restart_after_crash", "off");
         all.put("deadlock_timeout", "1s");
         all.putAll(settings);
         return all;

@@ -270,9 +270,12 @@ BEGIN
 END
 $function$;
 
--- Records a position of the total order in the commit record of this transaction, whoever its user is.
+-- Records a position of the total order in the commit record of this transaction, whoever its user is. Only one session
+-- at a time gets through here until its transaction ends, and only to a later position than the last.
 CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded pg_lsn) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     AS $function$
+DECLARE
+    last pg_lsn;
 BEGIN
     IF pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea THEN
         RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this is not the secret of the cluster';
@@ -282,6 +285,11 @@ BEGIN
     END IF;
     PERFORM pg_catalog.pg_replication_origin_session_setup(<origin>),
         pg_catalog.pg_replication_origin_xact_setup(recorded, pg_catalog.now()), pg_catalog.pg_current_xact_id();
+    last := pg_catalog.pg_replication_origin_session_progress(false);
+    IF last OPERATOR(pg_catalog.>=) recorded THEN
+        RAISE EXCEPTION USING ERRCODE = '40003',
+            MESSAGE = pg_catalog.format('position %s has been committed before; the database is at %s', recorded, last);
+    END IF;
 END
 $function$;
 
