@@ -1,0 +1,173 @@
+package tutti.cli.faults;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import tutti.check.CheckResult;
+import tutti.check.ReplicaComparison;
+import tutti.cli.Tutti;
+import tutti.cli.cluster.Cluster;
+import tutti.cli.cluster.ClusterFile;
+import tutti.cli.cluster.ClusterSpec;
+import tutti.node.http.NodeStatus;
+
+/** A real cluster, each node a process with a PostgreSQL server of its own, and the ways to hurt it. */
+final class FaultCluster implements AutoCloseable {
+    static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final long POLL_MILLIS = 20;
+
+    final Cluster cluster;
+    /** Nodes that ended although nobody killed them, with their exit status. */
+    final BlockingQueue<String> deaths = new LinkedBlockingQueue<>();
+    private final int nodes;
+
+    private FaultCluster(Path directory, int nodes) {
+        this.nodes = nodes;
+        cluster = Cluster.start(spec(directory, nodes), (node, status) -> deaths.add(node.name() + " " + status));
+    }
+
+    /** Starts nodes and waits until they are ready. */
+    static FaultCluster start(Path directory, int nodes) {
+        FaultCluster started = new FaultCluster(directory, nodes);
+        boolean ready = false;
+        try {
+            started.awaitReady();
+            ready = true;
+            return started;
+        } finally {
+            if (!ready) {
+                started.close();
+            }
+        }
+    }
+
+    static ClusterSpec spec(Path directory, int nodes) {
+        return new ClusterSpec(directory, nodes, 0, "si", "tutti", "secret",
+                Map.of("order", "{segment-bytes: 4 MiB, election-timeout: 600ms}"), command());
+    }
+
+    /** What starts `tutti`. */
+    static List<String> command() {
+        return List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx512m",
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
+                System.getProperty("java.class.path"), Tutti.class.getName());
+    }
+
+    int size() {
+        return nodes;
+    }
+
+    IntStream ids() {
+        return IntStream.range(0, nodes);
+    }
+
+    ClusterFile.Node node(int id) {
+        return cluster.nodes().get(id);
+    }
+
+    void awaitReady() {
+        ids().forEach(id -> cluster.awaitReady(id, PATIENCE));
+    }
+
+    /** A session with a node, that gives up after ten seconds without an answer. */
+    Connection connect(int id) throws SQLException {
+        return DriverManager.getConnection(node(id).jdbcUrl() + "&connectTimeout=5&socketTimeout=10&loginTimeout=10");
+    }
+
+    /** A session with the server beneath a node. */
+    Connection beneath(int id) throws SQLException {
+        return DriverManager.getConnection(cluster.jdbcUrlBeneath(id) + "&socketTimeout=20");
+    }
+
+    long beneathValue(int id, String sql) throws SQLException {
+        try (Connection connection = beneath(id);
+                ResultSet result = connection.createStatement().executeQuery(sql)) {
+            result.next();
+            return result.getLong(1);
+        }
+    }
+
+    /** The node that orders, as one that is there sees it. */
+    int leader() {
+        int[] found = {-1};
+        await("a leader is known", () -> {
+            OptionalInt leader = ids().filter(cluster::isRunning).mapToObj(cluster::status).flatMap(s -> s.stream())
+                    .filter(NodeStatus::majority).filter(status -> status.leader() != null)
+                    .mapToInt(NodeStatus::leader).findFirst();
+            found[0] = leader.orElse(-1);
+            return leader.isPresent();
+        });
+        return found[0];
+    }
+
+    void killAll() throws InterruptedException {
+        List<Thread> killers = new ArrayList<>();
+        ids().forEach(id -> killers.add(Thread.ofPlatform().start(() -> cluster.kill(id))));
+        for (Thread killer : killers) {
+            killer.join();
+        }
+    }
+
+    void startAll() {
+        ids().forEach(cluster::startNode);
+        awaitReady();
+    }
+
+    long serverProcess(int id) throws IOException {
+        Path file = Path.of(node(id).config()).resolveSibling("data").resolve("postgres").resolve("postmaster.pid");
+        return Long.parseLong(Files.readAllLines(file).getFirst().strip());
+    }
+
+    static void signal(String name, long pid) throws IOException, InterruptedException {
+        assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).inheritIO().start().waitFor());
+    }
+
+    /** Waits until something is so, looking again and again; fails after {@link #PATIENCE}. */
+    static void await(String what, BooleanSupplier condition) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        BlockingQueue<String> nothing = new LinkedBlockingQueue<>();
+        while (!condition.getAsBoolean()) {
+            assertTrue(System.nanoTime() < deadline, "not within " + PATIENCE + ": " + what);
+            try {
+                nothing.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new AssertionError(what, e);
+            }
+        }
+    }
+
+    /** Waits until all nodes have made visible what any of them has by now, and compares their tables. */
+    void assertSame() throws SQLException, InterruptedException {
+        awaitReady();
+        long target = ids().mapToLong(id -> cluster.status(id).orElseThrow().positions().known()).max().orElseThrow();
+        ids().forEach(id -> cluster.await(id, PATIENCE, "at position " + target,
+                status -> status.positions().applied() >= target));
+        CheckResult result = new ReplicaComparison(ids()
+                .mapToObj(id -> new ReplicaComparison.Source(node(id).name(), () -> beneath(id))).toList()).compare();
+        assertTrue(result.passed(), result::toString);
+        assertEquals(List.of(), List.copyOf(deaths));
+    }
+
+    @Override
+    public void close() {
+        cluster.close();
+    }
+}
