@@ -12,7 +12,7 @@ import tutti.cli.Failure;
  * @param directory holds everything of it: {@code cluster.json}, and one directory per node
  * @param nodes how many, 1 to 16
  * @param basePort the first of the ports for PostgreSQL clients; those of HTTP begin 100 above, those of the order 200,
- *            those of the servers beneath 300 above; 0 keeps the ports of the last start as far as they are free, and chooses otherwise
+ *            those of the servers beneath 300 above; 0 keeps the ports of the last start as far as they are free, and chooses otherwise; those of the order never change
  * @param protocol how the copies are kept identical
  * @param password of the role {@code postgres}, unless the directory holds a cluster already, which keeps its own
  * @param database the database that is replicated
@@ -84,7 +84,23 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
                     jdbcUrl(postgres, secret), "http://" + HOST + ":" + http, 0, 0,
                     home.resolve("node.yaml").toString(), home.resolve("node.log").toString()));
         }
+        for (int id = 0; id < before.size(); id++) {
+            requireSameOrderPort(before.get(id), plan.get(id));
+        }
         return plan;
+    }
+
+    /** Which nodes belong together is written in their logs, with the addresses by which they find each other. */
+    private void requireSameOrderPort(ClusterFile.Node last, ClusterFile.Node planned) {
+        if (last.orderPort() != planned.orderPort()) {
+            throw new Failure(basePort == 0
+                    ? "port " + last.orderPort() + ", at which the other nodes look for " + last.name() + ", is taken"
+                    : "the nodes in " + directory + " look for " + last.name() + " at port " + last.orderPort()
+                            + ", not " + planned.orderPort(),
+                    basePort == 0
+                            ? "stop what uses it, or choose another --data directory"
+                            : "start them without --base-port, or choose another --data directory");
+        }
     }
 
     private String jdbcUrl(int port, String secret) {

@@ -127,6 +127,18 @@ class ClusterTest {
         }
     }
 
+    @Test
+    void thePortsOfTheOrderAreForGood() throws Exception {
+        List<ClusterFile.Node> first = planned();
+        try (ServerSocket taken = new ServerSocket(first.get(1).orderPort())) {
+            assertTrue(taken.isBound());
+            Failure failure = assertThrows(Failure.class, this::planned);
+            assertTrue(failure.getMessage().contains("port " + first.get(1).orderPort()
+                    + ", at which the other nodes look for node-1, is taken"), failure.getMessage());
+        }
+        assertEquals(first, planned());
+    }
+
     private List<ClusterFile.Node> planned() {
         List<ClusterFile.Node> plan = spec(2).plan();
         new ClusterFile("tutti", 1, "secret", plan).write(directory);

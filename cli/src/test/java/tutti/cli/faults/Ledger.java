@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * the end each transfer's outcome as its client saw it is compared with what is there, and each account's balance with
  * the transfers, so that a transfer lost, or made twice, shows.
  */
-final class Ledger implements AutoCloseable {
+final class Ledger {
     private static final int ACCOUNTS = 200;
     private static final long INITIAL = 1000;
     /** Transfers begun at different nodes never have the same number, and none is used twice. */
@@ -36,7 +36,7 @@ final class Ledger implements AutoCloseable {
     private final Set<Long> acknowledged = ConcurrentHashMap.newKeySet();
     private final Set<Long> refused = ConcurrentHashMap.newKeySet();
     private final Map<String, AtomicLong> errors = new ConcurrentHashMap<>();
-    private final CountDownLatch stop = new CountDownLatch(1);
+    private final CountDownLatch stopping = new CountDownLatch(1);
     private final List<Thread> writers = new ArrayList<>();
     private final AtomicLong[] perNode;
     private final AtomicLong lastNanos = new AtomicLong(System.nanoTime());
@@ -73,10 +73,10 @@ final class Ledger implements AutoCloseable {
     }
 
     private void write(int node, Random random) {
-        while (stop.getCount() > 0) {
+        while (stopping.getCount() > 0) {
             try (Connection connection = cluster.connect(node)) {
                 connection.setAutoCommit(false);
-                while (stop.getCount() > 0) {
+                while (stopping.getCount() > 0) {
                     transfer(node, connection, random);
                 }
             } catch (SQLException lost) {
@@ -89,10 +89,10 @@ final class Ledger implements AutoCloseable {
     /** Before another connection is tried. */
     private void pause() {
         try {
-            boolean _ = stop.await(50, TimeUnit.MILLISECONDS);
+            boolean _ = stopping.await(50, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            stop.countDown();
+            stopping.countDown();
         }
     }
 
@@ -170,9 +170,8 @@ final class Ledger implements AutoCloseable {
     }
 
     /** Stops the writers. */
-    @Override
-    public void close() throws InterruptedException {
-        stop.countDown();
+    void stop() throws InterruptedException {
+        stopping.countDown();
         for (Thread writer : writers) {
             writer.join(FaultCluster.PATIENCE.toMillis());
             assertTrue(!writer.isAlive(), () -> writer + " hangs");
@@ -181,7 +180,7 @@ final class Ledger implements AutoCloseable {
 
     /** Stops, and checks that the nodes are the same and hold what their clients were told. */
     void verify() throws SQLException, InterruptedException {
-        close();
+        stop();
         cluster.assertSame();
         verify(0);
     }

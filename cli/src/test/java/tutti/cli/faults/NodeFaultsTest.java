@@ -44,7 +44,7 @@ class NodeFaultsTest {
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3})
     void allNodesKilledAtAnyInstantComeBackWithEverythingAcknowledged(long seed) throws Exception {
-        Ledger ledger = Ledger.run(cluster, 2, seed);
+        Ledger ledger = Ledger.run(cluster, 1, seed);
         ledger.awaitMore(50 + new Random(seed).nextInt(300));
         cluster.killAll();
         cluster.startAll();
@@ -54,7 +54,7 @@ class NodeFaultsTest {
 
     @Test
     void oneNodeAfterTheOtherIsKilledAndTheRestGoesOn() throws Exception {
-        Ledger ledger = Ledger.run(cluster, 2, 4);
+        Ledger ledger = Ledger.run(cluster, 1, 4);
         for (int round = 0; round < 3; round++) {
             int victim = round == 1 ? (cluster.leader() + 1) % cluster.size() : cluster.leader();
             ledger.awaitMore(100);
@@ -72,7 +72,7 @@ class NodeFaultsTest {
 
     @Test
     void aServerThatIsKilledLosesItsLastCommitsAndTheyAreMadeAgain() throws Exception {
-        Ledger ledger = Ledger.run(cluster, 2, 5);
+        Ledger ledger = Ledger.run(cluster, 1, 5);
         for (int node = 0; node < cluster.size(); node++) {
             ledger.awaitMore(node, 60);
             FaultCluster.signal("KILL", cluster.serverProcess(node));
@@ -84,7 +84,7 @@ class NodeFaultsTest {
 
     @Test
     void aServerOfWhichOneProcessIsKilledDoesNotGoOnWithoutItsLastCommits() throws Exception {
-        Ledger ledger = Ledger.run(cluster, 2, 6);
+        Ledger ledger = Ledger.run(cluster, 1, 6);
         for (int node = 0; node < cluster.size(); node++) {
             ledger.awaitMore(node, 60);
             long server = cluster.serverProcess(node);
@@ -99,7 +99,7 @@ class NodeFaultsTest {
     @Test
     void aMinorityRefusesWritesSaysWhyAndAnswersReads() throws Exception {
         int left = (cluster.leader() + 1) % cluster.size();
-        Ledger ledger = Ledger.run(cluster, 2, 7);
+        Ledger ledger = Ledger.run(cluster, 1, 7);
         ledger.awaitMore(left, 20);
         try (Connection reader = cluster.connect(left); Statement statement = reader.createStatement()) {
             long[] stopped = cluster.ids().filter(id -> id != left).mapToLong(id -> cluster.node(id).pid()).toArray();
@@ -129,7 +129,7 @@ class NodeFaultsTest {
 
     @Test
     void aLeaderThatStoodStillDoesNoHarmWhenItGoesOn() throws Exception {
-        Ledger ledger = Ledger.run(cluster, 2, 8);
+        Ledger ledger = Ledger.run(cluster, 1, 8);
         ledger.awaitMore(50);
         int leader = cluster.leader();
         long pid = cluster.node(leader).pid();
