@@ -30,6 +30,9 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--warehouses", paramLabel = "N", defaultValue = "2", description = "TPC-C's only measure of size (default: ${DEFAULT-VALUE}).")
     private int warehouses;
 
+    @Option(names = "--reduced", description = "Load a hundredth of the rows, for a quick look; figures are then not TPC-C's.")
+    private boolean reduced;
+
     @Option(names = "--terminals", paramLabel = "N", defaultValue = "6", description = "Clients at work at a time, over all nodes, without think time (default: ${DEFAULT-VALUE}).")
     private int terminals;
 
@@ -64,7 +67,7 @@ final class DemoCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        DemoPlan plan = new DemoPlan(nodes, warehouses, terminals, placement, seconds, seed, !noKill);
+        DemoPlan plan = new DemoPlan(nodes, warehouses, reduced, terminals, placement, seconds, seed, !noKill);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         if (data != null && ClusterFile.read(data).isPresent()) {
             throw new Failure(data + " holds a cluster already, and the demo loads a new one",

@@ -16,8 +16,7 @@ import picocli.CommandLine.ScopeType;
 @Command(name = "tutti", mixinStandardHelpOptions = true, scope = ScopeType.INHERIT, description = "Replicates PostgreSQL: several copies of a database, all of which take reads and"
         + " writes, behind the drivers that applications already use.", subcommands = {
                 DemoCommand.class, StartCommand.class, StatusCommand.class,
-                NodeCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND", footer = {
-                        "", "`tutti COMMAND --help` explains a command."})
+                NodeCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
 public final class Tutti {
     /** Exit status of a command that did what it was asked, and found all well. */
     public static final int OK = 0;

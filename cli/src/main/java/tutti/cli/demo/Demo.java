@@ -28,7 +28,6 @@ import tutti.workload.tpcc.TpccOptions;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccResult;
 import tutti.workload.tpcc.TpccRun;
-import tutti.workload.tpcc.TpccScale;
 
 /**
  * The demonstration from beginning to end: start a cluster, load TPC-C, let terminals work at all nodes, kill a node and
@@ -88,7 +87,7 @@ public final class Demo {
                 + cluster.directory());
         cluster.nodes().forEach(node -> screen.line("        " + node.name() + "  " + node.postgresUrl() + "  "
                 + node.httpUrl()));
-        TpccPopulation population = new TpccPopulation(TpccScale.standard(plan.warehouses()), plan.seed());
+        TpccPopulation population = new TpccPopulation(plan.scale(), plan.seed());
         List<TpccDatabase> databases = cluster.nodes().stream()
                 .map(node -> TpccDatabase.of(node.name(), node.jdbcUrl())).toList();
         load(population, databases.getFirst(), begun);

@@ -8,19 +8,22 @@ import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import tutti.cli.Failure;
 import tutti.workload.tpcc.TpccOptions.Placement;
+import tutti.workload.tpcc.TpccScale;
 
 /**
  * How to run the demonstration. Everything follows from it and from its seed, except what time decides.
  *
  * @param nodes of the cluster
  * @param warehouses of TPC-C
+ * @param reduced whether the population is a hundredth of TPC-C's, which is then not TPC-C
  * @param terminals at work at a time
  * @param placement which terminals work at which node
  * @param seconds how long terminals work
  * @param seed of inputs, and of the choice of the node that is killed
  * @param kill whether a node is killed
  */
-public record DemoPlan(int nodes, int warehouses, int terminals, Placement placement, int seconds, long seed,
+public record DemoPlan(int nodes, int warehouses, boolean reduced, int terminals, Placement placement, int seconds,
+        long seed,
         boolean kill) {
     private static final int SECONDS_MIN_WITH_KILL = 9;
     private static final int NODES_MIN_WITH_KILL = 3;
@@ -43,6 +46,11 @@ public record DemoPlan(int nodes, int warehouses, int terminals, Placement place
         }
     }
 
+    /** What is loaded. */
+    public TpccScale scale() {
+        return reduced ? TpccScale.reduced(warehouses) : TpccScale.standard(warehouses);
+    }
+
     /** The node that is killed, if one is. */
     public OptionalInt victim() {
         return kill ? OptionalInt.of(new SplittableRandom(seed).nextInt(nodes)) : OptionalInt.empty();
@@ -62,7 +70,7 @@ public record DemoPlan(int nodes, int warehouses, int terminals, Placement place
     public Map<String, String> settings() {
         Map<String, String> settings = new LinkedHashMap<>();
         settings.put("nodes", String.valueOf(nodes));
-        settings.put("warehouses", String.valueOf(warehouses));
+        settings.put("population", scale().toString());
         settings.put("terminals", terminals + ", without think time");
         settings.put("placement", placement.name().toLowerCase(Locale.ROOT).replace('_', ' '));
         settings.put("seconds", String.valueOf(seconds));

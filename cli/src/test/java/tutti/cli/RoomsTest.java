@@ -1,0 +1,110 @@
+package tutti.cli;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.conditions.ArchConditions;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The arrows between the rooms, as docs/decisions/0001-rooms.md draws them. */
+class RoomsTest {
+    private static final JavaClasses TUTTI = new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS).importPackages("tutti");
+
+    /** Which rooms each room may use, besides itself. */
+    private static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.of("core", Set.of(), "pgwire", Set.of(),
+            "order", Set.of("core"), "engine", Set.of("core", "pgwire"), "node", Set.of("core", "order", "engine"),
+            "wire",
+            Set.of("core", "pgwire", "engine", "node"), "workload", Set.of("core"), "check", Set.of("core", "workload"),
+            "cli", Set.of("core", "pgwire", "order", "engine", "node", "wire", "workload", "check")));
+
+    static Set<String> rooms() {
+        return MAY_USE.keySet();
+    }
+
+    @ParameterizedTest
+    @MethodSource("rooms")
+    void aRoomUsesOnlyWhatItMay(String room) {
+        assertFalse(TUTTI.that(inRoom(room)).isEmpty(), "there are classes to look at");
+        arrows(room, MAY_USE.get(room)).check(TUTTI);
+    }
+
+    private static ArchRule arrows(String room, Set<String> mayUse) {
+        DescribedPredicate<JavaClass> elsewhere = describe("lie in a room that " + room + " may not use",
+                used -> used.getPackageName().startsWith("tutti.") && !room(used).equals(room)
+                        && !mayUse.contains(room(used)));
+        return noClasses().that(inRoom(room)).should().dependOnClassesThat(elsewhere)
+                .because("docs/decisions/0001-rooms.md says so");
+    }
+
+    @Test
+    void anArrowInTheWrongDirectionWouldBeFound() {
+        assertThrows(AssertionError.class, () -> arrows("order", Set.of()).check(TUTTI));
+    }
+
+    @Test
+    void noRoomIsForgotten() {
+        for (JavaClass found : TUTTI) {
+            if (!MAY_USE.containsKey(room(found))) {
+                throw new AssertionError(found.getName() + " lies in a room that this test does not know");
+            }
+        }
+    }
+
+    @Test
+    void coreIsPure() {
+        purity("core").check(TUTTI);
+        assertThrows(AssertionError.class, () -> purity("node").check(TUTTI), "an impure room would be found");
+    }
+
+    /** No threads, no clocks, no input or output, no randomness: the same code runs in the simulator. */
+    private static ArchRule purity(String room) {
+        Set<String> packages = Set.of("java.lang", "java.lang.annotation", "java.lang.invoke", "java.lang.runtime",
+                "java.util", "java.util.function", "java.util.stream", "java.nio", "java.nio.charset", "java.math",
+                "org.jspecify.annotations", "");
+        Set<String> impure = Set.of("java.lang.Thread", "java.lang.ThreadLocal", "java.lang.Process",
+                "java.lang.ProcessBuilder", "java.lang.ProcessHandle", "java.lang.Runtime", "java.lang.ScopedValue",
+                "java.util.Random", "java.util.SplittableRandom", "java.util.UUID", "java.util.Timer",
+                "java.util.Date", "java.util.Scanner", "java.nio.MappedByteBuffer");
+        DescribedPredicate<JavaClass> allowed = describe("are pure", used -> {
+            String name = used.getBaseComponentType().getName();
+            return room(used.getBaseComponentType()).equals(room)
+                    || (packages.contains(used.getBaseComponentType().getPackageName()) && !impure.contains(name));
+        });
+        return classes().that(inRoom(room)).should().onlyDependOnClassesThat(allowed).andShould(
+                ArchConditions.not(
+                        ArchConditions.callMethodWhere(describe(
+                                "reads a clock or draws a number",
+                                call -> Set.of("nanoTime", "currentTimeMillis", "random", "identityHashCode")
+                                        .contains(call.getTarget().getName())
+                                        && call.getTargetOwner().getPackageName().equals("java.lang")))));
+    }
+
+    private static DescribedPredicate<JavaClass> inRoom(String room) {
+        return describe("lie in " + room, found -> room(found).equals(room));
+    }
+
+    /** The second part of the package name of our own classes; empty for others. */
+    private static String room(JavaClass of) {
+        String name = of.getPackageName();
+        if (!name.startsWith("tutti.")) {
+            return "";
+        }
+        int end = name.indexOf('.', "tutti.".length());
+        return name.substring("tutti.".length(), end < 0 ? name.length() : end);
+    }
+}
