@@ -31,7 +31,8 @@ import tutti.engine.postgres.catalog.ValueForm;
  * bytes, a colon and a {@link Statement}.
  */
 public final class CaptureReader {
-    private final TableCatalog catalog;
+    private TableCatalog catalog;
+    private final TableCatalog later;
     private final byte[] text;
     private final RowText row = new RowText();
     private final RowText before = new RowText();
@@ -43,8 +44,9 @@ public final class CaptureReader {
     private @Nullable Table table;
     private TableName tableName = new TableName("", "");
 
-    private CaptureReader(TableCatalog catalog, byte[] text) {
+    private CaptureReader(TableCatalog catalog, TableCatalog later, byte[] text) {
         this.catalog = catalog;
+        this.later = later;
         this.text = text;
         this.changes = new Changes.Writer(text.length + 64);
     }
@@ -52,17 +54,36 @@ public final class CaptureReader {
     /**
      * Reads the changes of one transaction.
      *
-     * @param catalog as of the transaction; one that has changed the schema needs one loaded in its own session
+     * @param catalog as of the transaction
      * @param gathered what {@code tutti.finish} returned, not null
-     * @throws UnknownTable if the catalog is too old
-     * @throws CaptureException if the changes cannot be replicated
+     * @throws UnknownTable if the catalog is too old, or the transaction changed the schema
      * @throws IllegalArgumentException if the text is damaged, which is a fault of this program
      */
-    public static CapturedWriteSet read(TableCatalog catalog, byte[] gathered) throws CaptureException, UnknownTable {
-        return new CaptureReader(catalog, gathered).read();
+    public static CapturedWriteSet read(TableCatalog catalog, byte[] gathered) throws UnknownTable {
+        return new CaptureReader(catalog, catalog, gathered).read();
     }
 
-    private CapturedWriteSet read() throws CaptureException, UnknownTable {
+    /**
+     * Reads the changes of a transaction that changed the schema as well. Rows that it changed between two schema changes
+     * of the same table are refused.
+     *
+     * @param before as of its begin
+     * @param after loaded in its own session ({@link tutti.engine.postgres.catalog.CatalogQuery#SQL}) at its end
+     * @param gathered what {@code tutti.finish} returned, not null
+     * @throws CaptureException if the changes cannot be replicated
+     */
+    public static CapturedWriteSet read(TableCatalog before, TableCatalog after, byte[] gathered)
+            throws CaptureException {
+        try {
+            return new CaptureReader(before, after, gathered).read();
+        } catch (UnknownTable between) {
+            throw new CaptureException("0A000",
+                    "the transaction changes rows of a table between two changes of its schema,"
+                            + " or of a table that it drops: use a transaction for each schema change");
+        }
+    }
+
+    private CapturedWriteSet read() throws UnknownTable {
         add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, new Origin("the schema", List.of(), List.of(), null, 0));
         boolean ddl = false;
         while (at < text.length) {
@@ -89,6 +110,8 @@ public final class CaptureReader {
                     }
                     changes.add(new Changes.Change.Execute(java.util.Arrays.copyOfRange(text, at, at + length)));
                     at += length;
+                    catalog = later;
+                    table = null;
                     if (!ddl) {
                         ddl = true;
                         add(TableCatalog.DDL_KEY, KeyKind.EXCLUSIVE,

@@ -259,10 +259,14 @@ BEGIN
     IF pg_catalog.pg_replication_origin_session_is_setup() THEN
         PERFORM pg_catalog.pg_replication_origin_session_reset();
     END IF;
-    PERFORM pg_catalog.pg_replication_origin_session_setup('tutti'),
+    PERFORM pg_catalog.pg_replication_origin_session_setup(<origin>),
         pg_catalog.pg_replication_origin_xact_setup(recorded, pg_catalog.now()), pg_catalog.pg_current_xact_id();
 END
 $function$;
+
+-- The position up to which effects are in this database, or, if asked to flush, would survive a crash.
+CREATE OR REPLACE FUNCTION tutti.position(flush boolean) RETURNS pg_lsn LANGUAGE sql SECURITY DEFINER
+    AS $function$ SELECT pg_catalog.pg_replication_origin_progress(<origin>, flush) $function$;
 
 -- Follows the commit, so that the next session can record.
 CREATE OR REPLACE FUNCTION tutti.recorded() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $function$
@@ -499,8 +503,8 @@ DROP TRIGGER IF EXISTS pending ON tutti.pending;
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
 
-SELECT pg_replication_origin_create('tutti') WHERE NOT EXISTS (
-    SELECT FROM pg_replication_origin WHERE roname = 'tutti');
+SELECT pg_replication_origin_create(<origin>) WHERE NOT EXISTS (
+    SELECT FROM pg_replication_origin WHERE roname = <origin>);
 
 SELECT tutti.adopt();
 SELECT set_config('tutti.adopting', 'on', true);

@@ -1,0 +1,303 @@
+package tutti.engine.postgres;
+
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.apply.PostgresApplier;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.catalog.CatalogQuery;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.PostgresException;
+import tutti.pgwire.QueryResult;
+
+/**
+ * An unmodified PostgreSQL database as a replica's engine (DESIGN section 3, "PostgreSQL"). Its position is kept by
+ * PostgreSQL itself, as the progress of a replication origin named {@code tutti_} and the database's object id: each commit record carries it, so a
+ * crash loses a suffix of positions together with exactly their effects.
+ *
+ * <p>
+ * Safe for use from any thread.
+ */
+public final class PostgresEngine implements Engine {
+    /** Records a position in the open transaction's commit; parameters: the secret (bytea), the position ({@link #lsn}). */
+    public static final String RECORD = "SELECT tutti.record($1::pg_catalog.bytea, $2::pg_catalog.pg_lsn)";
+    /** Follows the COMMIT of a transaction that recorded a position, in the same session. */
+    public static final String RECORDED = "SELECT tutti.recorded()";
+    private static final Logger LOG = LoggerFactory.getLogger(PostgresEngine.class);
+    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    /** How long an applier may be busy before it is asked what it waits for, and how often then. */
+    private static final long WATCH_MILLIS = 4;
+    private static final BlockedListener NOBODY = (_, _) -> {};
+    private static final Map<String, String> APPLIER_SETTINGS = Map.ofEntries(
+            Map.entry("application_name", "tutti applier"), Map.entry("session_replication_role", "replica"),
+            Map.entry("default_transaction_isolation", "read committed"),
+            Map.entry("default_transaction_read_only", "off"), Map.entry("synchronous_commit", "off"),
+            Map.entry("enable_hashjoin", "off"), Map.entry("enable_mergejoin", "off"),
+            Map.entry("enable_seqscan", "off"), Map.entry("enable_bitmapscan", "off"),
+            Map.entry("plan_cache_mode", "force_generic_plan"), Map.entry("datestyle", "ISO, MDY"),
+            Map.entry("intervalstyle", "postgres"), Map.entry("lc_monetary", "C"), Map.entry("xmloption", "content"),
+            Map.entry("statement_timeout", "0"), Map.entry("lock_timeout", "0"),
+            Map.entry("idle_in_transaction_session_timeout", "0"), Map.entry("transaction_timeout", "0"),
+            Map.entry("client_encoding", "UTF8"), Map.entry("jit", "off"));
+
+    private final EventLoopGroup loops;
+    private final BackendSettings settings;
+    private final String secret;
+    private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions = new ConcurrentHashMap<>();
+    private final Object adminLock = new Object();
+    private volatile TableCatalog catalog = TableCatalog.EMPTY;
+    private volatile BlockedListener listener = NOBODY;
+    private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
+    private volatile boolean closed;
+    private @Nullable CompletableFuture<BackendConnection> admin;
+
+    private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret) {
+        this.loops = loops;
+        this.settings = settings;
+        this.secret = secret;
+    }
+
+    /**
+     * Installs capture in the database, adopting what is in it, and opens it. Blocks.
+     *
+     * @param settings of a superuser, to the database
+     * @throws IOException if it cannot be reached
+     * @throws PostgresException if the server refuses something
+     * @throws IllegalStateException if the database cannot be replicated; says why
+     */
+    public static PostgresEngine open(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Settings capture)
+            throws IOException, InterruptedException {
+        byte[] secret = capture.secret().getBytes(StandardCharsets.UTF_8);
+        PostgresEngine engine = new PostgresEngine(loops, settings, "\\x" + HexFormat.of().formatHex(secret));
+        boolean opened = false;
+        try {
+            BackendConnection connection = await(engine.admin());
+            CaptureInstaller.install(connection, capture);
+            List<String> uncaptured = CaptureInstaller.uncaptured(connection);
+            if (!uncaptured.isEmpty()) {
+                throw new IllegalStateException("tables are not captured: " + uncaptured);
+            }
+            engine.catalog = CatalogQuery.read(connection.execute(CatalogQuery.SQL, TIMEOUT));
+            opened = true;
+            return engine;
+        } finally {
+            if (!opened) {
+                engine.close();
+            }
+        }
+    }
+
+    /** A position in the form that {@link #RECORD} takes. */
+    public static String lsn(long position) {
+        return Long.toHexString(position >>> 32) + "/" + Long.toHexString(position & 0xffff_ffffL);
+    }
+
+    /** A position from PostgreSQL's text form; 0 for none. */
+    private static long position(@Nullable String lsn) {
+        if (lsn == null) {
+            return 0;
+        }
+        int slash = lsn.indexOf('/');
+        return Long.parseLong(lsn.substring(0, slash), 16) << 32 | Long.parseLong(lsn.substring(slash + 1), 16);
+    }
+
+    /** The cluster's secret in bytea's text form, which {@link #RECORD} and {@link CaptureInstaller#FINISH} take. */
+    public String secret() {
+        return secret;
+    }
+
+    /** The tables as of the last schema change that this engine has made or was told of. */
+    public TableCatalog catalog() {
+        return catalog;
+    }
+
+    /** Loads the catalog anew: after a local transaction that changed the schema. */
+    public CompletableFuture<Void> refreshCatalog() {
+        return admin().thenCompose(connection -> connection.query(CatalogQuery.SQL)).thenAccept(result -> {
+            catalog = CatalogQuery.read(result);
+        });
+    }
+
+    /**
+     * Makes a front end's session known, so that whoever blocks an applier can be named.
+     *
+     * @param backendPid process id of its server process
+     * @param current its open transaction that may be rolled back, or null; called from any thread
+     * @return to be closed when the session ends
+     */
+    public Registration registerSession(int backendPid, Supplier<? extends @Nullable LocalTransaction> current) {
+        sessions.put(backendPid, current);
+        return () -> sessions.remove(backendPid, current);
+    }
+
+    /** A session's entry. */
+    @FunctionalInterface
+    public interface Registration extends AutoCloseable {
+        /** Forgets the session. */
+        @Override
+        void close();
+    }
+
+    @Override
+    public long appliedPosition() {
+        try {
+            return position(await(admin()).execute("SELECT tutti.position(false)",
+                    TIMEOUT).value());
+        } catch (IOException lost) {
+            throw new java.io.UncheckedIOException(lost);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while asking for the applied position", interrupted);
+        }
+    }
+
+    @Override
+    public void durablePosition(Completion<Long> done) {
+        admin().thenCompose(connection -> connection
+                .query("SELECT tutti.position(true)"))
+                .whenComplete((result, failed) -> {
+                    if (failed == null) {
+                        done.succeeded(position(result.value()));
+                    } else {
+                        done.failed(new EngineFailure("08006", String.valueOf(failed.getMessage()), true));
+                    }
+                });
+    }
+
+    @Override
+    public Applier openApplier() {
+        return new PostgresApplier(this, loops.next());
+    }
+
+    /** A connection that applies: in the replica role, with plans that go by primary key. */
+    public CompletableFuture<BackendConnection> connectApplier(EventLoop loop) {
+        return BackendConnection.connect(loop, settings.withParameters(APPLIER_SETTINGS));
+    }
+
+    @Override
+    public void onBlocked(BlockedListener heard) {
+        listener = heard;
+    }
+
+    @Override
+    public void onLost(Runnable told) {
+        lost.set(told);
+    }
+
+    /**
+     * The connection for questions is never closed while the engine is in use. When it is gone the server has most likely
+     * crashed, which ends all connections and takes the last commits with it; it is taken for that in any case.
+     */
+    private void connectionLost() {
+        if (!closed) {
+            LOG.error("the connection to PostgreSQL at {} is lost", settings.address());
+            lost.getAndSet(() -> {}).run();
+        }
+    }
+
+    /**
+     * Looks after an applier until the returned task is cancelled: as long as it is busy, whoever blocks it is named again
+     * and again.
+     */
+    public ScheduledFuture<?> watch(EventLoop loop, long position, int backendPid) {
+        return loop.scheduleAtFixedRate(() -> ask(position, backendPid), WATCH_MILLIS, WATCH_MILLIS,
+                TimeUnit.MILLISECONDS);
+    }
+
+    private void ask(long position, int backendPid) {
+        if (sessions.isEmpty() || closed) {
+            return;
+        }
+        CompletableFuture<Void> _ = admin().thenCompose(connection -> connection.inFlight() > 8
+                ? CompletableFuture.completedFuture(new QueryResult(List.of(), List.of()))
+                : connection.query("SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))"))
+                .thenAccept(result -> tell(position, result)).exceptionally(failed -> {
+                    LOG.warn("cannot find out what the applier of position {} waits for", position, failed);
+                    return null;
+                });
+    }
+
+    private void tell(long position, QueryResult result) {
+        for (List<@Nullable String> row : result.rows()) {
+            String pid = row.getFirst();
+            Supplier<? extends @Nullable LocalTransaction> session = pid == null
+                    ? null
+                    : sessions.get(Integer.parseInt(pid));
+            LocalTransaction holder = session == null ? null : session.get();
+            if (holder == null) {
+                LOG.debug("the applier of position {} waits for process {}, which has no open local transaction",
+                        position,
+                        pid);
+            } else {
+                listener.blocked(position, holder);
+            }
+        }
+    }
+
+    /** The connection for questions; made anew when it is lost. */
+    private CompletableFuture<BackendConnection> admin() {
+        synchronized (adminLock) {
+            CompletableFuture<BackendConnection> current = admin;
+            if (closed) {
+                return CompletableFuture.failedFuture(new IOException("the engine is closed"));
+            }
+            if (current == null || current.isCompletedExceptionally()
+                    || (current.isDone() && current.join().closed().isDone())) {
+                current = BackendConnection.connect(loops.next(), settings.withParameters(
+                        Map.of("application_name", "tutti engine", "client_encoding", "UTF8", "statement_timeout",
+                                "0")));
+                admin = current;
+                CompletableFuture<Void> _ = current.thenCompose(BackendConnection::closed)
+                        .thenRun(this::connectionLost);
+            }
+            return current;
+        }
+    }
+
+    private static <T> T await(CompletableFuture<T> future) throws IOException, InterruptedException {
+        try {
+            return future.get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+        } catch (ExecutionException failed) {
+            if (failed.getCause() instanceof PostgresException refused) {
+                throw refused;
+            }
+            throw new IOException(String.valueOf(failed.getCause().getMessage()), failed.getCause());
+        } catch (TimeoutException late) {
+            throw new IOException("PostgreSQL did not answer within " + TIMEOUT, late);
+        }
+    }
+
+    @Override
+    public void close() {
+        CompletableFuture<BackendConnection> current;
+        synchronized (adminLock) {
+            closed = true;
+            current = admin;
+        }
+        if (current != null) {
+            CompletableFuture<Void> _ = current.thenAccept(BackendConnection::close);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+package tutti.engine.postgres.apply;
+
+import io.netty.buffer.ByteBuf;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.EngineFailure;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.ResponseHandler;
+
+/** Follows the responses to a batch of statements: whether each did what was expected of it. */
+final class BatchHandler implements ResponseHandler {
+    private static final int RESPONSE_LIMIT_BYTES = 16 << 20;
+
+    /**
+     * What a statement should report.
+     *
+     * @param rows number of rows, or -1 if it does not matter
+     * @param what the statement, for the message if it does not
+     */
+    record Expectation(int rows, String what) {
+        static final Expectation ANY = new Expectation(-1, "");
+    }
+
+    /** Told once how the batch ended. */
+    interface Listener {
+        /** All statements did what was expected. */
+        void done(BatchHandler results);
+
+        /** Some statement did not, or the connection is lost; later statements have not been executed. */
+        void failed(EngineFailure failure);
+
+        /** Like {@link #failed}, for those who need to know more. */
+        default void failedWith(EngineFailure failure, BatchHandler results) {
+            failed(failure);
+        }
+    }
+
+    private final List<Expectation> expectations;
+    private final int responsePlace;
+    private final Listener listener;
+    private final ByteArrayOutputStream response = new ByteArrayOutputStream(0);
+    private int completed;
+    private @Nullable EngineFailure failure;
+
+    BatchHandler(List<Expectation> expectations, int responsePlace, Listener listener) {
+        this.expectations = expectations;
+        this.responsePlace = responsePlace;
+        this.listener = listener;
+    }
+
+    @Override
+    public void message(byte type, ByteBuf body) {
+        if (completed == responsePlace || (responsePlace >= 0 && type == Backend.ERROR_RESPONSE)) {
+            keep(type, body);
+        }
+        switch (type) {
+            case Backend.COMMAND_COMPLETE -> {
+                Expectation expectation = completed < expectations.size()
+                        ? expectations.get(completed)
+                        : Expectation.ANY;
+                completed++;
+                if (expectation.rows() >= 0) {
+                    check(expectation, body);
+                }
+            }
+            case Backend.EMPTY_QUERY -> completed++;
+            case Backend.ERROR_RESPONSE -> {
+                if (failure == null) {
+                    failure = failure(ErrorFields.read(body.duplicate()));
+                }
+            }
+            default -> {
+                // nothing that decides
+            }
+        }
+    }
+
+    private void check(Expectation expectation, ByteBuf body) {
+        String tag = body.toString(body.readerIndex(), Math.max(0, body.readableBytes() - 1),
+                StandardCharsets.US_ASCII);
+        if (!tag.endsWith(" " + expectation.rows()) && failure == null) {
+            failure = new EngineFailure("XX001", expectation.what() + " should have met " + expectation.rows()
+                    + " rows, the engine says " + tag + ": this replica differs from the others", false);
+        }
+    }
+
+    private void keep(byte type, ByteBuf body) {
+        boolean wanted = type == Backend.COMMAND_COMPLETE || type == Backend.ERROR_RESPONSE
+                || type == Backend.NOTICE_RESPONSE || type == Backend.ROW_DESCRIPTION || type == Backend.DATA_ROW
+                || type == Backend.EMPTY_QUERY;
+        if (wanted && response.size() + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
+            int length = body.readableBytes() + 4;
+            response.write(type);
+            response.write(length >>> 24);
+            response.write(length >>> 16);
+            response.write(length >>> 8);
+            response.write(length);
+            byte[] bytes = new byte[body.readableBytes()];
+            body.getBytes(body.readerIndex(), bytes);
+            response.writeBytes(bytes);
+        }
+    }
+
+    /** Number of statements that completed. */
+    int completed() {
+        return completed;
+    }
+
+    /** The messages that the chosen statement was answered with. */
+    byte[] response() {
+        return response.toByteArray();
+    }
+
+    @Override
+    public void ready(byte status) {
+        EngineFailure failed = failure;
+        if (failed == null && completed != expectations.size()) {
+            failed = new EngineFailure("08P01", completed + " of " + expectations.size() + " statements were answered",
+                    true);
+        }
+        if (failed == null) {
+            listener.done(this);
+        } else {
+            listener.failedWith(failed, this);
+        }
+    }
+
+    @Override
+    public void lost(Throwable cause) {
+        listener.failedWith(new EngineFailure("08006", String.valueOf(cause.getMessage()), true), this);
+    }
+
+    /** An engine's error; those that another attempt may not meet are transient. */
+    static EngineFailure failure(ErrorFields fields) {
+        String state = fields.sqlState();
+        boolean passing = state.startsWith("40") || state.startsWith("08") || state.startsWith("53")
+                || state.startsWith("57") || state.startsWith("58") || state.equals("55P03") || state.equals("55006");
+        return new EngineFailure(state, fields.toString(), passing);
+    }
+}

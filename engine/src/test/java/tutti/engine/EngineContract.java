@@ -1,0 +1,232 @@
+package tutti.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.WriteSet;
+
+/** What every {@link Engine} must do. Each adapter binds it with a harness. */
+public abstract class EngineContract {
+    /** What the suite needs of an adapter: a replica, and another one on which write sets are made. */
+    public interface Harness extends AutoCloseable {
+        /** The engine under test; it has a table of keys and values, empty. */
+        Engine engine();
+
+        /** Sets a key at the other replica, and commits there. */
+        WriteSet put(int key, String value) throws Exception;
+
+        /** Deletes a key at the other replica, and commits there. */
+        WriteSet remove(int key) throws Exception;
+
+        /** What a client of the engine under test sees. */
+        Map<Integer, String> contents() throws Exception;
+
+        /** Begins a local transaction at the engine under test that sets a key. */
+        Local begin(int key, String value) throws Exception;
+
+        /** A statement that makes another table, or fails if it is there. */
+        byte[] createTable();
+
+        @Override
+        void close();
+    }
+
+    /** A local transaction, and its write set. */
+    public record Local(LocalTransaction transaction, WriteSet writes) {}
+
+    private Harness harness;
+    private Applier applier;
+
+    /** A new harness. */
+    protected abstract Harness open() throws Exception;
+
+    @BeforeEach
+    void begin() throws Exception {
+        harness = open();
+    }
+
+    @AfterEach
+    void end() {
+        if (applier != null) {
+            applier.close();
+        }
+        harness.close();
+    }
+
+    private Applier applier() {
+        if (applier == null) {
+            applier = harness.engine().openApplier();
+        }
+        return applier;
+    }
+
+    /** A completion that can be waited for. */
+    public static final class Result<T> implements Completion<T> {
+        private final CompletableFuture<Object> told = new CompletableFuture<>();
+
+        @Override
+        public void succeeded(T value) {
+            assertTrue(told.complete(value == null ? "done" : value), "told twice");
+        }
+
+        @Override
+        public void failed(EngineFailure failure) {
+            assertTrue(told.complete(failure), "told twice");
+        }
+
+        /** Whether it has been told. */
+        public boolean isDone() {
+            return told.isDone();
+        }
+
+        /** Waits for success. */
+        @SuppressWarnings("unchecked")
+        public T success() throws Exception {
+            Object value = told.get(20, TimeUnit.SECONDS);
+            assertFalse(value instanceof EngineFailure, String.valueOf(value));
+            return (T) value;
+        }
+
+        /** Waits for failure. */
+        public EngineFailure failure() throws Exception {
+            return (EngineFailure) told.get(20, TimeUnit.SECONDS);
+        }
+    }
+
+    private Result<Void> apply(long position, WriteSet... writes) {
+        Result<Void> result = new Result<>();
+        applier().apply(position, List.of(writes), result);
+        return result;
+    }
+
+    private void commit(long position) throws Exception {
+        Result<Void> result = new Result<>();
+        applier().commit(position, result);
+        result.success();
+    }
+
+    @Test
+    void knowsNothingAtFirst() {
+        assertEquals(0, harness.engine().appliedPosition());
+    }
+
+    @Test
+    void appliedChangesBecomeVisibleWithTheirPosition() throws Exception {
+        apply(1, harness.put(1, "a")).success();
+        assertEquals(Map.of(), harness.contents());
+        assertEquals(0, harness.engine().appliedPosition());
+        commit(1);
+        assertEquals(Map.of(1, "a"), harness.contents());
+        assertEquals(1, harness.engine().appliedPosition());
+        Result<Long> durable = new Result<>();
+        harness.engine().durablePosition(durable);
+        assertEquals(1, durable.success());
+    }
+
+    @Test
+    void severalPositionsCommitAtOnce() throws Exception {
+        apply(5, harness.put(1, "a"), harness.put(2, "b"), harness.put(1, "c"), harness.remove(2), harness.put(2, "d"),
+                harness.put(3, "e"), harness.remove(3)).success();
+        commit(11);
+        assertEquals(Map.of(1, "c", 2, "d"), harness.contents());
+        assertEquals(11, harness.engine().appliedPosition());
+        apply(1L << 40, harness.remove(1)).success();
+        commit(1L << 40);
+        assertEquals(1L << 40, harness.engine().appliedPosition());
+    }
+
+    @Test
+    void whatIsGivenUpLeavesNothing() throws Exception {
+        WriteSet put = harness.put(1, "a");
+        apply(1, put).success();
+        Result<Void> given = new Result<>();
+        applier().rollback(() -> given.succeeded(null));
+        given.success();
+        assertEquals(Map.of(), harness.contents());
+        apply(1, put).success();
+        commit(1);
+        assertEquals(Map.of(1, "a"), harness.contents());
+    }
+
+    @Test
+    void whatCannotBeAppliedFailsAndLeavesTheApplierUsable() throws Exception {
+        WriteSet put = harness.put(1, "a");
+        WriteSet update = harness.put(1, "b");
+        EngineFailure failure = apply(1, update).failure();
+        assertFalse(failure.transientFailure(), failure.message());
+        EngineFailure damaged = apply(1, new WriteSet(put.keys(), new byte[]{1, 2, 3})).failure();
+        assertFalse(damaged.transientFailure(), damaged.message());
+        apply(1, put, update).success();
+        commit(2);
+        assertEquals(Map.of(1, "b"), harness.contents());
+    }
+
+    @Test
+    void aLocalTransactionCommitsWithItsPosition() throws Exception {
+        Local local = harness.begin(1, "mine");
+        assertFalse(local.writes().isEmpty());
+        assertEquals(Map.of(), harness.contents());
+        Result<Void> committed = new Result<>();
+        local.transaction().commit(7, committed);
+        committed.success();
+        assertEquals(Map.of(1, "mine"), harness.contents());
+        assertEquals(7, harness.engine().appliedPosition());
+        apply(8, harness.put(2, "theirs")).success();
+        commit(8);
+        assertEquals(8, harness.engine().appliedPosition());
+    }
+
+    @Test
+    void namesTheLocalTransactionThatIsInTheWay() throws Exception {
+        BlockingQueue<LocalTransaction> blockers = new LinkedBlockingQueue<>();
+        harness.engine().onBlocked((position, holder) -> {
+            assertEquals(3, position);
+            blockers.add(holder);
+        });
+        Local local = harness.begin(1, "mine");
+        Result<Void> applied = apply(3, harness.put(1, "theirs"));
+        LocalTransaction blocker = blockers.poll(20, TimeUnit.SECONDS);
+        assertNotNull(blocker);
+        assertEquals(local.transaction(), blocker);
+        assertFalse(applied.isDone());
+        Result<Void> gone = new Result<>();
+        blocker.rollback(() -> gone.succeeded(null));
+        gone.success();
+        applied.success();
+        commit(3);
+        assertEquals(Map.of(1, "theirs"), harness.contents());
+    }
+
+    @Test
+    void barrierStatementsTakeEffectOrAreRefusedAtTheirPosition() throws Exception {
+        Result<ExecuteResult> first = new Result<>();
+        applier().execute(1, harness.createTable(), first);
+        assertTrue(first.success().tookEffect());
+        assertEquals(1, harness.engine().appliedPosition());
+        Result<ExecuteResult> second = new Result<>();
+        applier().execute(2, harness.createTable(), second);
+        assertFalse(second.success().tookEffect());
+        assertTrue(second.success().response().length > 0);
+        assertEquals(2, harness.engine().appliedPosition());
+        apply(3, harness.put(1, "a")).success();
+        commit(3);
+        assertEquals(Map.of(1, "a"), harness.contents());
+    }
+}

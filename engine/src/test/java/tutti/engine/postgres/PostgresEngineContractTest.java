@@ -1,0 +1,119 @@
+package tutti.engine.postgres;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.Map;
+import org.postgresql.PGConnection;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.WriteSet;
+import tutti.engine.EngineContract;
+
+class PostgresEngineContractTest extends EngineContract {
+    private static final String TABLE = "CREATE TABLE kv (k int PRIMARY KEY, v text)";
+    private static final String PUT = "INSERT INTO kv VALUES (%d, '%s') ON CONFLICT (k) DO UPDATE SET v = excluded.v";
+
+    @Override
+    protected Harness open() throws Exception {
+        String database = TestServer.database(TABLE);
+        String other = TestServer.database(TABLE);
+        TestServer.install(other, 1);
+        PostgresEngine engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(database),
+                TestServer.settings(0));
+        return new PostgresHarness(engine, database, new LocalSession(other));
+    }
+
+    private record PostgresHarness(PostgresEngine postgres, String database, LocalSession other) implements Harness {
+        @Override
+        public Engine engine() {
+            return postgres;
+        }
+
+        @Override
+        public WriteSet put(int key, String value) throws Exception {
+            return other.commit(PUT.formatted(key, value));
+        }
+
+        @Override
+        public WriteSet remove(int key) throws Exception {
+            return other.commit("DELETE FROM kv WHERE k = " + key);
+        }
+
+        @Override
+        public Map<Integer, String> contents() throws Exception {
+            Map<Integer, String> contents = new HashMap<>();
+            try (Connection connection = TestServer.jdbc(database);
+                    PreparedStatement query = connection.prepareStatement("SELECT k, v FROM kv");
+                    ResultSet rows = query.executeQuery()) {
+                while (rows.next()) {
+                    contents.put(rows.getInt(1), rows.getString(2));
+                }
+            }
+            return contents;
+        }
+
+        @Override
+        public Local begin(int key, String value) throws Exception {
+            LocalSession session = new LocalSession(database);
+            session.execute(PUT.formatted(key, value));
+            WriteSet writes = session.capture().writes();
+            int pid = session.connection().unwrap(PGConnection.class).getBackendPID();
+            SessionTransaction transaction = new SessionTransaction(session, postgres.secret());
+            PostgresEngine.Registration _ = postgres.registerSession(pid, () -> transaction);
+            return new Local(transaction, writes);
+        }
+
+        @Override
+        public byte[] createTable() {
+            return new Statement("CREATE TABLE made (id int PRIMARY KEY)", TestServer.USER,
+                    Map.of("search_path", "public")).toBytes();
+        }
+
+        @Override
+        public void close() {
+            postgres.close();
+            try {
+                other.close();
+            } catch (SQLException failed) {
+                throw new IllegalStateException(failed);
+            }
+        }
+    }
+
+    /** Commits as a front end does. */
+    private record SessionTransaction(LocalSession session, String secret) implements LocalTransaction {
+        @Override
+        public void commit(long position, Completion<Void> done) {
+            try {
+                session.execute("SELECT tutti.record('" + secret + "', '" + PostgresEngine.lsn(position) + "')",
+                        "COMMIT",
+                        PostgresEngine.RECORDED, "COMMIT");
+                done.succeeded(null);
+            } catch (SQLException failed) {
+                done.failed(new EngineFailure(String.valueOf(failed.getSQLState()), String.valueOf(failed.getMessage()),
+                        true));
+            }
+        }
+
+        @Override
+        public void rollback(Runnable done) {
+            try {
+                session.connection().rollback();
+            } catch (SQLException failed) {
+                throw new IllegalStateException(failed);
+            }
+            done.run();
+        }
+
+        @Override
+        public void answer(Outcome outcome) {
+            throw new UnsupportedOperationException("not asked for here");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+package tutti.engine.postgres.apply;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import tutti.core.spi.Engine.Applier;
+import tutti.core.txn.WriteSet;
+import tutti.engine.EngineContract.Result;
+import tutti.engine.postgres.LocalSession;
+import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.Statement;
+import tutti.engine.postgres.TestServer;
+import tutti.engine.postgres.capture.CaptureReader;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.QueryResult;
+
+/** What was captured at one replica makes another one equal to it. */
+class ReplicationTest {
+    /** Two replicas with the same schema. */
+    private static final class Pair implements AutoCloseable {
+        private final String one;
+        private final String other;
+        private final PostgresEngine engine;
+        private final Applier applier;
+        private final LocalSession session;
+        private long position;
+
+        Pair(String... schema) throws Exception {
+            one = TestServer.database(schema);
+            other = TestServer.database(schema);
+            TestServer.install(one, 0);
+            engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(other), TestServer.settings(1));
+            applier = engine.openApplier();
+            session = new LocalSession(one);
+        }
+
+        /** Commits these statements at one replica and applies them at the other. */
+        Pair transaction(String... statements) throws Exception {
+            return apply(List.of(session.commit(statements)));
+        }
+
+        Pair apply(List<WriteSet> writes) throws Exception {
+            Result<Void> applied = new Result<>();
+            applier.apply(position + 1, writes, applied);
+            applied.success();
+            position += writes.size();
+            Result<Void> committed = new Result<>();
+            applier.commit(position, committed);
+            committed.success();
+            return this;
+        }
+
+        void assertEqual(String... tables) throws Exception {
+            for (String table : tables) {
+                String query = "SELECT t::text FROM " + table + " t ORDER BY 1";
+                List<?> rows = rows(one, query);
+                assertEquals(rows, rows(other, query), table);
+                assertFalse(rows.isEmpty(), table);
+            }
+        }
+
+        static List<?> rows(String database, String query) throws Exception {
+            BackendConnection connection = TestServer.connect(database);
+            QueryResult result = TestServer.execute(connection, query);
+            connection.close();
+            return result.rows();
+        }
+
+        @Override
+        public void close() throws SQLException {
+            session.close();
+            applier.close();
+            engine.close();
+        }
+    }
+
+    @Test
+    void allKindsOfValuesArriveAsTheyAre() throws Exception {
+        try (Pair pair = new Pair("CREATE TYPE mood AS ENUM ('sad', 'so \"so\"', 'happy')",
+                "CREATE TYPE pair AS (a int, b text)", "CREATE DOMAIN positive AS numeric CHECK (VALUE > 0)",
+                """
+                        CREATE TABLE "Odd ""Name" (
+                          "Id" int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n numeric, t text, b bytea, a int[], ta text[],
+                          m mood, ma mood[], p pair, pa pair[], d positive, j json, jb jsonb, tz timestamptz, iv interval,
+                          f8 float8, f4 float4, ch char(5), bo bool, u uuid, r int4range, i inet, mo money,
+                          doubled numeric GENERATED ALWAYS AS (n * 2) STORED, x xml, gone int, virt int GENERATED ALWAYS AS (1) VIRTUAL,
+                          late text DEFAULT 'd')""",
+                "ALTER TABLE \"Odd \"\"Name\" DROP COLUMN gone")) {
+            pair.transaction("SET timezone = 'Asia/Kathmandu'",
+                    """
+                            INSERT INTO "Odd ""Name" (n, t, b, a, ta, m, ma, p, pa, d, j, jb, tz, iv, f8, f4, ch, bo, u, r, i, mo, x)
+                            VALUES (1.500, 'quote '' " \\ back, comma (paren) {brace}' || chr(10) || chr(9) || ' ünïcödé 🎼', '\\x00ff5c22',
+                              '{1,NULL,3}', ARRAY['a "b"', NULL, '', 'c\\d', '{x}'], 'so "so"', ARRAY['so "so"', 'sad']::mood[],
+                              ROW(1, 'in "ner" \\ (x,y)'), ARRAY[ROW(1, 'a"b')::pair, NULL, ROW(NULL, NULL)::pair], 3.10,
+                              '{"a": [1, "x\\"y"]}', '{"b": 1.50}', '2026-03-01 12:34:56.789012+02', '-1 year 3 days -04:05:06.7',
+                              0.1::float8 + 0.2, 'NaN', 'ab', true, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '[1,5)', '10.0.0.0/8', 12.34,
+                              '<a b="c">d</a>'),
+                             (NULL, '', '', '{}', '{}', NULL, NULL, NULL, '{}', NULL, 'null', NULL, '-infinity', NULL, '-Infinity', 0, '', NULL,
+                              NULL, 'empty', NULL, NULL, NULL)""");
+            pair.assertEqual("\"Odd \"\"Name\"");
+            pair.transaction("UPDATE \"Odd \"\"Name\" SET n = n + 1, t = t || '!', late = NULL WHERE \"Id\" = 1",
+                    "DELETE FROM \"Odd \"\"Name\" WHERE t = ''");
+            pair.assertEqual("\"Odd \"\"Name\"");
+        }
+    }
+
+    @Test
+    void swapsOfUniqueValuesAndReusedKeysNeedNoOrder() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, u int UNIQUE, v text)",
+                "CREATE UNIQUE INDEX ON t (lower(v))", "INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')")) {
+            pair.transaction("UPDATE t SET u = -1 WHERE id = 1", "UPDATE t SET u = 1 WHERE id = 2",
+                    "UPDATE t SET u = 2 WHERE id = 1", "UPDATE t SET id = 10 WHERE id = 3",
+                    "INSERT INTO t VALUES (3, 30, 'd')", "DELETE FROM t WHERE id = 3",
+                    "INSERT INTO t VALUES (3, 31, 'e')",
+                    "UPDATE t SET v = 'f' WHERE id = 10", "UPDATE t SET v = 'c' WHERE id = 3");
+            pair.assertEqual("t");
+        }
+    }
+
+    @Test
+    void keysThatOnlyTheEngineComparesAreAppliedOneByOne() throws Exception {
+        try (Pair pair = new Pair("CREATE EXTENSION citext", "CREATE TABLE t (k citext PRIMARY KEY, v numeric)",
+                "CREATE TABLE n (k numeric PRIMARY KEY)", "INSERT INTO n VALUES (1.0)")) {
+            pair.transaction("INSERT INTO t VALUES ('Key', 1), ('other', 2)",
+                    "UPDATE t SET k = 'KEY', v = 3 WHERE k = 'key'",
+                    "DELETE FROM t WHERE k = 'OTHER'", "UPDATE n SET k = 1.000");
+            pair.assertEqual("t", "n");
+        }
+    }
+
+    @Test
+    void partitionsCascadesAndTruncateArrive() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE whole (id int, v text, PRIMARY KEY (id)) PARTITION BY RANGE (id)",
+                "CREATE TABLE low PARTITION OF whole FOR VALUES FROM (0) TO (10)",
+                "CREATE TABLE high (v text, id int NOT NULL)",
+                "ALTER TABLE whole ATTACH PARTITION high FOR VALUES FROM (10) TO (20)",
+                "CREATE TABLE child (id serial PRIMARY KEY, p int REFERENCES whole ON DELETE CASCADE)",
+                "CREATE FUNCTION louder() RETURNS trigger LANGUAGE plpgsql AS"
+                        + " $$ BEGIN NEW.v := upper(NEW.v); RETURN NEW; END $$",
+                "CREATE TRIGGER louder BEFORE INSERT OR UPDATE ON low FOR EACH ROW EXECUTE FUNCTION louder()")) {
+            pair.transaction("INSERT INTO whole VALUES (1, 'a'), (2, 'b'), (11, 'c')",
+                    "INSERT INTO child (p) VALUES (1), (2), (11)");
+            pair.transaction("UPDATE child SET p = NULL WHERE p = 2", "UPDATE whole SET id = 12 WHERE id = 2",
+                    "DELETE FROM whole WHERE id = 1");
+            pair.assertEqual("whole", "child", "high");
+            pair.transaction("SELECT tutti.flush()", "TRUNCATE whole, child", "INSERT INTO whole VALUES (3, 'z')");
+            pair.assertEqual("whole");
+        }
+    }
+
+    @Test
+    void schemaChangesInsideATransactionArriveInTheirPlace() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v int)")) {
+            Statement alter = new Statement("ALTER TABLE t ADD COLUMN w text DEFAULT 'x'", TestServer.USER,
+                    Map.of("search_path", "public"));
+            Statement create = new Statement("CREATE TABLE made (id int PRIMARY KEY)", TestServer.USER,
+                    Map.of("search_path", "public"));
+            TableCatalog before = LocalSession.catalog(pair.one);
+            pair.session.execute("INSERT INTO t VALUES (1, 1)", allow(pair, alter), alter.sql(),
+                    "INSERT INTO t VALUES (2, 2, 'y')", allow(pair, create), create.sql(),
+                    "INSERT INTO made VALUES (5)");
+            byte[] gathered = pair.session.gather();
+            assertNotNull(gathered);
+            pair.session.connection().commit();
+            TableCatalog after = LocalSession.catalog(pair.one);
+            pair.apply(List.of(CaptureReader.read(before, after, gathered).writes()));
+            pair.assertEqual("t", "made");
+            assertNotNull(pair.engine.catalog().table("public", "made"));
+            pair.transaction("UPDATE t SET w = 'z'", "INSERT INTO made VALUES (6)");
+            pair.assertEqual("t", "made");
+        }
+    }
+
+    private static String allow(Pair pair, Statement statement) {
+        return "SELECT tutti.allow_statement('" + pair.engine.secret() + "', '" + statement.toText().replace("'", "''")
+                + "')";
+    }
+
+    @Test
+    void randomTransactionsMakeReplicasEqual() throws Exception {
+        Random random = new Random(42);
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, u int UNIQUE, v text)")) {
+            TableCatalog catalog = LocalSession.catalog(pair.one);
+            List<WriteSet> writes = new ArrayList<>();
+            for (int i = 0; i < 60; i++) {
+                List<String> statements = new ArrayList<>();
+                for (int j = 0; j < 8; j++) {
+                    int id = random.nextInt(12);
+                    int u = random.nextInt(12);
+                    statements.add(switch (random.nextInt(5)) {
+                        case 0 -> "INSERT INTO t VALUES (" + id + ", " + u + ", 'i" + i + "') ON CONFLICT DO NOTHING";
+                        case 1 -> "DELETE FROM t WHERE id = " + id;
+                        case 2 -> "UPDATE t SET v = v || '" + j + "' WHERE id = " + id;
+                        case 3 -> "UPDATE t SET u = " + u + " WHERE id = " + id
+                                + " AND NOT EXISTS (SELECT FROM t WHERE u = " + u + ")";
+                        default -> "UPDATE t SET id = " + u + " WHERE id = " + id
+                                + " AND NOT EXISTS (SELECT FROM t WHERE id = " + u + ")";
+                    });
+                }
+                pair.session.execute(statements.toArray(String[]::new));
+                byte[] gathered = pair.session.gather();
+                if (gathered != null) {
+                    writes.add(CaptureReader.read(catalog, gathered).writes());
+                }
+                pair.session.connection().commit();
+                if (writes.size() == 6) {
+                    pair.apply(writes);
+                    writes.clear();
+                    assertEquals(Pair.rows(pair.one, "SELECT * FROM t ORDER BY id"),
+                            Pair.rows(pair.other, "SELECT * FROM t ORDER BY id"));
+                }
+            }
+        }
+    }
+}

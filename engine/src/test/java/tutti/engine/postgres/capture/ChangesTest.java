@@ -1,0 +1,73 @@
+package tutti.engine.postgres.capture;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import tutti.engine.postgres.Statement;
+import tutti.engine.postgres.capture.Changes.Change;
+import tutti.engine.postgres.capture.Changes.TableName;
+
+class ChangesTest {
+    private static final TableName ONE = new TableName("public", "one");
+    private static final TableName OTHER = new TableName("späß", "o\"ther");
+
+    private static byte[] row(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static byte[] sample() {
+        Statement statement = new Statement("CREATE TABLE ü (id int)", "me", Map.of("search_path", "a, b"));
+        return new Changes.Writer(10).add(new Change.Insert(ONE, row("(1,x)")))
+                .add(new Change.Delete(OTHER, row("(2)")))
+                .add(new Change.Rekey(ONE, row("(1,x)"), row("(2," + "y".repeat(300) + ")")))
+                .add(new Change.Truncate(OTHER)).add(new Change.Execute(statement.toBytes()))
+                .add(new Change.Update(ONE, row("(2,)"))).toBytes();
+    }
+
+    @Test
+    void areReadAsTheyWereWritten() {
+        List<Change> changes = Changes.read(sample());
+        assertEquals(6, changes.size());
+        Change.Rekey rekey = (Change.Rekey) changes.get(2);
+        assertEquals(ONE, rekey.table());
+        assertArrayEquals(row("(1,x)"), rekey.before());
+        assertEquals(304, rekey.after().length);
+        assertEquals(new Change.Truncate(OTHER), changes.get(3));
+        Statement statement = Statement.of(((Change.Execute) changes.get(4)).statement());
+        assertEquals(new Statement("CREATE TABLE ü (id int)", "me", Map.of("search_path", "a, b")), statement);
+        assertEquals(List.of(), Changes.read(new byte[0]));
+    }
+
+    @Test
+    void damageIsNoticedOrHarmlessButNeverAnythingElse() {
+        byte[] good = sample();
+        Random random = new Random(1);
+        int noticed = 0;
+        for (int i = 0; i < 20_000; i++) {
+            byte[] bad = random.nextInt(4) == 0 ? Arrays.copyOf(good, random.nextInt(good.length)) : good.clone();
+            for (int flips = random.nextInt(3); flips >= 0 && bad.length > 0; flips--) {
+                bad[random.nextInt(Math.min(bad.length, 80))] = (byte) random.nextInt();
+            }
+            try {
+                for (Change change : Changes.read(bad)) {
+                    if (change instanceof Change.Execute(byte[] statement)) {
+                        assertTrue(Statement.of(statement).sql().length() < 1000);
+                    }
+                }
+            } catch (IllegalArgumentException _) {
+                noticed++;
+            }
+        }
+        assertTrue(noticed > 1000, noticed + " damages noticed");
+        assertThrows(IllegalArgumentException.class, () -> Changes.read(new byte[]{9}));
+        assertThrows(IllegalArgumentException.class, () -> Statement.of("99999999999:x"));
+    }
+}
