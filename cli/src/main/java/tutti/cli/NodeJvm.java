@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** How a node's own JVM is started from this one: the same Java, the same class path, options that suit a node. */
-final class NodeJvm {
+public final class NodeJvm {
     private static final String OPTIONS_VARIABLE = "TUTTI_NODE_JAVA_OPTIONS";
     /** Several nodes share the machine: a serial collector and compact headers cost the least CPU and memory. */
     private static final List<String> OPTIONS = List.of("-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
@@ -15,7 +15,7 @@ final class NodeJvm {
     private NodeJvm() {}
 
     /** Command line up to the main class; the environment can add options. */
-    static List<String> command() {
+    public static List<String> command() {
         List<String> command = new ArrayList<>();
         command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
         command.addAll(OPTIONS);

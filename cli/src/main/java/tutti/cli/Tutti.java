@@ -8,6 +8,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
+import tutti.cli.bench.BenchCommand;
 
 /**
  * The {@code tutti} command. Exit status: 0 it worked, 1 it did not, 2 it was called wrongly. Errors are one or two lines
@@ -16,7 +17,8 @@ import picocli.CommandLine.ScopeType;
 @Command(name = "tutti", mixinStandardHelpOptions = true, scope = ScopeType.INHERIT, description = "Replicates PostgreSQL: several copies of a database, all of which take reads and"
         + " writes, behind the drivers that applications already use.", subcommands = {
                 DemoCommand.class, StartCommand.class, StatusCommand.class,
-                NodeCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
+                NodeCommand.class,
+                BenchCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
 public final class Tutti {
     /** Exit status of a command that did what it was asked, and found all well. */
     public static final int OK = 0;
