@@ -59,7 +59,8 @@ public record CertificationMeasurement(int forks, int warmups, int iterations, l
                 .param("liveKeys", liveKeys.stream().map(String::valueOf).toArray(String[]::new))
                 .forks(forks).threads(1).warmupIterations(warmups).measurementIterations(iterations)
                 .warmupTime(TimeValue.milliseconds(millis)).measurementTime(TimeValue.milliseconds(millis))
-                .jvmArgs("-Xms3g", "-Xmx3g", "-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders")
+                .jvmArgs("-Xms3g", "-Xmx3g", "-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
+                        "--sun-misc-unsafe-memory-access=allow")
                 .shouldFailOnError(true).verbosity(verbose ? VerboseMode.NORMAL : VerboseMode.SILENT).build()).run();
         return results.stream().map(CertificationMeasurement::found)
                 .sorted(Comparator.comparingInt(Found::liveKeys)).toList();

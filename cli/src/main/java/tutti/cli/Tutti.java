@@ -2,13 +2,13 @@ package tutti.cli;
 
 import java.io.PrintWriter;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 import tutti.cli.bench.BenchCommand;
+import tutti.cli.server.NodeServer;
 
 /**
  * The {@code tutti} command. Exit status: 0 it worked, 1 it did not, 2 it was called wrongly. Errors are one or two lines
@@ -78,8 +78,7 @@ public final class Tutti {
 
     /** What {@code tutti node} runs. */
     static NodeRuntime nodeRuntime() {
-        return ServiceLoader.load(NodeRuntime.class).findFirst()
-                .orElseThrow(() -> new Failure("no node runtime is on the class path", "build again: ./tutti --help"));
+        return new NodeServer();
     }
 
     /** Versions of everything that matters. */

@@ -52,6 +52,7 @@ public final class BackendConnection {
         this.settings = settings;
         this.channel = channel;
         this.reader = new FrameReader(responses, false, settings.gatherLimit());
+        channel.closeFuture().addListener(_ -> closed.complete(null));
     }
 
     /**
@@ -231,7 +232,7 @@ public final class BackendConnection {
         }).connect(settings.address()).addListener((ChannelFutureListener) connected -> {
             if (connected.isSuccess()) {
                 Channel channel = connected.channel();
-                var timeout = channel.eventLoop().schedule(() -> channel.close(channel.voidPromise()),
+                var timeout = channel.eventLoop().schedule(() -> channel.close(),
                         settings.timeout().toNanos(), TimeUnit.NANOSECONDS);
                 channel.closeFuture().addListener(_ -> {
                     timeout.cancel(false);
@@ -263,13 +264,13 @@ public final class BackendConnection {
             Frontend.terminate(farewell);
             channel.writeAndFlush(farewell).addListener(ChannelFutureListener.CLOSE);
         } else {
-            channel.close(channel.voidPromise());
+            channel.close();
         }
     }
 
     /** Closes without farewell. Any thread. */
     public void abort() {
-        channel.close(channel.voidPromise());
+        channel.close();
     }
 
     /** The session has begun: batches can be sent. */
@@ -289,7 +290,6 @@ public final class BackendConnection {
 
     void inactive() {
         lost = true;
-        closed.complete(null);
         IOException cause = lossCause();
         ResponseHandler handler = handlers.poll();
         while (handler != null) {
@@ -371,7 +371,7 @@ public final class BackendConnection {
         @Override
         public void failed(Throwable cause) {
             LOG.error("connection to PostgreSQL at {} fails and is closed", settings.address(), cause);
-            channel.close(channel.voidPromise());
+            channel.close();
         }
 
         @Override

@@ -48,7 +48,7 @@ final class BackendStartup implements FrameSink {
 
     /** Sends one cancel request, then waits for the server to close. */
     static void installCancel(Channel channel, BackendSettings settings, int processId, byte[] secretKey) {
-        begin(channel, settings, _ -> channel.close(channel.voidPromise()), new Drain(), () -> {
+        begin(channel, settings, _ -> channel.close(), new Drain(), () -> {
             ByteBuf out = channel.alloc().buffer();
             Frontend.cancelRequest(out, processId, secretKey);
             channel.writeAndFlush(out, channel.voidPromise());
@@ -117,7 +117,7 @@ final class BackendStartup implements FrameSink {
     private void fail(Throwable cause) {
         stopTimeout();
         if (result.completeExceptionally(cause)) {
-            channel.close(channel.voidPromise());
+            channel.close();
         }
     }
 
@@ -250,7 +250,7 @@ final class BackendStartup implements FrameSink {
 
         @Override
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-            ctx.close(ctx.voidPromise());
+            ctx.close();
         }
     }
 }

@@ -72,6 +72,21 @@ public final class Fields {
         return values;
     }
 
+    /** The first value of a DataRow as it was sent, or null for SQL NULL. */
+    public static byte @Nullable [] firstValue(ByteBuf body) {
+        if (int16(body) == 0) {
+            throw new ProtocolViolation("a row without columns");
+        }
+        int length = int32(body);
+        if (length == -1) {
+            return null;
+        }
+        need(body, length);
+        byte[] value = new byte[length];
+        body.readBytes(value);
+        return value;
+    }
+
     private static void need(ByteBuf body, int length) {
         if (length < 0 || body.readableBytes() < length) {
             throw new ProtocolViolation("a message is shorter than its contents say");

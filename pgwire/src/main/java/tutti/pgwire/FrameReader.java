@@ -180,6 +180,9 @@ public final class FrameReader extends ChannelInboundHandlerAdapter {
                     "invalid length " + length + " of " + (startup ? "start-up packet" : describe(type)));
         }
         int wanted = startup ? bodyLength : sink.wanted(type, bodyLength);
+        if (paused) {
+            return false;
+        }
         if (wanted == FrameSink.PASS) {
             passRemaining = header + bodyLength;
             return true;

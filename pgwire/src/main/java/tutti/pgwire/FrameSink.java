@@ -12,7 +12,7 @@ public interface FrameSink {
     /**
      * How many bytes of a frame's body must have arrived before {@link #frame} is called: {@link #PASS} for none of it
      * and no call, 0 for a call as soon as the header is there, {@code bodyLength} for all. May be asked repeatedly for
-     * the same frame.
+     * the same frame. A sink that cannot take the frame now calls {@link FrameReader#pause()} in here.
      *
      * @param type the message type byte; 0 for a start-up packet, which is always gathered whole
      * @param bodyLength bytes after the length field

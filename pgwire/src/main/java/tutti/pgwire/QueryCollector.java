@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** Gathers the responses to a simple query. Result bytes are bounded; beyond the bound the query fails. */
-final class QueryCollector implements ResponseHandler {
+public final class QueryCollector implements ResponseHandler {
     private static final long RESULT_LIMIT = 256L << 20;
 
     private final CompletableFuture<QueryResult> result;
@@ -18,7 +18,8 @@ final class QueryCollector implements ResponseHandler {
     private long bytes;
     private @Nullable ErrorFields error;
 
-    QueryCollector(CompletableFuture<QueryResult> result) {
+    /** Completes the future at {@link #ready} or {@link #lost}. */
+    public QueryCollector(CompletableFuture<QueryResult> result) {
         this.result = result;
     }
 

@@ -116,7 +116,7 @@ final class PostgresContender implements Contender {
     }
 
     /** The primary, then its standbys. */
-    private final class Started implements Running {
+    private static final class Started implements Running {
         private final List<EmbeddedPostgres> servers = Collections.synchronizedList(new ArrayList<>());
 
         private void add(ServerConfiguration configuration) throws IOException, InterruptedException {

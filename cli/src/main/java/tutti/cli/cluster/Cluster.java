@@ -161,6 +161,8 @@ public final class Cluster implements AutoCloseable {
             node = nodes.get(id);
             record(id, 0);
         }
+        // What it leaves behind, its database above all, would be in the way of the next start.
+        process.kill();
         listener.died(node, process.exitStatus());
     }
 

@@ -9,6 +9,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.cli.Failure;
 
 /**
@@ -17,6 +19,7 @@ import tutti.cli.Failure;
  * it ended, the node reads the end of it and stops.
  */
 final class NodeProcess {
+    private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
     private static final long KILL_SECONDS_MAX = 10;
 
     private final Process process;
@@ -83,6 +86,7 @@ final class NodeProcess {
      */
     void kill() {
         List<ProcessHandle> family = new ArrayList<>(process.descendants().toList());
+        ProcessHandle.allProcesses().filter(other -> processGroup(other.pid()) == process.pid()).forEach(family::add);
         try {
             Process kill = new ProcessBuilder("kill", "-KILL", "--", "-" + process.pid())
                     .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
@@ -105,6 +109,18 @@ final class NodeProcess {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new Failure("interrupted", "", e);
+        }
+    }
+
+    /** The process group of a process, as Linux tells; 0 if the process is gone or the system tells otherwise. */
+    static long processGroup(long pid) {
+        try {
+            String stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
+            // The command's name, in parentheses, may hold anything; then come state, parent and group.
+            return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ", 4)[2]);
+        } catch (IOException e) {
+            LOG.trace("process {} is gone", pid, e);
+            return 0;
         }
     }
 

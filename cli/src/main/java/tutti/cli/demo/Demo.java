@@ -12,6 +12,8 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.check.CheckResult;
 import tutti.cli.Failure;
@@ -34,6 +36,7 @@ import tutti.workload.tpcc.TpccRun;
  * bring it back, stop, compare, report.
  */
 public final class Demo {
+    private static final Logger LOG = LoggerFactory.getLogger(Demo.class);
     private static final Duration READY_PATIENCE = Duration.ofMinutes(2);
     private static final Duration SETTLE_PATIENCE = Duration.ofMinutes(3);
     private static final long LOAD_LINE_NANOS = Duration.ofSeconds(5).toNanos();
@@ -72,9 +75,8 @@ public final class Demo {
     private static void removeHook(Thread hook) {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException _) {
-            // The JVM is on its way down, which is what the hook was for.
-            Thread.currentThread().interrupt();
+        } catch (IllegalStateException e) {
+            LOG.debug("The JVM is on its way down, which is what the hook was for", e);
         }
     }
 

@@ -55,7 +55,8 @@ class ClusterTest {
             assertEquals(ProcessHandle.current().pid(), file.supervisorPid());
             for (ClusterFile.Node node : file.nodes()) {
                 assertTrue(ProcessHandle.of(node.pid()).orElseThrow().isAlive());
-                assertEquals(node.processGroup(), processGroup(node.pid()), "a node leads a group of its own");
+                assertEquals(node.processGroup(), NodeProcess.processGroup(node.pid()),
+                        "a node leads a group of its own");
             }
             stopped = file.nodes();
         }
@@ -72,8 +73,8 @@ class ClusterTest {
             cluster.awaitReady(0, PATIENCE);
             cluster.awaitReady(1, PATIENCE);
             ClusterFile.Node before = cluster.nodes().get(1);
-            long child = childOf(before);
-            assertNotEquals(before.processGroup(), processGroup(child), "the child has a group of its own");
+            long child = childrenOf(before)[0];
+            assertNotEquals(before.processGroup(), NodeProcess.processGroup(child), "the child has a group of its own");
 
             cluster.kill(1);
 
@@ -91,13 +92,16 @@ class ClusterTest {
     }
 
     @Test
-    void aNodeThatDiesOnItsOwnIsReported() throws Exception {
+    void aNodeThatDiesOnItsOwnIsReportedAndLeavesNothingOfItsGroupBehind() throws Exception {
         try (Cluster cluster = start(1)) {
             cluster.awaitReady(0, PATIENCE);
+            long[] children = childrenOf(cluster.nodes().get(0));
             ProcessHandle.of(cluster.nodes().get(0).pid()).orElseThrow().destroyForcibly();
             assertEquals("node-0 137", deaths.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS));
             assertFalse(cluster.isRunning(0));
             assertEquals(0, cluster.nodes().get(0).pid());
+            assertFalse(ProcessHandle.of(children[1]).map(ProcessHandle::isAlive).orElse(false));
+            ProcessHandle.of(children[0]).ifPresent(ProcessHandle::destroyForcibly);
         }
     }
 
@@ -153,16 +157,12 @@ class ClusterTest {
         assertTrue(failure.getMessage().contains("remove the file"), failure.getMessage());
     }
 
-    private static long processGroup(long pid) throws Exception {
-        String stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
-        return Long.parseLong(stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1)[2]);
-    }
-
-    private static long childOf(ClusterFile.Node node) throws Exception {
+    private static long[] childrenOf(ClusterFile.Node node) throws Exception {
         try (HttpClient client = HttpClient.newHttpClient()) {
             HttpRequest request = HttpRequest.newBuilder(URI.create(node.httpUrl() + "/metrics")).build();
             String page = client.send(request, HttpResponse.BodyHandlers.ofString()).body();
-            return Long.parseLong(page.strip().split(" ", -1)[1]);
+            String[] words = page.strip().split(" ", -1);
+            return new long[]{Long.parseLong(words[1]), Long.parseLong(words[2])};
         }
     }
 }

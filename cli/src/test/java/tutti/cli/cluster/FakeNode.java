@@ -14,7 +14,7 @@ import tutti.node.http.NodeStatus;
 
 /**
  * A process that the supervisor cannot tell from a node: reads its configuration, answers over admin HTTP, has a child
- * in a session of its own as a database server does, and ends when told to. It replicates nothing.
+ * in its process group and one in a session of its own, as a database server does, and ends when told to. It replicates nothing.
  */
 final class FakeNode {
     private FakeNode() {}
@@ -26,10 +26,13 @@ final class FakeNode {
         }
         NodeConfig config = ConfigReader.read(Path.of(arguments[2]));
         Process child = new ProcessBuilder("setsid", "sleep", "600").start();
+        Process sameGroup = new ProcessBuilder("sleep", "600").start();
         try (AdminServer _ = AdminServer.start(
                 new InetSocketAddress(config.http().host(), config.http().port()), () -> status(config),
-                out -> out.write(("child " + child.pid() + "\n").getBytes(StandardCharsets.UTF_8)))) {
+                out -> out.write(
+                        ("children " + child.pid() + " " + sameGroup.pid() + "\n").getBytes(StandardCharsets.UTF_8)))) {
             Runtime.getRuntime().addShutdownHook(new Thread(child::destroyForcibly));
+            Runtime.getRuntime().addShutdownHook(new Thread(sameGroup::destroyForcibly));
             awaitEndOfInput();
         }
         System.exit(0);

@@ -31,7 +31,7 @@ public final class CertificationIndex {
 
     private static final int CAPACITY_MIN = 64;
     /** Slots behind the last home, for keys that crowd there; doubled if ever it does not suffice. */
-    private static final int TAIL_SLOTS = 1024;
+    private static final int TAIL_SLOTS = 256;
     /** Ints per slot: the mixed hash in two, then offsets of the last write, exclusive touch and reference. */
     private static final int SLOT = 5;
     private static final int WRITTEN = 2;

@@ -49,6 +49,8 @@ public final class PostgresEngine implements Engine {
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     /** How long an applier may be busy before it is asked what it waits for, and how often then. */
     private static final long WATCH_MILLIS = 4;
+    /** Steps that a sequence takes at a restart: more values than one gives in the time that a crash can lose. */
+    private static final long SEQUENCE_STEPS = 16_384;
     private static final BlockedListener NOBODY = (_, _) -> {};
     private static final Map<String, String> APPLIER_SETTINGS = Map.ofEntries(
             Map.entry("application_name", "tutti applier"), Map.entry("session_replication_role", "replica"),
@@ -94,7 +96,12 @@ public final class PostgresEngine implements Engine {
         boolean opened = false;
         try {
             BackendConnection connection = await(engine.admin());
+            boolean restarted = connection.execute("SELECT pg_catalog.to_regclass('tutti.node')", TIMEOUT)
+                    .value() != null;
             CaptureInstaller.install(connection, capture);
+            if (restarted) {
+                connection.execute("SELECT tutti.skip_values(" + SEQUENCE_STEPS + ")", TIMEOUT);
+            }
             List<String> uncaptured = CaptureInstaller.uncaptured(connection);
             if (!uncaptured.isEmpty()) {
                 throw new IllegalStateException("tables are not captured: " + uncaptured);

@@ -44,8 +44,7 @@ class PostgresCrashTest {
         CaptureInstaller.Settings capture = new CaptureInstaller.Settings(0, 16, "s", 1 << 20);
         EmbeddedPostgres server = EmbeddedPostgres.start(configuration);
         BackendConnection admin = BackendConnection.connect(loops.next(), reach).get(20, TimeUnit.SECONDS);
-        admin.execute("CREATE TABLE t (id int PRIMARY KEY)", Duration.ofSeconds(10));
-        admin.close();
+        admin.execute("CREATE TABLE t (id int PRIMARY KEY); CREATE SEQUENCE s", Duration.ofSeconds(10));
         PostgresEngine engine = PostgresEngine.open(loops, reach, capture);
         CountDownLatch lost = new CountDownLatch(1);
         engine.onLost(lost::countDown);
@@ -60,6 +59,10 @@ class PostgresCrashTest {
             }
         }
         assertEquals(POSITIONS / 2, durable);
+        long given = Long
+                .parseLong(String.valueOf(admin.execute("SELECT max(nextval('s')) FROM generate_series(1, 1000)",
+                        Duration.ofSeconds(10)).value()));
+        admin.close();
         server.kill();
         assertTrue(lost.await(20, TimeUnit.SECONDS), "the engine says that its server is gone");
         Result<Void> failed = new Result<>();
@@ -74,6 +77,9 @@ class PostgresCrashTest {
             BackendConnection client = BackendConnection.connect(loops.next(), reach).get(20, TimeUnit.SECONDS);
             assertEquals(applied + "," + applied,
                     client.execute("SELECT concat(count(*), ',', max(id)) FROM t", Duration.ofSeconds(10)).value());
+            long further = Long.parseLong(
+                    String.valueOf(client.execute("SELECT nextval('s')", Duration.ofSeconds(10)).value()));
+            assertTrue(further > given, further + " after " + given);
             Applier next = recovered.openApplier();
             commit(next, applied + 1);
             assertEquals(applied + 1, recovered.appliedPosition());

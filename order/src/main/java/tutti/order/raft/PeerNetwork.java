@@ -201,6 +201,8 @@ final class PeerNetwork implements AutoCloseable {
                         connected = true;
                         receiver.reachabilityChanged();
                         sendAll(out);
+                    } else {
+                        waitMillis = 1000;
                     }
                 } catch (IOException e) {
                     LOGGER.debug("node {} to node {}: {}", self, id, e.toString());
@@ -220,7 +222,7 @@ final class PeerNetwork implements AutoCloseable {
                 if (pause(waitMillis)) {
                     return;
                 }
-                waitMillis = Math.min(waitMillis * 2, 250);
+                waitMillis = waitMillis >= 1000 ? 10 : Math.min(waitMillis * 2, 250);
             }
         }
 

@@ -18,8 +18,8 @@ import tutti.pgwire.QueryResult;
  * effect. Replicas that installed and then executed the same statements are alike but for object ids and sequences.
  */
 public final class CaptureInstaller {
-    /** A transaction's changes in bytes that capture gathers in one session variable. */
-    private static final int CHUNK_BYTES = 8192;
+    private static final int LIMIT_BYTES_MIN = 8192;
+    private static final long LIMIT_BYTES_MAX = 256L << 20;
     private static final Duration TIMEOUT = Duration.ofMinutes(5);
 
     private CaptureInstaller() {}
@@ -30,7 +30,7 @@ public final class CaptureInstaller {
      * @param nodeIndex this node's, 0 to {@code stride - 1}: decides which values its sequences give
      * @param stride most nodes that the cluster will ever have
      * @param secret arms a commit; any text, the same on all nodes
-     * @param transactionLimitBytes most bytes of rows that one transaction may change, at least 8192
+     * @param transactionLimitBytes most bytes of rows that one transaction may change, 8 KiB to 256 MiB
      */
     public record Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes) {
         /** Default for the number of nodes. */
@@ -44,9 +44,12 @@ public final class CaptureInstaller {
                 throw new IllegalArgumentException("node index " + nodeIndex + " is not below the stride " + stride
                         + ", or the stride is not within 1 to 256");
             }
-            if (secret.isEmpty() || transactionLimitBytes < CHUNK_BYTES) {
-                throw new IllegalArgumentException(
-                        "the secret is empty, or the limit is below " + CHUNK_BYTES + " bytes");
+            if (secret.isEmpty()) {
+                throw new IllegalArgumentException("the cluster's secret is empty");
+            }
+            if (transactionLimitBytes < LIMIT_BYTES_MIN || transactionLimitBytes > LIMIT_BYTES_MAX) {
+                throw new IllegalArgumentException("the limit of a transaction must be " + LIMIT_BYTES_MIN + " to "
+                        + LIMIT_BYTES_MAX + " bytes, was " + transactionLimitBytes);
             }
         }
     }
@@ -124,7 +127,6 @@ public final class CaptureInstaller {
                 .replace("<stride>", Integer.toString(settings.stride()))
                 .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")
                 .replace("<secret>", "'\\x" + HexFormat.of().formatHex(secret) + "'")
-                .replace("<chunk_limit>", Long.toString(settings.transactionLimitBytes() / CHUNK_BYTES))
                 .replace("<limit_bytes>", Long.toString(settings.transactionLimitBytes()));
     }
 

@@ -30,11 +30,13 @@ CREATE UNLOGGED TABLE IF NOT EXISTS tutti.pending (
     transaction xid8 NOT NULL
 );
 
--- The first row of a transaction, and every row after 8 KB: checks that capture is armed, and moves what has been
--- gathered into a variable of its own. Returns what is to be gathered further.
+-- The first row of a transaction, and every one after 2 KB: checks that capture is armed, and moves what has been
+-- gathered to the end of a list of longer texts, so that a long text is not copied for each row. Returns what is to be gathered further.
 CREATE OR REPLACE FUNCTION tutti.gather(gathered text) RETURNS text LANGUAGE plpgsql STABLE AS $function$
 DECLARE
-    chunks int;
+    chunks int := 0;
+    bytes bigint;
+    chunk text;
     ignored text;
 BEGIN
     IF gathered IS NULL OR gathered OPERATOR(pg_catalog.=) '' THEN
@@ -44,16 +46,32 @@ BEGIN
                 'inside a function and direct connections to a replica do not go through it.',
             HINT = 'Connect to a Tutti node and end the transaction with COMMIT there.';
     END IF;
-    chunks := CASE WHEN pg_catalog.current_setting('tutti.chunks', true) OPERATOR(pg_catalog.<>) ''
-        THEN pg_catalog.current_setting('tutti.chunks')::pg_catalog.int4 ELSE 0 END OPERATOR(pg_catalog.+) 1;
-    IF chunks OPERATOR(pg_catalog.>) <chunk_limit> THEN
-        RAISE EXCEPTION USING ERRCODE = '54000',
-            MESSAGE = 'the transaction changes more than <limit_bytes> bytes of rows, which is the limit of one transaction',
-            HINT = 'Split it into smaller transactions, or raise the limit in the configuration of every node.';
+    bytes := pg_catalog.octet_length(gathered) OPERATOR(pg_catalog.+)
+        CASE WHEN pg_catalog.current_setting('tutti.bytes', true) OPERATOR(pg_catalog.<>) ''
+            THEN pg_catalog.current_setting('tutti.bytes')::pg_catalog.int8 ELSE 0 END;
+    IF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
     END IF;
-    ignored := pg_catalog.set_config(pg_catalog.concat('tutti.chunk', chunks), gathered, true);
-    ignored := pg_catalog.set_config('tutti.chunks', chunks::pg_catalog.text, true);
+    ignored := pg_catalog.set_config('tutti.bytes', bytes::pg_catalog.text, true);
+    IF pg_catalog.current_setting('tutti.chunks', true) OPERATOR(pg_catalog.<>) '' THEN
+        chunks := pg_catalog.current_setting('tutti.chunks')::pg_catalog.int4;
+        chunk := pg_catalog.current_setting(pg_catalog.concat('tutti.chunk', chunks));
+    END IF;
+    IF chunk IS NULL OR pg_catalog.octet_length(chunk) OPERATOR(pg_catalog.>) 16384 THEN
+        chunks := chunks OPERATOR(pg_catalog.+) 1;
+        chunk := '';
+        ignored := pg_catalog.set_config('tutti.chunks', chunks::pg_catalog.text, true);
+    END IF;
+    ignored := pg_catalog.set_config(pg_catalog.concat('tutti.chunk', chunks), pg_catalog.concat(chunk, gathered), true);
     RETURN '|';
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_size() RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '54000',
+        MESSAGE = 'the transaction changes more than <limit_bytes> bytes of rows, which is the limit of one transaction',
+        HINT = 'Split it into smaller transactions, or raise the limit in the configuration of every node.';
 END
 $function$;
 
@@ -61,7 +79,7 @@ CREATE OR REPLACE FUNCTION tutti.capture_insert() RETURNS trigger LANGUAGE plpgs
 DECLARE
     gathered text := pg_catalog.current_setting('tutti.gathered', true);
 BEGIN
-    IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 8192 THEN
+    IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 2048 THEN
         gathered := pg_catalog.set_config('tutti.gathered', pg_catalog.concat(gathered, 'i', TG_RELID, NEW), true);
     ELSE
         gathered := pg_catalog.set_config('tutti.gathered',
@@ -75,7 +93,7 @@ CREATE OR REPLACE FUNCTION tutti.capture_delete() RETURNS trigger LANGUAGE plpgs
 DECLARE
     gathered text := pg_catalog.current_setting('tutti.gathered', true);
 BEGIN
-    IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 8192 THEN
+    IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 2048 THEN
         gathered := pg_catalog.set_config('tutti.gathered', pg_catalog.concat(gathered, 'd', TG_RELID, OLD), true);
     ELSE
         gathered := pg_catalog.set_config('tutti.gathered',
@@ -204,6 +222,9 @@ BEGIN
             FROM pg_catalog.generate_series(1, pg_catalog.current_setting('tutti.chunks')::pg_catalog.int4) i;
     ELSIF gathered OPERATOR(pg_catalog.=) '|' THEN
         RETURN NULL;
+    END IF;
+    IF pg_catalog.octet_length(gathered) OPERATOR(pg_catalog.>) <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
     END IF;
     RETURN pg_catalog.convert_to(gathered, 'UTF8');
 END
@@ -374,13 +395,13 @@ DECLARE
     gathered text := pg_catalog.current_setting('tutti.gathered', true);
 BEGIN
     IF %1$s THEN
-        IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 8192 THEN
+        IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 2048 THEN
             gathered := pg_catalog.set_config('tutti.gathered', pg_catalog.concat(gathered, 'k', TG_RELID, OLD, NEW), true);
         ELSE
             gathered := pg_catalog.set_config('tutti.gathered',
                 pg_catalog.concat(tutti.gather(gathered), 'k', TG_RELID, OLD, NEW), true);
         END IF;
-    ELSIF pg_catalog.octet_length(gathered) BETWEEN 1 AND 8192 THEN
+    ELSIF pg_catalog.octet_length(gathered) BETWEEN 1 AND 2048 THEN
         gathered := pg_catalog.set_config('tutti.gathered', pg_catalog.concat(gathered, 'u', TG_RELID, NEW), true);
     ELSE
         gathered := pg_catalog.set_config('tutti.gathered',
@@ -477,6 +498,26 @@ BEGIN
 END
 $function$;
 
+-- Called at each start but the first. A crash may have lost the last values that a sequence gave, while the transactions that used them
+-- are in the order and will be replayed; so all sequences go on some steps later.
+CREATE OR REPLACE FUNCTION tutti.skip_values(steps bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    s record;
+    state record;
+    next numeric;
+BEGIN
+    FOR s IN SELECT q.seqrelid::regclass AS name, q.seqincrement, q.seqmin, q.seqmax
+            FROM tutti.sequences a JOIN pg_sequence q ON q.seqrelid = a.sequence LOOP
+        EXECUTE format('SELECT last_value, is_called FROM %s', s.name) INTO STRICT state;
+        next := state.last_value + s.seqincrement::numeric * steps;
+        IF next BETWEEN s.seqmin AND s.seqmax THEN
+            PERFORM setval(s.name, next::bigint, false);
+        END IF;
+    END LOOP;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.drop_triggers(table_oid oid) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog AS $function$
 DECLARE
@@ -497,7 +538,7 @@ CREATE OR REPLACE VIEW tutti.uncaptured AS
             THEN ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
 
-REVOKE ALL ON FUNCTION tutti.adopt(), tutti.drop_triggers(oid), tutti.check_pending() FROM PUBLIC;
+REVOKE ALL ON FUNCTION tutti.adopt(), tutti.skip_values(bigint), tutti.drop_triggers(oid), tutti.check_pending() FROM PUBLIC;
 
 DROP TRIGGER IF EXISTS pending ON tutti.pending;
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED

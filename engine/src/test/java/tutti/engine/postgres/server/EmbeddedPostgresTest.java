@@ -16,17 +16,32 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.engine.postgres.server.ServerException.Kind;
 
 class EmbeddedPostgresTest {
+    /** Making a data directory takes most of a test's time, so only one test does. */
+    @TempDir
+    private static Path shared;
+    private static @Nullable Path template;
     @TempDir
     private Path directory;
 
     private ServerConfiguration configuration(int port) throws IOException, InterruptedException {
-        return ServerConfiguration.of(ServerBinaries.unpacked(), directory.resolve("data"), port, "postgres", "s'ecret")
+        ServerConfiguration configuration = ServerConfiguration
+                .of(ServerBinaries.unpacked(), directory.resolve("data"), port, "postgres", "s'ecret")
                 .with("shared_buffers", "16MB");
+        if (template == null) {
+            EmbeddedPostgres.initialise(new ServerConfiguration(configuration.binaries(),
+                    shared.resolve("data"), shared.resolve("log"), port, "postgres", "s'ecret", java.util.Map.of(),
+                    configuration.timeout()));
+            template = shared.resolve("data");
+        }
+        assertEquals(0, new ProcessBuilder("cp", "-a", template.toString(), configuration.dataDirectory().toString())
+                .start().waitFor());
+        return configuration;
     }
 
     private static Connection connect(EmbeddedPostgres server, String password) throws SQLException {
@@ -51,7 +66,9 @@ class EmbeddedPostgresTest {
 
     @Test
     void servesAndKeepsItsDataOverStopsAndCrashes() throws Exception {
-        ServerConfiguration configuration = configuration(Ports.free()).with("synchronous_commit", "on");
+        ServerConfiguration configuration = ServerConfiguration
+                .of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), "postgres", "s'ecret")
+                .with("synchronous_commit", "on");
         try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
             execute(server, "create table t (i int); insert into t values (1)");
             assertEquals("on", query(server, "show data_checksums"));
@@ -65,6 +82,29 @@ class EmbeddedPostgresTest {
         assertFalse(server.isAlive());
         try (EmbeddedPostgres again = EmbeddedPostgres.start(configuration)) {
             assertEquals("2", query(again, "select count(*) from t"));
+        }
+    }
+
+    @Test
+    void aStandbyFollowsAndCommitsCanWaitForIt() throws Exception {
+        ServerConfiguration configuration = configuration(Ports.free());
+        try (EmbeddedPostgres primary = EmbeddedPostgres.start(configuration)) {
+            execute(primary, "create table t (i int); insert into t values (1)");
+            ServerConfiguration second = ServerConfiguration
+                    .of(configuration.binaries(), directory.resolve("standby"), Ports.free(), "postgres", "s'ecret")
+                    .with("shared_buffers", "16MB");
+            try (EmbeddedPostgres standby = Standby.of(primary, "second", second)) {
+                assertEquals("t", query(standby, "select pg_is_in_recovery()"));
+                primary.reconfigure(
+                        java.util.Map.of("synchronous_standby_names", "second", "synchronous_commit", "remote_apply"));
+                String mode = "";
+                while (!mode.equals("remote_apply")) {
+                    mode = query(primary, "show synchronous_commit");
+                }
+                execute(primary, "insert into t values (2)");
+                assertEquals("2", query(standby, "select count(*) from t"));
+            }
+            primary.kill();
         }
     }
 

@@ -1,0 +1,172 @@
+package tutti.cli.server;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.cli.NodeRuntime;
+import tutti.node.config.NodeConfig;
+import tutti.node.http.AdminServer;
+import tutti.node.http.NodeStatus;
+import tutti.node.metrics.PrometheusNodeMetrics;
+
+/**
+ * Runs one node for as long as its process lives: its admin HTTP all the time, and one {@link NodeLife} after another. A
+ * life ends when the node's database goes away or loses its last commits; the next one recovers from the database's
+ * recorded position and the order's log. Anything that a new life could not mend ends the node.
+ */
+public final class NodeServer implements NodeRuntime {
+    private static final Logger LOG = LoggerFactory.getLogger(NodeServer.class);
+    /** So many lives may end within {@link #RESTART_WINDOW}; one more ends the node. */
+    private static final int RESTARTS_MAX = 5;
+    private static final Duration RESTART_WINDOW = Duration.ofMinutes(2);
+
+    @Override
+    public RunningNode start(NodeConfig config) throws IOException {
+        Path data = config.data();
+        Files.createDirectories(data);
+        FileChannel lockFile = FileChannel.open(data.resolve("lock"), StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE);
+        boolean started = false;
+        try {
+            if (!lock(lockFile)) {
+                throw new IOException("the data directory " + data + " is in use by another node's process; give each"
+                        + " node a directory of its own, or stop the other process");
+            }
+            Running running = new Running(config, lockFile);
+            started = true;
+            return running;
+        } finally {
+            if (!started) {
+                lockFile.close();
+            }
+        }
+    }
+
+    private static boolean lock(FileChannel file) throws IOException {
+        try {
+            FileLock lock = file.tryLock();
+            return lock != null;
+        } catch (OverlappingFileLockException held) {
+            LOG.debug("the lock is held by this process", held);
+            return false;
+        }
+    }
+
+    /** A node's process, from its start to its end. */
+    private static final class Running implements RunningNode {
+        private final NodeConfig config;
+        private final FileChannel lockFile;
+        private final PrometheusNodeMetrics metrics;
+        private final AdminServer admin;
+        private final long startedNanos = System.nanoTime();
+        private final CompletableFuture<@Nullable Throwable> exit = new CompletableFuture<>();
+        private final CompletableFuture<Void> stop = new CompletableFuture<>();
+        private final CountDownLatch stopped = new CountDownLatch(1);
+        private volatile @Nullable NodeLife life;
+        private volatile @Nullable String between = "the node is starting";
+
+        Running(NodeConfig config, FileChannel lockFile) throws IOException {
+            this.config = config;
+            this.lockFile = lockFile;
+            this.metrics = new PrometheusNodeMetrics(this::status);
+            this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
+                    this::status, metrics);
+            Thread.ofPlatform().name("tutti-node-" + config.self().name()).start(this::live);
+        }
+
+        private void live() {
+            ArrayDeque<Long> endings = new ArrayDeque<>();
+            Throwable cause = null;
+            try {
+                while (!stop.isDone()) {
+                    NodeLife.Ending ending = liveOnce();
+                    if (ending == null) {
+                        break;
+                    }
+                    endings.add(System.nanoTime());
+                    while (System.nanoTime() - endings.peek() > RESTART_WINDOW.toNanos()) {
+                        endings.remove();
+                    }
+                    if (!ending.restartable() || endings.size() > RESTARTS_MAX) {
+                        cause = ending.cause();
+                        break;
+                    }
+                    LOG.warn("node {} recovers: {}", config.self().name(), ending.cause().getMessage());
+                    between = "the node recovers: " + ending.cause().getMessage();
+                }
+            } catch (InterruptedException interrupted) {
+                cause = interrupted;
+                Thread.currentThread().interrupt();
+            } finally {
+                admin.close();
+                try {
+                    lockFile.close();
+                } catch (IOException e) {
+                    LOG.warn("the lock file cannot be closed", e);
+                }
+                exit.complete(cause);
+                stopped.countDown();
+            }
+        }
+
+        /** Lives until the end; null if the end was asked for. */
+        private NodeLife.@Nullable Ending liveOnce() throws InterruptedException {
+            NodeLife now = new NodeLife(config, metrics);
+            life = now;
+            try {
+                now.start();
+                between = null;
+                CompletableFuture<NodeLife.Ending> ended = now.ended();
+                CompletableFuture.anyOf(ended, stop).join();
+                if (!ended.isDone()) {
+                    now.drain(config.limits().stopGrace());
+                    return null;
+                }
+                return ended.join();
+            } catch (IOException | RuntimeException e) {
+                return new NodeLife.Ending(e, false);
+            } finally {
+                now.close();
+                life = null;
+            }
+        }
+
+        private NodeStatus status() {
+            NodeLife now = life;
+            return NodeStatuses.of(config, metrics, now, between, stop.isDone(),
+                    TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - startedNanos));
+        }
+
+        @Override
+        public @Nullable Throwable awaitExit() throws InterruptedException {
+            try {
+                return exit.get();
+            } catch (java.util.concurrent.ExecutionException impossible) {
+                return impossible;
+            }
+        }
+
+        @Override
+        public void close() {
+            stop.complete(null);
+            try {
+                stopped.await();
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

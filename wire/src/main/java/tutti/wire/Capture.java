@@ -1,0 +1,101 @@
+package tutti.wire;
+
+import java.util.List;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.QueryResult;
+
+/**
+ * How does a session learn what its transaction changed? The front end's view of the engine's capture service. Used from
+ * all event loops.
+ */
+public interface Capture {
+    /** What the front end says to the engine on a session's own connection. */
+    Sql sql();
+
+    /**
+     * Reads what a transaction changed.
+     *
+     * @param gathered what {@link Sql#close} returned
+     * @param catalog what {@link Sql#catalog} returned in the same transaction; null if that has not been asked
+     * @throws CaptureException if the transaction cannot be replicated
+     * @throws CatalogNeeded if it changed tables that are known only inside the transaction
+     */
+    Captured close(byte[] gathered, @Nullable QueryResult catalog) throws CaptureException, CatalogNeeded;
+
+    /** A transaction that changed the schema has committed at this node. */
+    void schemaChanged();
+
+    /**
+     * A statement that every replica executes, in the form that the node and {@link Sql#allow} take.
+     *
+     * @param sql one statement, or several that every replica executes in one transaction
+     * @param settings the row that {@link Sql#settings} returned
+     */
+    byte[] statement(String sql, List<@Nullable String> settings);
+
+    /** The keys that a statement outside of a transaction is taken to touch. */
+    KeySet barrierKeys();
+
+    /**
+     * What a transaction changed.
+     *
+     * @param writes not empty
+     * @param describe says in words which row a key, by its index, stands for
+     */
+    record Captured(WriteSet writes, IntFunction<String> describe) {}
+
+    /**
+     * One statement each.
+     *
+     * @param close checks deferred constraints, lets the next COMMIT pass the guard, and returns what was changed as one
+     *            bytea, or null for nothing; {@code $1} is the secret as bytea
+     * @param secret the argument of {@code close} and {@code allow} in text form
+     * @param beforeCommit makes the commit record the position; {@code $1} is the secret as bytea, {@code $2} the position
+     *            as {@code pg_lsn}
+     * @param afterCommit ends what {@code beforeCommit} began, outside of the transaction
+     * @param settings returns one row: the role and the settings that the meaning of a statement depends on
+     * @param allow lets the transaction's next statement change the schema; {@code $1} is the secret as bytea,
+     *            {@code $2} is {@link Capture#statement} as text
+     * @param catalog a simple query that describes the tables
+     */
+    record Sql(
+            String close,
+            String secret,
+            String beforeCommit,
+            String afterCommit,
+            String settings,
+            String allow,
+            String catalog) {
+        /** Hides the secret. */
+        @Override
+        public String toString() {
+            return "Sql[" + close + "]";
+        }
+    }
+
+    /** The tables as they are inside the transaction have to be looked at. */
+    final class CatalogNeeded extends Exception {
+        private static final long serialVersionUID = 1;
+    }
+
+    /** A transaction's changes cannot be replicated. */
+    final class CaptureException extends Exception {
+        private static final long serialVersionUID = 1;
+        private final transient ErrorFields fields;
+
+        /** Carries what the client is told. */
+        public CaptureException(ErrorFields fields) {
+            super(fields.toString());
+            this.fields = fields;
+        }
+
+        /** What the client is told. */
+        public ErrorFields fields() {
+            return fields;
+        }
+    }
+}

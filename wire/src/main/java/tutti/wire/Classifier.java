@@ -1,0 +1,411 @@
+package tutti.wire;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What kinds of statements does a piece of SQL consist of? Splits it at its top-level semicolons and judges each by its
+ * words. Errs on the side of {@link StatementKind#WRITE}: what is called {@link StatementKind#READ} consists of known
+ * harmless words and functions. (A view or operator may still hide a function that writes; the capture's guard then
+ * refuses the commit.) Reused; results are valid until the next call.
+ */
+final class Classifier {
+    private static final long CHAIN = SqlTokens.key("chain");
+    private static final long NO = SqlTokens.key("no");
+    private static final long TO = SqlTokens.key("to");
+    private static final long FROM = SqlTokens.key("from");
+    private static final long STDIN = SqlTokens.key("stdin");
+    private static final long PREPARED = SqlTokens.key("prepared");
+    private static final long TRANSACTION = SqlTokens.key("transaction");
+    private static final long CONCURRENTLY = SqlTokens.key("concurrently");
+    private static final long ANALYZE = SqlTokens.key("analyze");
+    private static final long INTO = SqlTokens.key("into");
+    private static final long CONSTRAINTS = SqlTokens.key("constraints");
+    private static final long IMMEDIATE = SqlTokens.key("immediate");
+    private static final long INSERT = SqlTokens.key("insert");
+    private static final long MERGE = SqlTokens.key("merge");
+    private static final long FOR = SqlTokens.key("for");
+    private static final long ATOMIC = SqlTokens.key("atomic");
+    private static final long BEGIN = SqlTokens.key("begin");
+    private static final long CASE = SqlTokens.key("case");
+    private static final long END = SqlTokens.key("end");
+    private static final long TEMP = SqlTokens.key("temp");
+    private static final long TEMPORARY = SqlTokens.key("temporary");
+    private static final long REFRESH = SqlTokens.key("refresh");
+    private static final long CREATE = SqlTokens.key("create");
+    private static final long PG_CATALOG = SqlTokens.key("pg_catalog");
+    private static final long REPLICATION_ROLE = SqlTokens.key("session_replication_role");
+
+    private static final long[] LOCK_STRENGTH = keys("update share no key");
+    private static final long[] CHANGES = keys("insert update delete merge call do execute");
+    private static final long[] CREATE_PREFIX = keys("or replace global local unlogged");
+    private static final long[] PER_SERVER = keys("database tablespace subscription system");
+    /** Words that may stand before a parenthesis without calling a function, and functions known to change nothing. */
+    private static final long[] HARMLESS = keys("""
+            select from where and or not in exists any all some as on using case when then else values over filter
+            within group by having order limit offset between like ilike similar is distinct union except intersect join
+            lateral rows range groups partition with recursive materialized array row cast interval collate return
+            numeric decimal varchar char character bpchar bit varying timestamp timestamptz time timetz float precision
+            count sum avg min max coalesce nullif greatest least now lower upper length char_length octet_length substr
+            substring trim btrim ltrim rtrim lpad rpad replace position overlay concat concat_ws left right repeat
+            reverse split_part strpos starts_with md5 sha256 encode decode format quote_ident quote_literal
+            quote_nullable abs round floor ceil ceiling trunc mod power sqrt exp ln log sign random div width_bucket
+            extract date_part date_trunc date_bin age to_char to_date to_number to_timestamp make_date make_time
+            make_timestamp make_timestamptz make_interval clock_timestamp statement_timestamp transaction_timestamp
+            timeofday justify_days justify_hours justify_interval isfinite array_agg string_agg json_agg jsonb_agg
+            json_object_agg jsonb_object_agg json_build_object jsonb_build_object json_build_array jsonb_build_array
+            to_json to_jsonb row_to_json json_array_length jsonb_array_length jsonb_array_elements
+            jsonb_array_elements_text json_array_elements json_array_elements_text jsonb_each jsonb_each_text
+            jsonb_object_keys jsonb_typeof json_typeof jsonb_extract_path jsonb_extract_path_text jsonb_path_exists
+            jsonb_path_query jsonb_pretty jsonb_set jsonb_strip_nulls array_length array_upper array_lower array_append
+            array_cat array_prepend array_position array_positions array_remove array_replace array_to_string
+            string_to_array cardinality unnest generate_series generate_subscripts bool_and bool_or every bit_and bit_or
+            stddev stddev_pop stddev_samp variance var_pop var_samp corr mode percentile_cont percentile_disc row_number
+            rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value regexp_match
+            regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_count regexp_like ascii chr
+            initcap translate gen_random_uuid uuidv4 uuidv7 nextval currval lastval version current_database
+            current_schema current_schemas current_setting current_user session_user user obj_description
+            col_description shobj_description format_type has_table_privilege has_schema_privilege
+            has_database_privilege has_column_privilege has_any_column_privilege has_sequence_privilege
+            has_function_privilege to_regclass to_regtype to_regproc to_regnamespace to_regrole txid_current_snapshot
+            inet_server_addr inet_server_port inet_client_addr inet_client_port aclexplode acldefault xmlagg
+            string oidvectortypes array_to_json int4 int8 int2 text""");
+    private static final long[] HARMFUL_CATALOG = keys("""
+            set_config query_to_xml query_to_xml_and_xmlschema query_to_xmlschema cursor_to_xml ts_stat ts_rewrite
+            table_to_xml schema_to_xml database_to_xml pg_notify lo_create lo_unlink lo_import lo_export lo_open
+            lo_put lo_from_bytea lowrite lo_creat lo_truncate setval""");
+
+    private final SqlTokens tokens = new SqlTokens();
+    private int count;
+    private int[] starts = new int[4];
+    private int[] ends = new int[4];
+    private StatementKind[] kinds = new StatementKind[4];
+    private @Nullable String refusal;
+    private boolean temporary;
+    /** The token at which the statement being judged stands. */
+    private int token;
+
+    private static long[] keys(String words) {
+        return Arrays.stream(words.strip().split("\\s+")).mapToLong(SqlTokens::key).sorted().toArray();
+    }
+
+    private static boolean among(long[] sorted, long word) {
+        return Arrays.binarySearch(sorted, word) >= 0;
+    }
+
+    /** Judges a piece of SQL. Statements without words are left out. */
+    void classify(byte[] sql, int from, int to, boolean standardConformingStrings) {
+        count = 0;
+        refusal = null;
+        temporary = false;
+        tokens.reset(sql, from, to, standardConformingStrings);
+        token = tokens.next();
+        while (token != SqlTokens.END) {
+            if (token == ';') {
+                token = tokens.next();
+                continue;
+            }
+            int start = tokens.start();
+            StatementKind kind = statement();
+            while (token != SqlTokens.END && token != ';') {
+                token = tokens.next();
+            }
+            add(start, tokens.start(), kind);
+        }
+    }
+
+    private void add(int start, int end, StatementKind kind) {
+        if (count == kinds.length) {
+            starts = Arrays.copyOf(starts, count * 2);
+            ends = Arrays.copyOf(ends, count * 2);
+            kinds = Arrays.copyOf(kinds, count * 2);
+        }
+        starts[count] = start;
+        ends[count] = end;
+        kinds[count++] = kind;
+    }
+
+    /** How many statements there are. */
+    int count() {
+        return count;
+    }
+
+    /** The only statement's kind; EMPTY if there is none. */
+    StatementKind single() {
+        return count == 0 ? StatementKind.EMPTY : kinds[0];
+    }
+
+    /** A statement's kind. */
+    StatementKind kind(int index) {
+        return kinds[index];
+    }
+
+    /** Where a statement starts. */
+    int start(int index) {
+        return starts[index];
+    }
+
+    /** Where a statement ends, its semicolon not included. */
+    int end(int index) {
+        return ends[index];
+    }
+
+    /** Why the first refused statement is. */
+    String refusal() {
+        return refusal == null ? "" : refusal;
+    }
+
+    /** Whether a statement creates a temporary object. */
+    boolean temporary() {
+        return temporary;
+    }
+
+    private StatementKind refuse(String reason) {
+        if (refusal == null) {
+            refusal = reason;
+        }
+        return StatementKind.REFUSED;
+    }
+
+    private int advance() {
+        token = tokens.next();
+        return token;
+    }
+
+    private boolean at(long word) {
+        return token == SqlTokens.WORD && tokens.word() == word;
+    }
+
+    private StatementKind statement() {
+        while (token == '(') {
+            advance();
+        }
+        if (token != SqlTokens.WORD) {
+            return StatementKind.WRITE;
+        }
+        First first = First.of(tokens.word());
+        if (first == null) {
+            return StatementKind.WRITE;
+        }
+        boolean refresh = at(REFRESH);
+        boolean create = at(CREATE);
+        advance();
+        return switch (first) {
+            case SELECT -> query();
+            case EXPLAIN -> explain();
+            case WRITE -> StatementKind.WRITE;
+            case BEGIN -> StatementKind.BEGIN;
+            case COMMIT -> commit();
+            case ROLLBACK -> rollback();
+            case SAVEPOINT -> StatementKind.SAVEPOINT;
+            case PREPARE -> at(TRANSACTION)
+                    ? refuse(
+                            "PREPARE TRANSACTION is not supported: the cluster itself makes commits atomic; use COMMIT")
+                    : StatementKind.SESSION;
+            case COPY -> copy();
+            case SCHEMA -> schema(refresh, create);
+            case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
+            case SESSION -> StatementKind.SESSION;
+            case SET -> set();
+            case FORGET -> StatementKind.FORGET;
+            case NOTIFY -> refuse("LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would not reach"
+                    + " the clients of other nodes: poll a table instead");
+        };
+    }
+
+    private StatementKind set() {
+        boolean constraints = at(CONSTRAINTS);
+        while (token != SqlTokens.END && token != ';') {
+            if (at(REPLICATION_ROLE)) {
+                return refuse("session_replication_role cannot be set: it would switch replication off");
+            }
+            if (constraints && at(IMMEDIATE)) {
+                return refuse("SET CONSTRAINTS IMMEDIATE is not supported: deferred constraints are checked at COMMIT");
+            }
+            advance();
+        }
+        return StatementKind.SESSION;
+    }
+
+    private StatementKind commit() {
+        boolean no = false;
+        while (token == SqlTokens.WORD) {
+            if (at(PREPARED)) {
+                return refuse("COMMIT PREPARED is not supported: use COMMIT");
+            }
+            no |= at(NO);
+            if (at(CHAIN)) {
+                return no ? StatementKind.COMMIT : StatementKind.COMMIT_CHAIN;
+            }
+            advance();
+        }
+        return StatementKind.COMMIT;
+    }
+
+    private StatementKind rollback() {
+        while (token == SqlTokens.WORD) {
+            if (at(PREPARED)) {
+                return refuse("ROLLBACK PREPARED is not supported: use ROLLBACK");
+            }
+            if (at(TO)) {
+                return StatementKind.SAVEPOINT;
+            }
+            advance();
+        }
+        return StatementKind.ROLLBACK;
+    }
+
+    private StatementKind explain() {
+        while (token != SqlTokens.END && token != ';') {
+            if (at(ANALYZE)) {
+                return StatementKind.WRITE;
+            }
+            advance();
+        }
+        return StatementKind.READ;
+    }
+
+    /** SELECT, WITH, VALUES, TABLE: a read unless something suspicious is in it. */
+    private StatementKind query() {
+        boolean harmless = true;
+        boolean qualified = false;
+        boolean catalog = false;
+        long previous = 0;
+        while (token != SqlTokens.END && token != ';') {
+            int kind = token;
+            long word = kind == SqlTokens.WORD ? tokens.word() : 0;
+            boolean pg = kind == SqlTokens.WORD && tokens.startsWithPg();
+            advance();
+            if (kind == SqlTokens.WORD && word == INTO && previous != INSERT && previous != MERGE) {
+                if (at(TEMP) || at(TEMPORARY)) {
+                    temporary = true;
+                    return StatementKind.WRITE;
+                }
+                return StatementKind.SCHEMA;
+            }
+            if (kind == SqlTokens.QUOTED) {
+                harmless &= token != '(';
+            } else if (kind == SqlTokens.WORD) {
+                if (among(CHANGES, word)
+                        || (word == FOR && token == SqlTokens.WORD && among(LOCK_STRENGTH, tokens.word()))) {
+                    harmless = false;
+                } else if (token == '(') {
+                    boolean known = qualified ? catalog : among(HARMLESS, word) || pg;
+                    harmless &= known && !among(HARMFUL_CATALOG, word);
+                }
+            }
+            qualified = kind == '.';
+            if (kind != '.') {
+                catalog = kind == SqlTokens.WORD && word == PG_CATALOG;
+                previous = word;
+            }
+        }
+        return harmless ? StatementKind.READ : StatementKind.WRITE;
+    }
+
+    /** Of a table it is a read; a query in parentheses is taken for a write. */
+    private StatementKind copy() {
+        if (token == '(') {
+            return StatementKind.WRITE;
+        }
+        boolean from = false;
+        boolean stdin = false;
+        while (token != SqlTokens.END && token != ';') {
+            from |= at(FROM);
+            stdin |= at(STDIN);
+            advance();
+        }
+        return !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
+    }
+
+    private StatementKind schema(boolean refresh, boolean create) {
+        while (create && token == SqlTokens.WORD && among(CREATE_PREFIX, tokens.word())) {
+            advance();
+        }
+        if (token == SqlTokens.WORD && among(PER_SERVER, tokens.word())) {
+            return refuse("databases, tablespaces, subscriptions and server settings belong to one server and are not"
+                    + " replicated: make the change on every node's PostgreSQL while the cluster is stopped");
+        }
+        if (create && (at(TEMP) || at(TEMPORARY))) {
+            temporary = true;
+            return StatementKind.WRITE;
+        }
+        boolean concurrent = false;
+        int atomicDepth = 0;
+        boolean begin = false;
+        // a function body in SQL-standard form contains semicolons
+        while (token != SqlTokens.END && (token != ';' || atomicDepth > 0)) {
+            if (token == SqlTokens.WORD) {
+                concurrent |= tokens.word() == CONCURRENTLY;
+                if (begin && tokens.word() == ATOMIC) {
+                    atomicDepth++;
+                } else if (atomicDepth > 0 && tokens.word() == CASE) {
+                    atomicDepth++;
+                } else if (atomicDepth > 0 && tokens.word() == END) {
+                    atomicDepth--;
+                }
+                begin = tokens.word() == BEGIN;
+            } else {
+                begin = false;
+            }
+            advance();
+        }
+        return concurrent && !refresh
+                ? refuse(
+                        "CONCURRENTLY is not supported: leave it out; the statement then runs at one point of the order")
+                : StatementKind.SCHEMA;
+    }
+
+    private boolean concurrently() {
+        while (token != SqlTokens.END && token != ';') {
+            if (at(CONCURRENTLY)) {
+                return true;
+            }
+            advance();
+        }
+        return false;
+    }
+
+    /** What the first word of a statement says. */
+    private enum First {
+        SELECT("select with values table"),
+        EXPLAIN("explain"),
+        WRITE("insert update delete merge truncate call do execute declare lock"),
+        BEGIN("begin start"),
+        COMMIT("commit end"),
+        ROLLBACK("rollback abort"),
+        SAVEPOINT("savepoint release"),
+        PREPARE("prepare"),
+        COPY("copy"),
+        SCHEMA("create alter drop grant revoke comment security import reassign refresh"),
+        LOCAL("vacuum analyze analyse checkpoint reindex cluster"),
+        SESSION("show reset fetch move close load"),
+        SET("set"),
+        FORGET("discard deallocate"),
+        NOTIFY("listen unlisten notify");
+
+        private static final long[] WORDS;
+        private static final First[] MEANINGS;
+        private final String words;
+
+        static {
+            WORDS = keys(Arrays.stream(values()).map(first -> first.words)
+                    .collect(java.util.stream.Collectors.joining(" ")));
+            MEANINGS = new First[WORDS.length];
+            for (First first : values()) {
+                for (String word : first.words.split(" ", -1)) {
+                    MEANINGS[Arrays.binarySearch(WORDS, SqlTokens.key(word))] = first;
+                }
+            }
+        }
+
+        First(String words) {
+            this.words = words;
+        }
+
+        static @Nullable First of(long word) {
+            int index = Arrays.binarySearch(WORDS, word);
+            return index < 0 ? null : MEANINGS[index];
+        }
+    }
+}

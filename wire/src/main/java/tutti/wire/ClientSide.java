@@ -1,0 +1,494 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.FrameSink;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.ProtocolViolation;
+
+/** Reads what a client sends to its session after start-up, passes it on, and steps in where a statement asks for it. */
+final class ClientSide implements FrameSink {
+    private static final Logger LOG = LoggerFactory.getLogger(ClientSide.class);
+    private static final int HEADER = 5;
+
+    private final Session session;
+    private final BackendSide backendSide;
+    private final Operations operations;
+    private final Classifier classifier;
+    private final Names<Prepared> statements = new Names<>();
+    private final Names<Prepared> portals = new Names<>();
+    private byte[] scratch = new byte[256];
+    /** Whether the messages of the open cycle are in a transaction block, as far as they have been sent. */
+    private boolean inBlock;
+
+    ClientSide(Session session, BackendSide backendSide, Classifier classifier) {
+        this.session = session;
+        this.backendSide = backendSide;
+        this.operations = session.operations;
+        this.classifier = classifier;
+    }
+
+    @Override
+    public int wanted(byte type, int bodyLength) {
+        if (!Frontend.isType(type) || type == Frontend.PASSWORD) {
+            throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
+        }
+        boolean copying = type == Frontend.COPY_DATA || type == Frontend.COPY_DONE || type == Frontend.COPY_FAIL;
+        if (!copying && session.blocked()) {
+            session.clientReader().pause();
+        } else if (session.settling && type != Frontend.SYNC) {
+            session.waiting = true;
+            ByteBuf out = session.buffer();
+            Frontend.flush(out);
+            session.toEngine(out);
+            session.clientReader().pause();
+        }
+        return bodyLength;
+    }
+
+    @Override
+    public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
+        switch (type) {
+            case Frontend.COPY_DATA, Frontend.COPY_DONE, Frontend.COPY_FAIL -> {
+                return session.copyIn || session.copyExpected;
+            }
+            case Frontend.TERMINATE -> {
+                session.client().close();
+                return false;
+            }
+            default -> {
+                // below
+            }
+        }
+        if (session.discard) {
+            return type == Frontend.SYNC && endOfDiscard();
+        }
+        if (session.cycle == Session.Cycle.NONE) {
+            session.cycle = Session.Cycle.OPEN;
+            inBlock = session.status != Backend.IDLE;
+        }
+        return switch (type) {
+            case Frontend.QUERY -> query(buffer, start, bodyLength);
+            case Frontend.PARSE -> parse(buffer, start, bodyLength);
+            case Frontend.BIND -> bind(buffer, start, bodyLength);
+            case Frontend.EXECUTE -> execute(buffer, start, bodyLength);
+            case Frontend.DESCRIBE -> pass(Operations.DESCRIBE);
+            case Frontend.CLOSE -> close(buffer, start, bodyLength);
+            case Frontend.FLUSH -> true;
+            case Frontend.SYNC -> sync();
+            default -> {
+                session.cycle = Session.Cycle.BUSY;
+                yield refuseQuery(Errors.notSupported("the function call protocol, by which large objects are used, is"
+                        + " not supported: use SQL functions, and bytea columns instead of large objects"));
+            }
+        };
+    }
+
+    private boolean pass(byte operation) {
+        operations.add(operation);
+        return true;
+    }
+
+    // ------------------------------------------------------------------------------------------ simple queries
+
+    private boolean query(ByteBuf buffer, int start, int bodyLength) {
+        session.cycle = Session.Cycle.BUSY;
+        int length = text(buffer, start, start + bodyLength);
+        classifier.classify(scratch, 0, length, backendSide.standardStrings());
+        if (session.pendingAbort != null) {
+            return queryAfterAbort(session.pendingAbort);
+        }
+        int count = classifier.count();
+        if (count <= 1) {
+            return single(buffer, start, bodyLength, length);
+        }
+        boolean plain = true;
+        boolean writes = false;
+        boolean copies = false;
+        for (int i = 0; i < count; i++) {
+            StatementKind kind = classifier.kind(i);
+            plain &= kind == StatementKind.READ || kind == StatementKind.SESSION || kind.mayWrite();
+            writes |= kind.mayWrite();
+            copies |= kind == StatementKind.COPY_IN;
+        }
+        if (session.status == Backend.FAILED) {
+            plain = true;
+            for (int i = 0; i < count; i++) {
+                plain &= !classifier.kind(i).controlsTransaction();
+            }
+            writes = false;
+        }
+        if (!plain) {
+            session.script = new Script(session, this, classifier, Arrays.copyOf(scratch, length));
+            session.script.next(false);
+            return false;
+        }
+        return plain(copies ? StatementKind.COPY_IN : writes ? StatementKind.WRITE : StatementKind.READ, buffer, start,
+                bodyLength);
+    }
+
+    private boolean single(ByteBuf buffer, int start, int bodyLength, int length) {
+        StatementKind kind = classifier.single();
+        if (session.status == Backend.FAILED) {
+            return pass(Operations.QUERY);
+        }
+        return switch (kind) {
+            case READ, WRITE, COPY_IN, EMPTY, SESSION -> plain(kind, buffer, start, bodyLength);
+            case SCHEMA -> {
+                if (session.status == Backend.IDLE) {
+                    barrier(new String(scratch, 0, length, StandardCharsets.UTF_8), true);
+                    yield false;
+                }
+                session.schemaInBlock(new String(scratch, 0, length, StandardCharsets.UTF_8),
+                        Unpooled.copiedBuffer(buffer.slice(start - HEADER, bodyLength + HEADER)), Operations.QUERY);
+                yield false;
+            }
+            case COMMIT, COMMIT_CHAIN -> {
+                if (session.status != Backend.IN_TRANSACTION || !session.wrote) {
+                    yield pass(Operations.QUERY);
+                }
+                session.close(Session.Commit.SIMPLE, kind == StatementKind.COMMIT_CHAIN);
+                yield false;
+            }
+            case REFUSED -> refuseQuery(Errors.notSupported(classifier.refusal()));
+            case BEGIN -> {
+                if (session.status == Backend.IDLE) {
+                    session.openTransaction();
+                }
+                yield pass(Operations.QUERY);
+            }
+            case ROLLBACK ->
+                pass(session.status == Backend.IN_TRANSACTION ? Operations.ENDING_QUERY : Operations.QUERY);
+            case FORGET -> {
+                forget();
+                yield pass(Operations.QUERY);
+            }
+            case SAVEPOINT, LOCAL -> pass(Operations.QUERY);
+        };
+    }
+
+    /** Statements that do not control the transaction, and commit together if they are outside of one. */
+    private boolean plain(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        if (!kind.mayWrite() || session.status == Backend.FAILED) {
+            return pass(Operations.QUERY);
+        }
+        ErrorFields refusal = writeRefusal();
+        if (refusal != null) {
+            return refuseQuery(refusal);
+        }
+        session.wrote = true;
+        session.copyExpected = kind == StatementKind.COPY_IN;
+        if (session.status == Backend.IN_TRANSACTION || session.implicit) {
+            return pass(Operations.QUERY);
+        }
+        session.beginImplicit(kind == StatementKind.COPY_IN);
+        session.toEngine(buffer.retainedSlice(start - HEADER, bodyLength + HEADER));
+        operations.add(Operations.QUERY);
+        if (kind != StatementKind.COPY_IN) {
+            session.close(Session.Commit.IMPLICIT, false);
+        }
+        return false;
+    }
+
+    /** For {@link Script}: one run of plain statements, as a query of its own. */
+    void scriptPlain(StatementKind kind, ByteBuf message, boolean inTransaction) {
+        if (kind.mayWrite()) {
+            ErrorFields refusal = writeRefusal();
+            if (refusal != null) {
+                message.release();
+                refuseQuery(refusal);
+                return;
+            }
+            session.wrote = true;
+            session.copyExpected = kind == StatementKind.COPY_IN;
+            if (!inTransaction) {
+                session.beginImplicit(true);
+            }
+        }
+        session.toEngine(message);
+        operations.add(Operations.QUERY);
+    }
+
+    private boolean queryAfterAbort(ErrorFields abort) {
+        StatementKind kind = classifier.single();
+        session.pendingAbort = null;
+        if (kind == StatementKind.ROLLBACK) {
+            session.hideWarnings = true;
+            return pass(Operations.QUERY);
+        }
+        session.error(abort);
+        if (kind.commits()) {
+            session.finishCycle(Backend.IDLE);
+        } else {
+            session.failBlock();
+        }
+        return false;
+    }
+
+    /** Makes the engine answer with an error to a query, and the client see ours. */
+    boolean refuseQuery(ErrorFields fields) {
+        session.refusal = fields;
+        ByteBuf out = session.buffer();
+        session.own.invalidQuery(out, operations, Operations.REFUSED_QUERY);
+        session.toEngine(out);
+        return false;
+    }
+
+    private @Nullable ErrorFields writeRefusal() {
+        if (session.wrote) {
+            return null;
+        }
+        String reason = session.services.transactions().refusal();
+        return reason == null ? null : Errors.refused(reason);
+    }
+
+    /** One statement, or several, for all replicas; outside of a transaction. */
+    void barrier(String sql, boolean simple) {
+        ErrorFields refusal = writeRefusal();
+        if (refusal == null) {
+            session.barrier(sql, simple);
+        } else if (simple) {
+            refuseQuery(refusal);
+        } else {
+            refuseExecute(refusal);
+        }
+    }
+
+    void forget() {
+        session.prepared = false;
+    }
+
+    private int text(ByteBuf buffer, int start, int end) {
+        int zero = buffer.indexOf(start, end, (byte) 0);
+        if (zero < 0) {
+            throw new ProtocolViolation("a string in a message has no end");
+        }
+        int length = zero - start;
+        if (scratch.length < length) {
+            scratch = new byte[Math.max(length, Math.min(scratch.length * 2, 1 << 16))];
+        }
+        buffer.getBytes(start, scratch, 0, length);
+        return length;
+    }
+
+    // ------------------------------------------------------------------------------------------ extended protocol
+
+    private static int end(ByteBuf buffer, int start, int limit) {
+        int zero = buffer.indexOf(start, limit, (byte) 0);
+        if (zero < 0) {
+            throw new ProtocolViolation("a name in a message has no end");
+        }
+        return zero;
+    }
+
+    private boolean parse(ByteBuf buffer, int start, int bodyLength) {
+        int limit = start + bodyLength;
+        int nameEnd = end(buffer, start, limit);
+        int length = text(buffer, nameEnd + 1, limit);
+        classifier.classify(scratch, 0, length, backendSide.standardStrings());
+        StatementKind kind = classifier.count() > 1 ? StatementKind.WRITE : classifier.single();
+        Prepared prepared = switch (kind) {
+            case SCHEMA -> new Prepared(kind, new String(scratch, 0, length, StandardCharsets.UTF_8), null);
+            case REFUSED -> new Prepared(kind, null, classifier.refusal());
+            default -> Prepared.of(kind);
+        };
+        if (!statements.put(buffer, start, nameEnd, prepared)) {
+            return refuseExecute(tooMany("prepared statements"));
+        }
+        return pass(Operations.PARSE);
+    }
+
+    private static ErrorFields tooMany(String what) {
+        return Errors.error("53400", "the session has more than " + Names.LIMIT + " named " + what + ": close some");
+    }
+
+    private boolean bind(ByteBuf buffer, int start, int bodyLength) {
+        int limit = start + bodyLength;
+        int portalEnd = end(buffer, start, limit);
+        int statementEnd = end(buffer, portalEnd + 1, limit);
+        Prepared prepared = statements.get(buffer, portalEnd + 1, statementEnd);
+        if (!portals.put(buffer, start, portalEnd, prepared == null ? Prepared.of(StatementKind.WRITE) : prepared)) {
+            return refuseExecute(tooMany("portals"));
+        }
+        return pass(Operations.BIND);
+    }
+
+    private boolean close(ByteBuf buffer, int start, int bodyLength) {
+        if (bodyLength < 2) {
+            throw new ProtocolViolation("Close of " + bodyLength + " bytes");
+        }
+        Names<Prepared> names = buffer.getByte(start) == 'S' ? statements : portals;
+        names.remove(buffer, start + 1, end(buffer, start + 1, start + bodyLength));
+        return pass(Operations.CLOSE);
+    }
+
+    private boolean execute(ByteBuf buffer, int start, int bodyLength) {
+        Prepared prepared = portals.get(buffer, start, end(buffer, start, start + bodyLength));
+        StatementKind kind = prepared == null ? StatementKind.WRITE : prepared.kind();
+        if (session.status == Backend.FAILED && !session.settling) {
+            return pass(kind == StatementKind.ROLLBACK || kind.commits() ? Operations.ENDING : Operations.EXECUTE);
+        }
+        if (session.pendingAbort != null) {
+            return executeAfterAbort(session.pendingAbort, kind);
+        }
+        boolean inTransaction = inBlock || session.implicit;
+        boolean first = session.executed++ == 0;
+        switch (kind) {
+            case WRITE, COPY_IN -> {
+                ErrorFields refusal = writeRefusal();
+                if (refusal != null) {
+                    return refuseExecute(refusal);
+                }
+                session.wrote = true;
+                session.copyExpected |= kind == StatementKind.COPY_IN;
+                if (!inTransaction) {
+                    session.beginImplicit(false);
+                }
+                return pass(Operations.EXECUTE);
+            }
+            case BEGIN -> {
+                session.hideWarnings = session.implicit;
+                session.implicit = false;
+                session.openTransaction();
+                inBlock = true;
+                return pass(Operations.EXECUTE);
+            }
+            case ROLLBACK -> {
+                return ending(inTransaction);
+            }
+            case COMMIT, COMMIT_CHAIN -> {
+                if (!inTransaction || (first && !session.wrote)) {
+                    return ending(inTransaction);
+                }
+                inBlock = kind == StatementKind.COMMIT_CHAIN;
+                session.waiting = true;
+                session.close(Session.Commit.EXTENDED, kind == StatementKind.COMMIT_CHAIN);
+                return false;
+            }
+            case SCHEMA -> {
+                String sql = prepared == null ? null : prepared.sql();
+                if (inTransaction) {
+                    session.schemaInBlock(sql == null ? "" : sql,
+                            Unpooled.copiedBuffer(buffer.slice(start - HEADER, bodyLength + HEADER)),
+                            Operations.EXECUTE);
+                    return false;
+                }
+                barrier(sql == null ? "" : sql, false);
+                return false;
+            }
+            case REFUSED -> {
+                String reason = prepared == null ? null : prepared.refusal();
+                return refuseExecute(Errors.notSupported(reason == null ? "not supported" : reason));
+            }
+            case FORGET -> {
+                forget();
+                return pass(Operations.EXECUTE);
+            }
+            case EMPTY, READ, SESSION, SAVEPOINT, LOCAL -> {
+                return pass(Operations.EXECUTE);
+            }
+        }
+        return true;
+    }
+
+    private boolean ending(boolean inTransaction) {
+        if (!inTransaction) {
+            return pass(Operations.EXECUTE);
+        }
+        session.implicit = false;
+        inBlock = false;
+        session.settling = true;
+        return pass(Operations.ENDING);
+    }
+
+    private boolean executeAfterAbort(ErrorFields abort, StatementKind kind) {
+        session.pendingAbort = null;
+        if (kind == StatementKind.ROLLBACK) {
+            session.hideWarnings = true;
+            inBlock = false;
+            return pass(Operations.EXECUTE);
+        }
+        if (!kind.commits()) {
+            session.openFailing();
+        }
+        return refuseExecute(abort);
+    }
+
+    /** Makes the engine answer with an error to an extended-protocol message, and the client see ours. */
+    private boolean refuseExecute(ErrorFields fields) {
+        if (session.refusal == null) {
+            session.refusal = fields;
+            ByteBuf out = session.buffer();
+            session.own.invalidParse(out, operations, Operations.REFUSED_PARSE);
+            session.toEngine(out);
+        }
+        return false;
+    }
+
+    private boolean sync() {
+        session.cycle = Session.Cycle.BUSY;
+        if (session.implicit && !session.copyExpected) {
+            session.close(Session.Commit.IMPLICIT, false);
+            return false;
+        }
+        return pass(Operations.SYNC);
+    }
+
+    private boolean endOfDiscard() {
+        session.discard = false;
+        session.cycle = Session.Cycle.BUSY;
+        if (session.failAtSync) {
+            session.failAtSync = false;
+            session.failBlock();
+            return false;
+        }
+        return pass(Operations.SYNC);
+    }
+
+    // ------------------------------------------------------------------------------------------ channel
+
+    @Override
+    public void run(ByteBuf bytes) {
+        session.engine().write(bytes, session.engine().voidPromise());
+    }
+
+    @Override
+    public void readComplete() {
+        session.settle();
+    }
+
+    @Override
+    public void writabilityChanged(boolean writable) {
+        session.settle();
+    }
+
+    @Override
+    public void violated(ProtocolViolation violation) {
+        ByteBuf out = session.buffer();
+        Backend.errorResponse(out, Errors.fatal(ProtocolViolation.SQL_STATE, String.valueOf(violation.getMessage())));
+        session.held.drop();
+        session.client().writeAndFlush(out).addListener(io.netty.channel.ChannelFutureListener.CLOSE);
+    }
+
+    @Override
+    public void failed(Throwable cause) {
+        if (cause instanceof java.io.IOException) {
+            LOG.debug("a client's connection failed", cause);
+        } else if (session.client().isActive()) {
+            LOG.error("a session fails and is closed", cause);
+        }
+        session.client().close();
+    }
+
+    @Override
+    public void inactive() {
+        session.clientClosed();
+    }
+}

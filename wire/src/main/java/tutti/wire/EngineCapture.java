@@ -1,0 +1,90 @@
+package tutti.wire;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.engine.postgres.Statement;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.CaptureReader;
+import tutti.engine.postgres.capture.CapturedWriteSet;
+import tutti.engine.postgres.catalog.CatalogQuery;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.QueryResult;
+
+/** The front end's view of the PostgreSQL engine's capture service. */
+public final class EngineCapture implements Capture {
+    /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
+    private static final List<String> SETTINGS = List.of("search_path", "default_tablespace",
+            "default_table_access_method", "default_toast_compression", "check_function_bodies", "DateStyle",
+            "IntervalStyle", "TimeZone", "lc_monetary", "lc_numeric", "lc_time", "default_text_search_config",
+            "xmloption", "bytea_output", "extra_float_digits", "standard_conforming_strings", "transform_null_equals",
+            "array_nulls", "quote_all_identifiers");
+
+    private final Supplier<TableCatalog> catalog;
+    private final Runnable refreshCatalog;
+    private final Sql sql;
+
+    /**
+     * For a database in which capture is installed.
+     *
+     * @param catalog the engine's current catalog; from any thread
+     * @param refreshCatalog has the engine load its catalog anew; from any thread, must not block
+     * @param secret the cluster's secret in bytea's text form
+     * @param record records a position in the open transaction's commit: {@code $1} is the secret, {@code $2} the position
+     * @param recorded follows the commit
+     */
+    public EngineCapture(Supplier<TableCatalog> catalog, Runnable refreshCatalog, String secret, String record,
+            String recorded) {
+        this.catalog = catalog;
+        this.refreshCatalog = refreshCatalog;
+        StringBuilder settings = new StringBuilder("SELECT current_user");
+        SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
+        this.sql = new Sql(CaptureInstaller.FINISH, secret, record, recorded, settings.toString(),
+                "SELECT tutti.allow_statement($1, $2)", CatalogQuery.SQL);
+    }
+
+    @Override
+    public Sql sql() {
+        return sql;
+    }
+
+    @Override
+    public Captured close(byte[] gathered, @Nullable QueryResult inside) throws CaptureException, CatalogNeeded {
+        try {
+            CapturedWriteSet captured = inside == null
+                    ? CaptureReader.read(catalog.get(), gathered)
+                    : CaptureReader.read(catalog.get(), CatalogQuery.read(inside), gathered);
+            return new Captured(captured.writes(), captured::describe);
+        } catch (CaptureReader.UnknownTable _) {
+            throw new CatalogNeeded();
+        } catch (tutti.engine.postgres.capture.CaptureException refused) {
+            throw new CaptureException(Errors.error(refused.sqlState(), String.valueOf(refused.getMessage())));
+        }
+    }
+
+    @Override
+    public void schemaChanged() {
+        refreshCatalog.run();
+    }
+
+    @Override
+    public byte[] statement(String statement, List<@Nullable String> row) {
+        Map<String, String> settings = new LinkedHashMap<>();
+        for (int i = 0; i < SETTINGS.size(); i++) {
+            String value = row.get(i + 1);
+            if (value != null) {
+                settings.put(SETTINGS.get(i), value);
+            }
+        }
+        return new Statement(statement, String.valueOf(row.getFirst()), settings).toBytes();
+    }
+
+    @Override
+    public KeySet barrierKeys() {
+        return new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build();
+    }
+}

@@ -1,0 +1,60 @@
+package tutti.wire;
+
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.Outcome;
+import tutti.pgwire.ErrorFields;
+
+/** What is a client told when something goes wrong? */
+final class Errors {
+    /** SQLSTATE of what is not supported. */
+    static final String NOT_SUPPORTED = "0A000";
+    /** SQLSTATE of what cannot be done at the moment. */
+    static final String CANNOT_CONNECT_NOW = "57P03";
+
+    private Errors() {}
+
+    static ErrorFields error(String sqlState, String message) {
+        return ErrorFields.of("ERROR", sqlState, message);
+    }
+
+    static ErrorFields fatal(String sqlState, String message) {
+        return ErrorFields.of("FATAL", sqlState, message);
+    }
+
+    static ErrorFields notSupported(String reason) {
+        return error(NOT_SUPPORTED, reason);
+    }
+
+    static ErrorFields refused(String reason) {
+        return error(CANNOT_CONNECT_NOW, "writes are not accepted at the moment: " + reason)
+                .with('H', "Reads go on. Try again later, or on another node.");
+    }
+
+    /** The error for an outcome, null for success. */
+    static @Nullable ErrorFields of(Outcome outcome, IntFunction<String> describe) {
+        if (!(outcome instanceof Outcome.Aborted(AbortReason reason))) {
+            return null;
+        }
+        return switch (reason) {
+            case AbortReason.LostCertification lost ->
+                serialization("could not serialize access due to a concurrent transaction on another node",
+                        "Lost " + describe.apply(lost.key()) + " to the transaction at position " + lost.winner()
+                                + " of the total order, which came first. Cause: certification.");
+            case AbortReason.TooOld old -> serialization("could not serialize access: the transaction is too old",
+                    "It began when position " + old.lastCommitted() + " was visible; the cluster remembers concurrent"
+                            + " transactions back to position " + old.oldestKept() + ". Cause: too-old.");
+            case AbortReason.Victim victim -> serialization(
+                    "could not serialize access: the transaction gave way to one that was ordered first",
+                    "It held a lock that the transaction at position " + victim.forPosition()
+                            + " of the total order needed. Cause: victim.");
+            case AbortReason.Failed failed -> serialization("the transaction was not committed: " + failed.label(),
+                    "It has been rolled back on all nodes. Cause: " + failed.label() + ".");
+        };
+    }
+
+    private static ErrorFields serialization(String message, String detail) {
+        return error("40001", message).with('D', detail).with('H', "The transaction might succeed if retried.");
+    }
+}

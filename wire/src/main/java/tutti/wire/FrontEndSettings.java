@@ -1,0 +1,64 @@
+package tutti.wire;
+
+import io.netty.handler.ssl.SslContext;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.BackendSettings;
+
+/**
+ * How a node's PostgreSQL front end is set up. Immutable.
+ *
+ * @param listen address to listen on; port 0 for any free one
+ * @param engine how to reach the node's PostgreSQL as a superuser; its database is the replicated one
+ * @param authentication who may connect
+ * @param tls certificate and key for clients that ask for TLS; null refuses TLS
+ * @param tlsRequired whether clients without TLS are refused
+ * @param connectionLimit most clients
+ * @param authenticationTimeout from connecting to the end of authentication
+ * @param messageLimit longest message of a client, in bytes
+ * @param heldLimit most bytes of responses that are held back until a transaction's outcome is known, per session
+ */
+public record FrontEndSettings(
+        InetSocketAddress listen,
+        BackendSettings engine,
+        Authentication authentication,
+        @Nullable SslContext tls,
+        boolean tlsRequired,
+        int connectionLimit,
+        Duration authenticationTimeout,
+        int messageLimit,
+        int heldLimit) {
+
+    /** Who may connect. */
+    public enum Authentication {
+        /** Who proves the password of a role by SCRAM-SHA-256; the proof is then used towards the engine. */
+        SCRAM,
+        /** Anybody, as far as the front end is concerned: the engine must trust the node's connections. */
+        TRUST
+    }
+
+    /** With defaults: SCRAM, no TLS, 100 clients, 60 s, 256 MiB, 1 MiB. */
+    public static FrontEndSettings of(InetSocketAddress listen, BackendSettings engine) {
+        return new FrontEndSettings(listen, engine, Authentication.SCRAM, null, false, 100, Duration.ofSeconds(60),
+                256 << 20, 1 << 20);
+    }
+
+    /** The same with another authentication. */
+    public FrontEndSettings with(Authentication other) {
+        return new FrontEndSettings(listen, engine, other, tls, tlsRequired, connectionLimit, authenticationTimeout,
+                messageLimit, heldLimit);
+    }
+
+    /** The same with TLS. */
+    public FrontEndSettings withTls(SslContext context, boolean required) {
+        return new FrontEndSettings(listen, engine, authentication, context, required, connectionLimit,
+                authenticationTimeout, messageLimit, heldLimit);
+    }
+
+    /** The same with other bounds. */
+    public FrontEndSettings withLimits(int connections, Duration timeout, int messageBytes) {
+        return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, connections, timeout,
+                messageBytes, heldLimit);
+    }
+}

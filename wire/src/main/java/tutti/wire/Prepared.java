@@ -1,0 +1,27 @@
+package tutti.wire;
+
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is known of a prepared statement or portal.
+ *
+ * @param kind what it is
+ * @param sql its text, for those that every replica executes
+ * @param refusal why it is refused, if it is
+ */
+record Prepared(StatementKind kind, @Nullable String sql, @Nullable String refusal) {
+    private static final Map<StatementKind, Prepared> PLAIN = new EnumMap<>(StatementKind.class);
+
+    static {
+        for (StatementKind kind : StatementKind.values()) {
+            PLAIN.put(kind, new Prepared(kind, null, null));
+        }
+    }
+
+    /** Of a statement of which only the kind matters. */
+    static Prepared of(StatementKind kind) {
+        return java.util.Objects.requireNonNull(PLAIN.get(kind));
+    }
+}

@@ -1,0 +1,337 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.AbortReason;
+import tutti.pgwire.Backend;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.FrameReader;
+
+/**
+ * One client's session: its transaction's way from the first statement to the answer. {@link ClientSide} and
+ * {@link BackendSide} read the two streams and call in here where the front end has to step in.
+ *
+ * <p>
+ * A client's messages are dealt with in cycles: a simple query, or extended-protocol messages up to Sync. One cycle is
+ * under way at a time; further messages wait in the socket. Everything happens on the event loop that the client's and
+ * the engine's channel share; the node's calls are handed over to it by {@link Branch}.
+ */
+final class Session extends SessionTransaction {
+    private static final Logger LOG = LoggerFactory.getLogger(Session.class);
+
+    Session(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection) {
+        super(services, client, clientReader, connection);
+    }
+
+    // ------------------------------------------------------------------------------------------ cycles
+
+    /**
+     * The engine has completed a client's simple query or Sync.
+     *
+     * @return whether the client gets to see the engine's ReadyForQuery
+     */
+    boolean cycleReady(byte newStatus) {
+        settling = false;
+        copyIn = false;
+        copyExpected = false;
+        if (implicit) {
+            status = newStatus;
+            if (!closingSent) {
+                Script running = script;
+                if (running == null || rollbackWanted || running.last() || cycleFailed) {
+                    implicitReady(newStatus);
+                } else {
+                    running.next(false);
+                }
+            }
+            return false;
+        }
+        if (suppress && branch != null) {
+            status = newStatus;
+            startRollback();
+            return false;
+        }
+        plainReady(newStatus);
+        if (suppress) {
+            // the transaction ended by itself while it was being interrupted; its answer is lost
+            suppress = false;
+            error(Errors.error("40001", "the transaction gave way to one that was ordered first"));
+            finishCycle(newStatus);
+            return false;
+        }
+        if (script != null || (pendingAbort != null && newStatus == Backend.IDLE)) {
+            finishCycle(pendingAbort == null ? newStatus : Backend.IN_TRANSACTION);
+            return false;
+        }
+        cycleOver();
+        return true;
+    }
+
+    /** The engine has completed a client's simple query or Sync that needs nothing from us but attention. */
+    private void plainReady(byte newStatus) {
+        status = newStatus;
+        if (newStatus == Backend.IDLE) {
+            if (branch != null) {
+                transactionEnded();
+            } else if (state != SessionState.IDLE) {
+                state(SessionState.IDLE);
+            }
+        } else if (newStatus == Backend.FAILED) {
+            state(SessionState.FAILED);
+        } else if (branch == null || state == SessionState.IDLE) {
+            openTransaction();
+        } else {
+            state(SessionState.IN_TRANSACTION);
+        }
+    }
+
+    /** The cycle is over, or one statement of a script is. */
+    @Override
+    void finishCycle(byte shown) {
+        Script running = script;
+        if (running != null && running.next(cycleFailed)) {
+            return;
+        }
+        script = null;
+        ByteBuf out = buffer();
+        Backend.readyForQuery(out, shown);
+        held.release();
+        toClient(out);
+        cycleOver();
+    }
+
+    void cycleOver() {
+        cycle = Cycle.NONE;
+        waiting = false;
+        discard = false;
+        cycleFailed = false;
+        hideWarnings = false;
+        closingSent = false;
+        copyIn = false;
+        refusal = null;
+        preparing = false;
+        settling = false;
+        copyExpected = false;
+        failAtSync = false;
+        suppress = false;
+        executed = 0;
+    }
+
+    // ------------------------------------------------------------------------------------------ barriers
+
+    /** Has a statement executed by all replicas; no transaction is open. */
+    void barrier(String sql, boolean simple) {
+        waiting = true;
+        ownRow = List.of();
+        ownError = null;
+        ByteBuf out = buffer();
+        prepareOwn(out);
+        own.settings(out, operations);
+        own.sync(out, operations);
+        steps.add(() -> {
+            if (ownError != null || cycleFailed) {
+                barrierOver(cycleFailed ? null : ownError, simple);
+                return;
+            }
+            state(SessionState.BARRIER);
+            services.transactions().barrier(capture.statement(sql, ownRow), capture.barrierKeys(),
+                    new Completion<ExecuteResult>() {
+                        @Override
+                        public void succeeded(ExecuteResult result) {
+                            onLoop(() -> {
+                                cycleFailed = !result.tookEffect();
+                                toClient(buffer().writeBytes(result.response()));
+                                barrierOver(null, simple);
+                            });
+                        }
+
+                        @Override
+                        public void failed(EngineFailure failure) {
+                            onLoop(() -> barrierOver(Errors.error(failure.sqlState(), failure.message()), simple));
+                        }
+                    });
+        });
+        toEngine(out);
+    }
+
+    /** Has the transaction's next statement, which changes the schema, captured; then sends it. */
+    void schemaInBlock(String sql, ByteBuf message, byte operation) {
+        wrote = true;
+        schemaChanged = true;
+        waiting = true;
+        ownRow = List.of();
+        ownError = null;
+        ByteBuf out = buffer();
+        prepareOwn(out);
+        own.settings(out, operations);
+        own.sync(out, operations);
+        steps.add(() -> {
+            if (schemaRefused(message, operation)) {
+                return;
+            }
+            ByteBuf allowing = buffer();
+            own.allow(allowing, operations, capture.statement(sql, ownRow));
+            own.sync(allowing, operations);
+            steps.add(() -> {
+                if (!schemaRefused(message, operation)) {
+                    waiting = false;
+                    toEngine(message);
+                    operations.add(operation);
+                }
+            });
+            toEngine(allowing);
+        });
+        toEngine(out);
+    }
+
+    private boolean schemaRefused(ByteBuf message, byte operation) {
+        ErrorFields cause = ownError;
+        if (rollbackWanted) {
+            message.release();
+            startRollback();
+            return true;
+        }
+        if (cause == null && status == Backend.IN_TRANSACTION) {
+            return false;
+        }
+        message.release();
+        waiting = false;
+        if (cause != null && !cycleFailed) {
+            error(cause);
+        }
+        if (operation == Operations.EXECUTE) {
+            discard = true;
+        } else if (implicit) {
+            implicitReady(status);
+        } else {
+            finishCycle(status);
+        }
+        return true;
+    }
+
+    private void onLoop(Runnable task) {
+        try {
+            loop.execute(() -> {
+                if (state != SessionState.CLOSED) {
+                    task.run();
+                    settle();
+                }
+            });
+        } catch (RejectedExecutionException stopped) {
+            LOG.debug("answer after the event loop stopped", stopped);
+        }
+    }
+
+    private void barrierOver(@Nullable ErrorFields cause, boolean simple) {
+        if (state == SessionState.BARRIER) {
+            state(SessionState.IDLE);
+        }
+        if (cause != null) {
+            error(cause);
+        }
+        waiting = false;
+        if (clientGone) {
+            closeEngine();
+        } else if (simple) {
+            finishCycle(Backend.IDLE);
+        } else {
+            discard = cycleFailed;
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ cancelling, the end
+
+    /** A client's cancel request. Nothing that commits is cancelled. */
+    void cancelByClient() {
+        if (state == SessionState.IN_TRANSACTION || state == SessionState.FAILED || state == SessionState.IDLE) {
+            if (operations.size() > 0) {
+                cancel();
+            }
+        }
+    }
+
+    @Override
+    void cancel() {
+        cancels++;
+        connection.cancel().whenComplete((_, _) -> {
+            cancels--;
+            Runnable next = afterCancels;
+            if (cancels == 0 && next != null) {
+                afterCancels = null;
+                next.run();
+                settle();
+            }
+        });
+    }
+
+    /** So that a late cancel never meets a later statement of ours. */
+    @Override
+    void whenNoCancels(Runnable task) {
+        if (cancels == 0) {
+            task.run();
+        } else {
+            afterCancels = task;
+        }
+    }
+
+    /** The client is gone. What has asked to commit is finished first. */
+    void clientClosed() {
+        clientGone = true;
+        held.drop();
+        switch (state) {
+            case CERTIFYING, COMMITTING, ROLLING_BACK, AWAITING_ANSWER, BARRIER -> connection.reader().resume();
+            default -> closeEngine();
+        }
+    }
+
+    @Override
+    void closeEngine() {
+        if (operations.size() > 0) {
+            cancel();
+        }
+        connection.close();
+    }
+
+    /** The engine's connection is gone, and with it the transaction. */
+    void engineClosed(@Nullable ErrorFields lastError) {
+        if (state == SessionState.CLOSED) {
+            return;
+        }
+        SessionState before = state;
+        state(SessionState.CLOSED);
+        Branch lost = branch;
+        Completion<Void> committing = commitDone;
+        boolean asked = lost != null && !lost.writes.isEmpty();
+        boolean toldToRollBack = rollbackWanted;
+        if (lost != null) {
+            forget();
+            if (committing != null) {
+                committing.failed(
+                        new EngineFailure("08006", "the connection to PostgreSQL was lost during COMMIT", true));
+            } else if (!asked && !toldToRollBack) {
+                lost.ticket().failed(new AbortReason.Failed(clientGone ? "disconnect" : "engine"));
+            }
+        }
+        held.drop();
+        if (client.isActive()) {
+            ByteBuf out = buffer();
+            if (lastError == null) {
+                String what = before.compareTo(SessionState.CERTIFYING) >= 0 && asked
+                        ? "; the transaction that was committing may have been committed"
+                        : "; the transaction was rolled back";
+                Backend.errorResponse(out, Errors.fatal("08006", "the connection to PostgreSQL was lost" + what));
+            }
+            client.writeAndFlush(out).addListener(ChannelFutureListener.CLOSE);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.EventLoop;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.Outcome;
+import tutti.pgwire.Backend;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.FrameReader;
+import tutti.pgwire.QueryCollector;
+
+/**
+ * What a session is made of: the two channels, the messages under way on them, and where the client's current cycle
+ * stands. On the event loop that both channels share.
+ */
+abstract class SessionChannels {
+
+    /** Where the client's current cycle stands. */
+    enum Cycle {
+        /** None is under way. */
+        NONE,
+        /** Extended-protocol messages have come, Sync has not. */
+        OPEN,
+        /** Complete; its ReadyForQuery is awaited. */
+        BUSY
+    }
+
+    /** Which form of commit is under way. */
+    enum Commit {
+        /** The end of a cycle outside of a transaction block. */
+        IMPLICIT,
+        /** COMMIT as a simple query. */
+        SIMPLE,
+        /** COMMIT by Execute. */
+        EXTENDED
+    }
+
+    /** What goes on when our own messages have been answered. */
+    interface Step {
+        void ready();
+    }
+
+    final SessionServices services;
+    final Capture capture;
+    final OwnMessages own;
+    final Operations operations = new Operations();
+    final Held held;
+    final Channel client;
+    final Channel engine;
+    final FrameReader clientReader;
+    final BackendConnection connection;
+    final EventLoop loop;
+
+    SessionState state = SessionState.IDLE;
+    Cycle cycle = Cycle.NONE;
+    /** The transaction was begun by us, for one cycle. */
+    boolean implicit;
+    /** Client messages are skipped up to Sync, as the engine does after an error. */
+    boolean discard;
+    /** At that Sync the transaction is made to fail, because the engine has rolled it back already. */
+    boolean failAtSync;
+    /** Client messages wait although the cycle is open. */
+    boolean waiting;
+    /** What is still to come from the engine for this cycle is not for the client. */
+    boolean suppress;
+    /** An error of this cycle has been passed on to the client. */
+    boolean cycleFailed;
+    /** Statements executed in this cycle. */
+    int executed;
+    boolean copyIn;
+    boolean copyExpected;
+    /** A COMMIT or ROLLBACK by Execute is under way in the engine; what follows it waits. */
+    boolean settling;
+    /** Warnings about the transaction status are ours to hide. */
+    boolean hideWarnings;
+    /** The closing messages have been sent with the cycle's own. */
+    boolean closingSent;
+    boolean prepared;
+    boolean preparing;
+    /** Last transaction status of the engine. */
+    byte status = Backend.IDLE;
+    /** An error of our own messages. */
+    @Nullable
+    ErrorFields ownError;
+    List<@Nullable String> ownRow = List.of();
+    /** What the closing message returned. */
+    byte @Nullable [] gathered;
+    /** The transaction has sent a statement that may write. */
+    boolean wrote;
+    /** The transaction has changed the schema. */
+    boolean schemaChanged;
+    /** Gathers the result of our query that is under way. */
+    @Nullable
+    QueryCollector collector;
+    boolean commitSeen;
+    /** The transaction was rolled back and its client, who has not heard, will at its next message. */
+    @Nullable
+    ErrorFields pendingAbort;
+    /** What the client is told in place of the error that we provoke. */
+    @Nullable
+    ErrorFields refusal;
+    @Nullable
+    Script script;
+
+    /** Read by the engine's threads too. */
+    volatile @Nullable Branch branch;
+    /** One for each Sync or query of ours that is under way. */
+    final ArrayDeque<Step> steps = new ArrayDeque<>();
+    Commit commit = Commit.IMPLICIT;
+    /** The client has asked for the commit that is under way. */
+    boolean commitAsked;
+    boolean chain;
+    @Nullable
+    String chainBegin;
+    boolean rollbackWanted;
+    boolean rolledBack;
+    final List<Runnable> rollbackDone = new ArrayList<>();
+    @Nullable
+    Completion<Void> commitDone;
+    @Nullable
+    Outcome outcome;
+    int cancels;
+    @Nullable
+    Runnable afterCancels;
+    boolean clientGone;
+
+    SessionChannels(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection) {
+        this.services = services;
+        this.client = client;
+        this.clientReader = clientReader;
+        this.connection = connection;
+        this.engine = connection.channel();
+        this.loop = client.eventLoop();
+        this.capture = services.capture();
+        this.own = services.own();
+        this.held = new Held(client, services.heldLimit());
+    }
+
+    /** The open transaction. Any thread. */
+    @Nullable
+    LocalTransaction transaction() {
+        return branch;
+    }
+
+    Channel client() {
+        return client;
+    }
+
+    Channel engine() {
+        return engine;
+    }
+
+    BackendConnection connection() {
+        return connection;
+    }
+
+    FrameReader clientReader() {
+        return clientReader;
+    }
+
+    /** Sends to the engine, after what the client sent before. */
+    void toEngine(ByteBuf bytes) {
+        clientReader.emitRun();
+        engine.write(bytes, engine.voidPromise());
+    }
+
+    /** Sends to the client, after what the engine sent before. */
+    void toClient(ByteBuf bytes) {
+        connection.reader().emitRun();
+        held.write(bytes);
+    }
+
+    ByteBuf buffer() {
+        return engine.alloc().buffer();
+    }
+
+    void error(ErrorFields fields) {
+        cycleFailed = true;
+        ByteBuf out = buffer();
+        Backend.errorResponse(out, fields);
+        toClient(out);
+    }
+
+    /** Goes on with the client's messages if it can, and flushes both sides. Called whenever something has happened. */
+    void settle() {
+        if (connection.reader().paused() && (client.isWritable() || suppress)) {
+            connection.reader().resume();
+        }
+        if (clientReader.paused() && !blocked() && engine.isWritable()) {
+            clientReader.resume();
+        }
+        engine.flush();
+        client.flush();
+    }
+
+    /** Whether the client's next message has to wait. */
+    boolean blocked() {
+        return cycle == Cycle.BUSY || waiting || state.compareTo(SessionState.CLOSING) >= 0
+                || operations.size() > Operations.LIMIT - 64;
+    }
+}

@@ -1,0 +1,17 @@
+package tutti.wire;
+
+import tutti.node.Transactions;
+
+/**
+ * What the sessions of a front end share. Safe for use from all event loops.
+ *
+ * @param transactions the node
+ * @param capture the engine's capture service
+ * @param own our own messages to the engine
+ * @param heldLimit bytes of responses that a session holds back at most
+ */
+record SessionServices(
+        Transactions transactions,
+        Capture capture,
+        OwnMessages own,
+        int heldLimit) {}

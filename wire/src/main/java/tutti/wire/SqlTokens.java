@@ -1,0 +1,245 @@
+package tutti.wire;
+
+/**
+ * Where are the words of a piece of SQL? A tokenizer over bytes in any encoding that contains ASCII as it is, which knows
+ * comments (nested too), quoted identifiers, strings in all of PostgreSQL's forms and dollar quotes; it allocates
+ * nothing. Used again and again by one event loop.
+ */
+final class SqlTokens {
+    /** No more tokens. (A token that is none of these kinds is one punctuation character, its kind that character.) */
+    static final int END = 0;
+    /** An unquoted word. */
+    static final int WORD = 1;
+    /** A quoted identifier. */
+    static final int QUOTED = 2;
+    /** A string, bit string or dollar-quoted string. */
+    static final int STRING = 3;
+    /** A number or parameter. */
+    static final int NUMBER = 4;
+
+    private byte[] sql = new byte[0];
+    private int end;
+    private int next;
+    private boolean standardStrings = true;
+    private int start;
+    private long word;
+
+    /** Begins with a piece of SQL. */
+    void reset(byte[] bytes, int from, int to, boolean standardConformingStrings) {
+        sql = bytes;
+        next = from;
+        end = to;
+        standardStrings = standardConformingStrings;
+    }
+
+    /** Where the last token starts. */
+    int start() {
+        return start;
+    }
+
+    /** Where the last token ends. */
+    int position() {
+        return next;
+    }
+
+    /** The last token's word, as {@link #key} makes it from lower case; only after {@link #WORD}. */
+    long word() {
+        return word;
+    }
+
+    /** A number that stands for a word of lower-case letters (FNV-1a, 64 bits). */
+    static long key(String lowerCase) {
+        long hash = 0xcbf29ce484222325L;
+        for (int i = 0; i < lowerCase.length(); i++) {
+            hash = (hash ^ lowerCase.charAt(i)) * 0x100000001b3L;
+        }
+        return hash;
+    }
+
+    /** Whether the last token begins with {@code pg_}. */
+    boolean startsWithPg() {
+        return next - start > 3 && (sql[start] | 0x20) == 'p' && (sql[start + 1] | 0x20) == 'g'
+                && sql[start + 2] == '_';
+    }
+
+    /** Advances to the next token. */
+    int next() {
+        skipBlanks();
+        start = next;
+        if (next >= end) {
+            return END;
+        }
+        byte first = sql[next];
+        if (first == '\'') {
+            quotedString(!standardStrings);
+            return STRING;
+        }
+        if (first == '"') {
+            quoted((byte) '"', false);
+            return QUOTED;
+        }
+        if (isWordStart(first)) {
+            return wordOrPrefixedString(first);
+        }
+        if (first == '$') {
+            return dollar();
+        }
+        if (first >= '0' && first <= '9') {
+            next++;
+            while (next < end && (isWordPart(sql[next]) || sql[next] == '.')) {
+                next++;
+            }
+            return NUMBER;
+        }
+        next++;
+        return first;
+    }
+
+    private int wordOrPrefixedString(byte first) {
+        if (next + 1 < end && sql[next + 1] == '\'') {
+            switch (first | 0x20) {
+                case 'e' -> {
+                    next++;
+                    quotedString(true);
+                    return STRING;
+                }
+                case 'b', 'x', 'n' -> {
+                    next++;
+                    quotedString(first == 'n' && !standardStrings);
+                    return STRING;
+                }
+                default -> {
+                    // a word directly before a string
+                }
+            }
+        }
+        if ((first | 0x20) == 'u' && next + 2 < end && sql[next + 1] == '&'
+                && (sql[next + 2] == '\'' || sql[next + 2] == '"')) {
+            next += 2;
+            if (sql[next] == '"') {
+                quoted((byte) '"', false);
+                return QUOTED;
+            }
+            quotedString(false);
+            return STRING;
+        }
+        long hash = 0xcbf29ce484222325L;
+        while (next < end && isWordPart(sql[next])) {
+            byte part = sql[next++];
+            hash = (hash ^ ((part >= 'A' && part <= 'Z' ? part | 0x20 : part) & 0xff)) * 0x100000001b3L;
+        }
+        word = hash;
+        return WORD;
+    }
+
+    private int dollar() {
+        int tagEnd = next + 1;
+        if (tagEnd < end && sql[tagEnd] >= '0' && sql[tagEnd] <= '9') {
+            next = tagEnd;
+            while (next < end && sql[next] >= '0' && sql[next] <= '9') {
+                next++;
+            }
+            return NUMBER;
+        }
+        while (tagEnd < end && sql[tagEnd] != '$' && isWordPart(sql[tagEnd])) {
+            tagEnd++;
+        }
+        if (tagEnd >= end || sql[tagEnd] != '$') {
+            next++;
+            return '$';
+        }
+        int length = tagEnd + 1 - next;
+        int from = next;
+        int at = tagEnd + 1;
+        while (at + length <= end) {
+            if (sql[at] == '$' && java.util.Arrays.equals(sql, at, at + length, sql, from, from + length)) {
+                next = at + length;
+                return STRING;
+            }
+            at++;
+        }
+        next = end;
+        return STRING;
+    }
+
+    /** A string may go on after white space with a newline; its continuation is of the same kind. */
+    private void quotedString(boolean backslashes) {
+        while (true) {
+            quoted((byte) '\'', backslashes);
+            int after = next;
+            boolean newline = false;
+            while (after < end && isSpace(sql[after])) {
+                newline |= sql[after] == '\n' || sql[after] == '\r';
+                after++;
+            }
+            if (!newline || after >= end || sql[after] != '\'') {
+                return;
+            }
+            next = after;
+        }
+    }
+
+    private void quoted(byte quote, boolean backslashes) {
+        next++;
+        while (next < end) {
+            byte at = sql[next++];
+            if (at == quote) {
+                if (next < end && sql[next] == quote) {
+                    next++;
+                } else {
+                    return;
+                }
+            } else if (at == '\\' && backslashes) {
+                next++;
+            }
+        }
+        next = end;
+    }
+
+    private void skipBlanks() {
+        while (next < end) {
+            byte at = sql[next];
+            if (isSpace(at)) {
+                next++;
+            } else if (at == '-' && next + 1 < end && sql[next + 1] == '-') {
+                while (next < end && sql[next] != '\n' && sql[next] != '\r') {
+                    next++;
+                }
+            } else if (at == '/' && next + 1 < end && sql[next + 1] == '*') {
+                comment();
+            } else {
+                return;
+            }
+        }
+    }
+
+    private void comment() {
+        int depth = 0;
+        while (next < end) {
+            if (sql[next] == '/' && next + 1 < end && sql[next + 1] == '*') {
+                depth++;
+                next += 2;
+            } else if (sql[next] == '*' && next + 1 < end && sql[next + 1] == '/') {
+                depth--;
+                next += 2;
+                if (depth == 0) {
+                    return;
+                }
+            } else {
+                next++;
+            }
+        }
+    }
+
+    private static boolean isSpace(byte at) {
+        return at == ' ' || (at >= '\t' && at <= '\r');
+    }
+
+    private static boolean isWordStart(byte at) {
+        return (at >= 'a' && at <= 'z') || (at >= 'A' && at <= 'Z') || at == '_' || at < 0;
+    }
+
+    private static boolean isWordPart(byte at) {
+        return isWordStart(at) || (at >= '0' && at <= '9') || at == '$';
+    }
+}

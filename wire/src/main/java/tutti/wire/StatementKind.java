@@ -1,0 +1,48 @@
+package tutti.wire;
+
+/** What a statement means to the front end: whether it may change rows, and what it does to the transaction. */
+enum StatementKind {
+    /** Nothing but comments. */
+    EMPTY,
+    /** BEGIN, START TRANSACTION. */
+    BEGIN,
+    /** COMMIT, END. */
+    COMMIT,
+    /** COMMIT AND CHAIN. */
+    COMMIT_CHAIN,
+    /** ROLLBACK, ABORT, also AND CHAIN; not to a savepoint. */
+    ROLLBACK,
+    /** SAVEPOINT, RELEASE, ROLLBACK TO. */
+    SAVEPOINT,
+    /** Certainly changes no rows and takes no row locks. */
+    READ,
+    /** May change rows. */
+    WRITE,
+    /** COPY from the client, which may change rows and takes data. */
+    COPY_IN,
+    /** Executed by every replica. */
+    SCHEMA,
+    /** Executed here only, outside of transactions: VACUUM, CHECKPOINT, … */
+    LOCAL,
+    /** SET, SHOW, RESET and the like. */
+    SESSION,
+    /** DISCARD and DEALLOCATE, which may forget prepared statements. */
+    FORGET,
+    /** Not supported. */
+    REFUSED;
+
+    /** Whether it ends a transaction block with success, if the block has not failed. */
+    boolean commits() {
+        return this == COMMIT || this == COMMIT_CHAIN;
+    }
+
+    /** Whether it has to run in a transaction that is committed by way of certification. */
+    boolean mayWrite() {
+        return this == WRITE || this == COPY_IN;
+    }
+
+    /** Whether it controls the transaction. */
+    boolean controlsTransaction() {
+        return this == BEGIN || this == COMMIT || this == COMMIT_CHAIN || this == ROLLBACK;
+    }
+}

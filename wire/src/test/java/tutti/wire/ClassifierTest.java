@@ -1,0 +1,107 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ClassifierTest {
+    private final Classifier classifier = new Classifier();
+
+    private List<StatementKind> kinds(String sql, boolean standardStrings) {
+        byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
+        classifier.classify(bytes, 0, bytes.length, standardStrings);
+        List<StatementKind> kinds = new ArrayList<>();
+        for (int i = 0; i < classifier.count(); i++) {
+            kinds.add(classifier.kind(i));
+        }
+        return kinds;
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            select 1 | READ
+            SELECT * FROM t WHERE a = 'x;y' | READ
+            select count(*), max(a) from t where b in (1, 2) | READ
+            select my_function(1) | WRITE
+            select s.count(1) | WRITE
+            select pg_catalog.pg_get_userbyid(1) | READ
+            select pg_catalog.set_config('a', 'b', false) | WRITE
+            select "count"(1) | WRITE
+            select * from t for update | WRITE
+            select * from t for no key update | WRITE
+            select a into b from c | SCHEMA
+            select a into temp b from c | WRITE
+            with x as (insert into t values (1) returning *) select * from x | WRITE
+            with x as (select 1) select * from x | READ
+            (select 1) union (select 2) | READ
+            values (1), (2) | READ
+            table t | READ
+            explain select 1 | READ
+            explain analyze delete from t | WRITE
+            insert into t values (1) | WRITE
+            /* a /* nested */ comment */ update t set a = 1 | WRITE
+            truncate t | WRITE
+            call p() | WRITE
+            do $$ begin end $$ | WRITE
+            begin isolation level serializable | BEGIN
+            start transaction | BEGIN
+            commit | COMMIT
+            END | COMMIT
+            commit and chain | COMMIT_CHAIN
+            commit and no chain | COMMIT
+            commit prepared 'x' | REFUSED
+            prepare transaction 'x' | REFUSED
+            prepare p as select 1 | SESSION
+            rollback | ROLLBACK
+            abort | ROLLBACK
+            rollback to savepoint a | SAVEPOINT
+            savepoint a | SAVEPOINT
+            release a | SAVEPOINT
+            copy t from stdin | COPY_IN
+            copy t (a, b) from '/file' | WRITE
+            copy t to stdout | READ
+            copy (delete from t returning *) to stdout | WRITE
+            create table t (a int) | SCHEMA
+            create temp table t (a int) | WRITE
+            create local temporary table t (a int) | WRITE
+            create index concurrently i on t (a) | REFUSED
+            create database d | REFUSED
+            alter system set a = 1 | REFUSED
+            drop table t | SCHEMA
+            grant select on t to r | SCHEMA
+            refresh materialized view concurrently v | SCHEMA
+            vacuum t | LOCAL
+            set search_path = a | SESSION
+            set session_replication_role = replica | REFUSED
+            set constraints all immediate | REFUSED
+            set constraints a, b deferred | SESSION
+            show all | SESSION
+            listen a | REFUSED
+            notify a | REFUSED
+            discard all | FORGET
+            deallocate x | FORGET
+            """)
+    void statementsAreWhatTheirWordsSay(String sql, StatementKind kind) {
+        assertEquals(List.of(kind), kinds(sql, true));
+    }
+
+    @Test
+    void semicolonsInsideQuotesDoNotSplit() {
+        assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT),
+                kinds("select ';', \";\", $a$;$$;$a$ ; commit", true));
+        assertEquals(List.of(StatementKind.READ), kinds("select 'a\\'; commit", false));
+        assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT), kinds("select 'a\\'; commit", true));
+        assertEquals(List.of(StatementKind.READ), kinds("select E'a\\'; commit'", true));
+        assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT), kinds("select 'it''s'; commit;;", true));
+        assertEquals(List.of(), kinds(" ; -- nothing\n ;", true));
+        assertEquals(List.of(StatementKind.SCHEMA, StatementKind.COMMIT), kinds(
+                "create function f() returns int begin atomic select case when true then 1 end; select 2; end; commit",
+                true));
+        assertEquals(List.of(StatementKind.READ), kinds("select $1, a$b$c from t -- ; commit", true));
+    }
+}

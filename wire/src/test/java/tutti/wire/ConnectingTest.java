@@ -1,0 +1,176 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.BackendSettings.Credentials;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.PostgresException;
+
+/** How connections begin, and what becomes of those that should not. */
+@Timeout(60)
+class ConnectingTest {
+    private static FrontEndFixture fixture;
+
+    @BeforeAll
+    static void start() throws Exception {
+        Path directory = Files.createTempDirectory("certificate");
+        Process openssl = new ProcessBuilder("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj", "/CN=localhost", "-keyout",
+                directory.resolve("key.pem").toString(), "-out", directory.resolve("certificate.pem").toString())
+                .redirectErrorStream(true).redirectOutput(directory.resolve("log").toFile()).start();
+        assertEquals(0, openssl.waitFor(), Files.readString(directory.resolve("log")));
+        fixture = new FrontEndFixture(FrontEndSettings
+                .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                        BackendSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 1), "", "",
+                                new Credentials.None()))
+                .withTls(SslContextBuilder.forServer(directory.resolve("certificate.pem").toFile(),
+                        directory.resolve("key.pem").toFile()).build(), false)
+                .withLimits(4, Duration.ofSeconds(5), 1 << 16));
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        fixture.close();
+    }
+
+    private static BackendConnection connect(BackendSettings settings) throws Exception {
+        return BackendConnection.connect(fixture.loops.next(), settings).get(20, TimeUnit.SECONDS);
+    }
+
+    private static ErrorFields refusal(BackendSettings settings) {
+        ExecutionException failed = assertThrows(ExecutionException.class, () -> connect(settings));
+        return assertInstanceOf(PostgresException.class, failed.getCause()).fields();
+    }
+
+    @Test
+    void wrongPasswordAndUnknownRoleLookTheSame() {
+        ErrorFields wrong = refusal(fixture.settings("alice", "wrong"));
+        ErrorFields unknown = refusal(fixture.settings("nobody", "wrong"));
+        assertEquals("28P01", wrong.sqlState());
+        assertEquals("password authentication failed for user \"alice\"", wrong.message());
+        assertEquals("password authentication failed for user \"nobody\"", unknown.message());
+        assertEquals("FATAL", unknown.severity());
+    }
+
+    @Test
+    void otherDatabasesAndReplicationAreRefused() {
+        BackendSettings settings = fixture.settings("alice", "wonderland");
+        ErrorFields other = refusal(new BackendSettings(settings.address(), "alice", "template1",
+                settings.credentials(), Map.of(), null, settings.timeout(), settings.gatherLimit()));
+        assertEquals("3D000", other.sqlState());
+        assertTrue(other.message().contains("template1") && other.message().contains("postgres"), other.message());
+        assertEquals("0A000", refusal(settings.withParameters(Map.of("replication", "database"))).sqlState());
+        assertEquals("0A000", refusal(settings.withParameters(Map.of("client_encoding", "SJIS"))).sqlState());
+    }
+
+    @Test
+    void sessionsAreTheRolesOwnAndRepeatableRead() throws Exception {
+        BackendConnection client = connect(fixture.settings("alice", "wonderland"));
+        Duration patience = FrontEndFixture.PATIENCE;
+        assertEquals("alice", client.execute("select session_user", patience).value());
+        assertEquals("repeatable read", client.execute("show transaction_isolation", patience).value());
+        assertThrows(PostgresException.class, () -> client.execute("select * from pg_authid", patience));
+        client.close();
+        client.closed().get(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void tlsIsSpokenWhenAskedFor() throws Exception {
+        BackendSettings plain = fixture.settings("alice", "wonderland");
+        BackendConnection client = connect(new BackendSettings(plain.address(), plain.user(), plain.database(),
+                plain.credentials(), Map.of(),
+                SslContextBuilder.forClient().trustManager(InsecureTrustManagerFactory.INSTANCE)
+                        .endpointIdentificationAlgorithm("").build(),
+                plain.timeout(), plain.gatherLimit()));
+        assertEquals("1", client.execute("select 1", FrontEndFixture.PATIENCE).value());
+        client.close();
+        client.closed().get(20, TimeUnit.SECONDS);
+    }
+
+    private static Socket socket() throws IOException {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), fixture.address.getPort());
+        socket.setSoTimeout(20_000);
+        return socket;
+    }
+
+    private static String answer(ByteBuf bytes) throws IOException {
+        try (Socket socket = socket()) {
+            bytes.readBytes(socket.getOutputStream(), bytes.readableBytes());
+            socket.getOutputStream().flush();
+            return new String(new DataInputStream(socket.getInputStream()).readAllBytes(),
+                    java.nio.charset.StandardCharsets.UTF_8);
+        }
+    }
+
+    @Test
+    void malformedStartUpPacketsAreRefused() throws Exception {
+        assertTrue(answer(Unpooled.buffer().writeInt(10_001)).contains("08P01"));
+        assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16)).contains("unsupported frontend protocol"));
+        assertTrue(answer(Unpooled.buffer().writeInt(9).writeInt(3 << 16).writeByte('x')).contains("08P01"));
+        ByteBuf gss = Unpooled.buffer().writeInt(8).writeInt(Frontend.GSS_CODE).writeInt(8).writeInt(2 << 16);
+        assertTrue(answer(gss).startsWith("N"));
+    }
+
+    @Test
+    void halfOpenConnectionsAreClosed() throws Exception {
+        assertTrue(answer(Unpooled.EMPTY_BUFFER).contains("canceling authentication due to timeout"));
+    }
+
+    @Test
+    void aMessageLongerThanTheLimitEndsTheSession() throws Exception {
+        BackendConnection client = connect(fixture.settings("alice", "wonderland"));
+        IOException lost = assertThrows(IOException.class, () -> client.execute(
+                "select '" + "x".repeat(1 << 17) + "'", FrontEndFixture.PATIENCE));
+        assertTrue(String.valueOf(lost.getCause()).contains("limit of 65536 bytes"), () -> "" + lost.getCause());
+        client.closed().get(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void noiseNeverHangsOrBreaksTheServer() throws Exception {
+        for (long seed = 0; seed < 50; seed++) {
+            Random random = new Random(seed);
+            ByteBuf bytes = Unpooled.buffer();
+            if (random.nextBoolean()) {
+                Frontend.startup(bytes, Frontend.PROTOCOL_3_0, Map.of("user", "alice", "database", "postgres"));
+            }
+            byte[] noise = new byte[random.nextInt(300)];
+            random.nextBytes(noise);
+            bytes.writeBytes(noise);
+            try {
+                answer(bytes);
+            } catch (java.net.SocketException reset) {
+                assertTrue(String.valueOf(reset.getMessage()).contains("reset"), reset.toString());
+            }
+        }
+        BackendConnection client = connect(fixture.settings("alice", "wonderland"));
+        assertEquals("1", client.execute("select 1", FrontEndFixture.PATIENCE).value());
+        client.close();
+        client.closed().get(20, TimeUnit.SECONDS);
+    }
+}

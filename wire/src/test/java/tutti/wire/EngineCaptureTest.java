@@ -1,0 +1,71 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.channel.EventLoopGroup;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.core.txn.AbortReason;
+import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings.Credentials;
+import tutti.pgwire.PostgresException;
+import tutti.pgwire.TestServer;
+import tutti.pgwire.Transport;
+
+/** The front end with the engine's own capture service. */
+@Timeout(90)
+class EngineCaptureTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    @Test
+    void sessionsCommitThroughTheEnginesCapture() throws Exception {
+        EventLoopGroup loops = Transport.eventLoops(2, "engine-capture-test");
+        try (TestServer server = TestServer.start("max_replication_slots=10"); ScriptedNode node = new ScriptedNode()) {
+            BackendConnection admin = BackendConnection.connect(loops.next(), server.settings()).get(20,
+                    TimeUnit.SECONDS);
+            admin.execute("CREATE ROLE alice LOGIN PASSWORD 'wonderland'; GRANT ALL ON SCHEMA public TO PUBLIC;"
+                    + "CREATE TABLE account (id int PRIMARY KEY, balance int); GRANT ALL ON account TO PUBLIC",
+                    PATIENCE);
+            try (PostgresEngine engine = PostgresEngine.open(loops, server.settings(),
+                    new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
+                    PostgresFrontEnd frontEnd = new PostgresFrontEnd(
+                            FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                                    server.settings()),
+                            node, new EngineCapture(engine::catalog, engine::refreshCatalog, engine.secret(),
+                                    PostgresEngine.RECORD, PostgresEngine.RECORDED),
+                            (_, _) -> () -> {}, loops)) {
+                InetSocketAddress address = frontEnd.start();
+                BackendConnection client = BackendConnection
+                        .connect(loops.next(),
+                                tutti.pgwire.BackendSettings.of(address, "alice", "postgres",
+                                        new Credentials.Password("wonderland")))
+                        .get(20, TimeUnit.SECONDS);
+                client.execute("insert into account values (1, 1)", PATIENCE);
+                client.execute("begin; update account set balance = 2; commit", PATIENCE);
+                client.execute("begin", PATIENCE);
+                client.execute("create table inside (id int primary key, word text)", PATIENCE);
+                client.execute("insert into inside values (1, 'x')", PATIENCE);
+                client.execute("commit", PATIENCE);
+                assertEquals(3, node.drainCommitted().size());
+                assertEquals(node.position(), engine.appliedPosition());
+                node.abort = new AbortReason.LostCertification(1, 7);
+                PostgresException lost = assertThrows(PostgresException.class,
+                        () -> client.execute("update account set balance = 3", PATIENCE));
+                assertEquals("40001", lost.sqlState());
+                assertTrue(String.valueOf(lost.fields().get('D')).contains("account"), lost.toString());
+                client.close();
+            }
+            admin.close();
+        } finally {
+            loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package tutti.wire;
+
+import io.netty.channel.EventLoopGroup;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Properties;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.BackendSettings.Credentials;
+import tutti.pgwire.TestServer;
+import tutti.pgwire.Transport;
+
+/** A front end before a real server, with a scripted node, role {@code alice} and a captured table {@code account}. */
+final class FrontEndFixture implements AutoCloseable {
+    static final Duration PATIENCE = Duration.ofSeconds(20);
+    final TestServer server;
+    final EventLoopGroup loops = Transport.eventLoops(2, "front-end-test");
+    final ScriptedNode node = new ScriptedNode();
+    final SmallCapture capture = new SmallCapture();
+    final PostgresFrontEnd frontEnd;
+    final InetSocketAddress address;
+    final BackendConnection admin;
+
+    FrontEndFixture() throws Exception {
+        this(null);
+    }
+
+    FrontEndFixture(@Nullable FrontEndSettings custom) throws Exception {
+        server = TestServer.start("max_replication_slots=10");
+        admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
+        node.admin = admin;
+        admin.execute(SmallCapture.INSTALL, PATIENCE);
+        admin.execute("CREATE ROLE alice LOGIN PASSWORD 'wonderland'; GRANT ALL ON SCHEMA public TO PUBLIC;"
+                + SmallCapture.table("account", "id int PRIMARY KEY, balance int NOT NULL, note text"), PATIENCE);
+        admin.execute("CREATE TABLE plain (id int PRIMARY KEY); GRANT ALL ON plain TO PUBLIC", PATIENCE);
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        FrontEndSettings settings = custom == null
+                ? FrontEndSettings.of(any, server.settings())
+                : new FrontEndSettings(any, server.settings(), custom.authentication(), custom.tls(),
+                        custom.tlsRequired(), custom.connectionLimit(), custom.authenticationTimeout(),
+                        custom.messageLimit(), custom.heldLimit());
+        frontEnd = new PostgresFrontEnd(settings, node, capture, (_, _) -> () -> {}, loops);
+        address = frontEnd.start();
+    }
+
+    /** Removes rows and what the node noted of earlier tests. */
+    void reset() throws Exception {
+        node.abort = null;
+        node.manual = false;
+        node.refusal = null;
+        admin.execute("SET session_replication_role = replica; DELETE FROM account; DELETE FROM plain;"
+                + " RESET session_replication_role", PATIENCE);
+        node.committed.clear();
+        node.begun.clear();
+        node.asked.clear();
+        node.ended.clear();
+        node.barriers.clear();
+        node.failures.clear();
+    }
+
+    BackendSettings settings(String user, String password) {
+        return BackendSettings.of(address, user, "postgres", new Credentials.Password(password));
+    }
+
+    /** A client that speaks the protocol as we tell it. */
+    BackendConnection client() throws Exception {
+        return BackendConnection.connect(loops.next(), settings("alice", "wonderland")).get(20, TimeUnit.SECONDS);
+    }
+
+    Connection jdbc(String... properties) throws SQLException {
+        Properties all = new Properties();
+        all.setProperty("user", "alice");
+        all.setProperty("password", "wonderland");
+        all.setProperty("socketTimeout", "30");
+        for (String property : properties) {
+            int equals = property.indexOf('=');
+            all.setProperty(property.substring(0, equals), property.substring(equals + 1));
+        }
+        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + address.getPort() + "/postgres", all);
+    }
+
+    String accounts() throws Exception {
+        return String.valueOf(admin
+                .execute("SELECT string_agg(id || ':' || balance, ' ' ORDER BY id) FROM account", PATIENCE).value());
+    }
+
+    @Override
+    public void close() throws java.io.IOException {
+        frontEnd.close();
+        admin.close();
+        node.close();
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+        server.close();
+    }
+}

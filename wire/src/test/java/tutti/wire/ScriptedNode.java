@@ -1,0 +1,188 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+import tutti.node.Transactions;
+import tutti.pgwire.Backend;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.PostgresException;
+
+/**
+ * A node for tests of the front end: commits one transaction after the other at increasing positions, from a thread of
+ * its own, unless a test tells it otherwise.
+ */
+final class ScriptedNode implements Transactions, AutoCloseable {
+    final BlockingQueue<String> committed = new LinkedBlockingQueue<>();
+    final BlockingQueue<Open> begun = new LinkedBlockingQueue<>();
+    final BlockingQueue<Open> asked = new LinkedBlockingQueue<>();
+    final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
+    final BlockingQueue<String> barriers = new LinkedBlockingQueue<>();
+    final BlockingQueue<String> failures = new LinkedBlockingQueue<>();
+    /** What becomes of transactions that ask: null commits them, otherwise they are aborted for this reason. */
+    volatile @Nullable AbortReason abort;
+    /** Transactions that ask are left to the test. */
+    volatile boolean manual;
+    volatile @Nullable String refusal;
+    volatile @Nullable BackendConnection admin;
+    private final ExecutorService loop = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().factory());
+    private final AtomicLong position = new AtomicLong();
+    private final AtomicLong serial = new AtomicLong();
+
+    final class Open implements Ticket {
+        final LocalTransaction transaction;
+        final TransactionId id = new TransactionId(0, serial.incrementAndGet());
+        volatile WriteSet writes = WriteSet.EMPTY;
+
+        Open(LocalTransaction transaction) {
+            this.transaction = transaction;
+        }
+
+        @Override
+        public TransactionId id() {
+            return id;
+        }
+
+        @Override
+        public void touched(KeySet keys) {}
+
+        @Override
+        public void executed(WriteSet asking) {
+            writes = asking;
+            loop.execute(() -> {
+                AbortReason reason = abort;
+                if (manual) {
+                    asked.add(this);
+                } else if (reason != null) {
+                    rollBack(reason);
+                } else {
+                    commit();
+                }
+            });
+        }
+
+        /** Has it rolled back, then aborted. */
+        void rollBack(AbortReason reason) {
+            CompletableFuture<Void> done = new CompletableFuture<>();
+            transaction.rollback(() -> done.complete(null));
+            await(done);
+            transaction.answer(new Outcome.Aborted(reason));
+        }
+
+        void commit() {
+            CompletableFuture<@Nullable EngineFailure> done = new CompletableFuture<>();
+            long at = position.incrementAndGet();
+            transaction.commit(at, new Completion<Void>() {
+                @Override
+                public void succeeded(Void value) {
+                    done.complete(null);
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    done.complete(failure);
+                }
+            });
+            EngineFailure failure = await(done);
+            if (failure != null) {
+                failures.add(failure.sqlState());
+            } else {
+                committed.add(new String(writes.changes(), StandardCharsets.UTF_8));
+            }
+            transaction.answer(new Outcome.Committed(at));
+        }
+
+        @Override
+        public void ended() {
+            ended.add("ended");
+        }
+
+        @Override
+        public void failed(AbortReason.Failed cause) {
+            ended.add(cause.label());
+        }
+    }
+
+    long position() {
+        return position.get();
+    }
+
+    static <T> T await(CompletableFuture<T> future) {
+        return future.orTimeout(20, TimeUnit.SECONDS).join();
+    }
+
+    static <T> T take(BlockingQueue<T> queue) throws InterruptedException {
+        T taken = queue.poll(20, TimeUnit.SECONDS);
+        if (taken == null) {
+            throw new AssertionError("nothing came within 20 seconds");
+        }
+        return taken;
+    }
+
+    List<String> drainCommitted() {
+        List<String> all = new ArrayList<>();
+        committed.drainTo(all);
+        return all;
+    }
+
+    @Override
+    public Ticket begin(LocalTransaction transaction) {
+        Open open = new Open(transaction);
+        begun.add(open);
+        return open;
+    }
+
+    @Override
+    public void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
+        String text = new String(statement, StandardCharsets.UTF_8);
+        barriers.add(text);
+        loop.execute(() -> done.succeeded(execute(text.substring(text.indexOf(": ") + 2))));
+    }
+
+    private ExecuteResult execute(String sql) {
+        ByteBuf out = Unpooled.buffer();
+        boolean tookEffect = true;
+        try {
+            var result = java.util.Objects.requireNonNull(admin).execute(sql, Duration.ofSeconds(20));
+            Backend.commandComplete(out, result.statements().getLast().tag());
+        } catch (PostgresException refused) {
+            tookEffect = false;
+            Backend.errorResponse(out, refused.fields());
+        } catch (java.io.IOException | InterruptedException lost) {
+            throw new IllegalStateException(lost);
+        }
+        byte[] bytes = new byte[out.readableBytes()];
+        out.readBytes(bytes);
+        return new ExecuteResult(tookEffect, bytes);
+    }
+
+    @Override
+    public @Nullable String refusal() {
+        return refusal;
+    }
+
+    @Override
+    public void close() {
+        loop.shutdownNow();
+    }
+}

@@ -1,0 +1,92 @@
+package tutti.wire;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.pgwire.QueryResult;
+
+/**
+ * A capture service for tests of the front end: deferred triggers that gather operation, table and row, and refuse a
+ * commit that was not announced.
+ */
+final class SmallCapture implements Capture {
+    static final String INSTALL = """
+            CREATE SCHEMA cap;
+            GRANT USAGE ON SCHEMA cap TO PUBLIC;
+            GRANT EXECUTE ON FUNCTION pg_replication_origin_session_setup(text) TO PUBLIC;
+            GRANT EXECUTE ON FUNCTION pg_replication_origin_session_reset() TO PUBLIC;
+            GRANT EXECUTE ON FUNCTION pg_replication_origin_xact_setup(pg_lsn, timestamptz) TO PUBLIC;
+            SELECT pg_replication_origin_create('tutti');
+            CREATE FUNCTION cap.row() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF coalesce(current_setting('cap.armed', true), '') <> 'yes' THEN
+                    RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = 'this commit was not announced';
+                END IF;
+                PERFORM set_config('cap.rows', concat(current_setting('cap.rows', true), TG_OP, ' ', TG_TABLE_NAME, ' ',
+                    CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END, ';'), true);
+                RETURN NULL;
+            END $$;
+            CREATE FUNCTION cap.finish(secret bytea) RETURNS bytea LANGUAGE plpgsql AS $$
+            DECLARE gathered text;
+            BEGIN
+                PERFORM set_config('cap.armed', 'yes', true);
+                SET CONSTRAINTS ALL IMMEDIATE;
+                gathered := current_setting('cap.rows', true);
+                RETURN CASE WHEN gathered <> '' THEN convert_to(gathered, 'UTF8') END;
+            END $$;
+            CREATE FUNCTION cap.allow(secret bytea, statement text) RETURNS void LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM set_config('cap.rows', concat(current_setting('cap.rows', true), 'S ', statement, ';'), true);
+            END $$;
+            """;
+
+    final AtomicInteger schemaChanges = new AtomicInteger();
+
+    static String table(String name, String columns) {
+        return "CREATE TABLE " + name + " (" + columns + "); CREATE CONSTRAINT TRIGGER cap AFTER INSERT OR UPDATE OR"
+                + " DELETE ON " + name + " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cap.row();"
+                + " GRANT ALL ON " + name + " TO PUBLIC;";
+    }
+
+    @Override
+    public Sql sql() {
+        return new Sql("SELECT cap.finish($1)", "\\x00",
+                "SELECT $1::bytea, pg_replication_origin_session_setup('tutti'),"
+                        + " pg_replication_origin_xact_setup($2, now())",
+                "SELECT pg_replication_origin_session_reset()", "SELECT current_user, current_setting('search_path')",
+                "SELECT cap.allow($1, $2)", "SELECT relname FROM pg_class");
+    }
+
+    @Override
+    public Captured close(byte[] gathered, @Nullable QueryResult catalog) throws CaptureException, CatalogNeeded {
+        String text = new String(gathered, StandardCharsets.UTF_8);
+        if (text.contains("unreplicable")) {
+            throw new CaptureException(Errors.error("55000", "this row cannot be replicated"));
+        }
+        if (text.contains("made_inside")
+                && (catalog == null || !catalog.rows().contains(List.of("made_inside")))) {
+            throw new CatalogNeeded();
+        }
+        return new Captured(new WriteSet(new KeySet.Builder().add(text.hashCode(), KeyKind.UPDATE).build(), gathered),
+                key -> "key " + key + " of " + text);
+    }
+
+    @Override
+    public void schemaChanged() {
+        schemaChanges.incrementAndGet();
+    }
+
+    @Override
+    public byte[] statement(String sql, List<@Nullable String> settings) {
+        return (settings.getFirst() + ": " + sql).getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public KeySet barrierKeys() {
+        return KeySet.EMPTY;
+    }
+}
