@@ -112,6 +112,10 @@ final class HeapCommand implements Callable<Integer> {
             double[] live = own.stream().mapToDouble(HeapRun.Sample::liveMiB).toArray();
             lines.add(new Plot.Line(node, lines.size() % COLOURS, false, at, live));
             List<HeapRun.Sample> later = own.stream().filter(sample -> sample.atSeconds() >= warm).toList();
+            if (later.size() < Trend.VALUES_MIN) {
+                throw new Failure("there are only " + later.size() + " looks at " + node + " after " + warm
+                        + " s, too few for a trend", "take more --seconds; looking takes long on a busy machine");
+            }
             Trend trend = Trend.of(later.stream().mapToDouble(HeapRun.Sample::atSeconds).toArray(),
                     later.stream().mapToDouble(HeapRun.Sample::liveMiB).toArray());
             trends.put(node, trend);
