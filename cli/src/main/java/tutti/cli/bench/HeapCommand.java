@@ -27,6 +27,7 @@ import tutti.workload.tpcc.TpccScale;
         + " collection, at a fixed rate, and whether it grows.")
 final class HeapCommand implements Callable<Integer> {
     private static final int COLOURS = 8;
+    private static final int GROWTHS = 8;
     /** Caches fill and code is compiled in the beginning: the trend is that of the rest. */
     private static final double WARM_AFTER = 0.25;
 
@@ -129,6 +130,13 @@ final class HeapCommand implements Callable<Integer> {
         screen.line(String.format(Locale.ROOT, "slope of the line closest to the samples after %.0f s, with its 95 %%"
                 + " confidence interval; %,d transactions committed meanwhile", warm,
                 found.tpcc().total().committed()));
+        HeapRun.Sample last = found.samples().getLast();
+        HeapRun.Sample first = found.samples().stream()
+                .filter(sample -> sample.node().equals(last.node()) && sample.atSeconds() >= warm).findFirst()
+                .orElse(last);
+        screen.line("most grown since then at " + last.node() + ": " + String.join(", ",
+                last.growthSince(first).stream().limit(GROWTHS).map(entry -> String.format(Locale.ROOT, "%s %,d KiB",
+                        entry.getKey(), entry.getValue() >> 10)).toList()));
         BenchFiles.write(svg,
                 new Plot("Live heap of each node after a full collection", "MiB", Plot.Scale.LINEAR, false,
                         seconds, lines, List.of()).svg());
