@@ -27,6 +27,7 @@ import tutti.workload.tpcc.TpccScale;
         + " collection, at a fixed rate, and whether it grows.")
 final class HeapCommand implements Callable<Integer> {
     private static final int COLOURS = 8;
+    private static final int GROWTHS = 8;
     /** Caches fill and code is compiled in the beginning: the trend is that of the rest. */
     private static final double WARM_AFTER = 0.25;
 
@@ -112,6 +113,10 @@ final class HeapCommand implements Callable<Integer> {
             double[] live = own.stream().mapToDouble(HeapRun.Sample::liveMiB).toArray();
             lines.add(new Plot.Line(node, lines.size() % COLOURS, false, at, live));
             List<HeapRun.Sample> later = own.stream().filter(sample -> sample.atSeconds() >= warm).toList();
+            if (later.size() < Trend.VALUES_MIN) {
+                throw new Failure("there are only " + later.size() + " looks at " + node + " after " + warm
+                        + " s, too few for a trend", "take more --seconds; looking takes long on a busy machine");
+            }
             Trend trend = Trend.of(later.stream().mapToDouble(HeapRun.Sample::atSeconds).toArray(),
                     later.stream().mapToDouble(HeapRun.Sample::liveMiB).toArray());
             trends.put(node, trend);
@@ -125,6 +130,13 @@ final class HeapCommand implements Callable<Integer> {
         screen.line(String.format(Locale.ROOT, "slope of the line closest to the samples after %.0f s, with its 95 %%"
                 + " confidence interval; %,d transactions committed meanwhile", warm,
                 found.tpcc().total().committed()));
+        HeapRun.Sample last = found.samples().getLast();
+        HeapRun.Sample first = found.samples().stream()
+                .filter(sample -> sample.node().equals(last.node()) && sample.atSeconds() >= warm).findFirst()
+                .orElse(last);
+        screen.line("most grown since then at " + last.node() + ": " + String.join(", ",
+                last.growthSince(first).stream().limit(GROWTHS).map(entry -> String.format(Locale.ROOT, "%s %,d KiB",
+                        entry.getKey(), entry.getValue() >> 10)).toList()));
         BenchFiles.write(svg,
                 new Plot("Live heap of each node after a full collection", "MiB", Plot.Scale.LINEAR, false,
                         seconds, lines, List.of()).svg());

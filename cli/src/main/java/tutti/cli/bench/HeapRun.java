@@ -1,5 +1,6 @@
 package tutti.cli.bench;
 
+import com.fasterxml.jackson.annotation.JsonIgnore;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -8,12 +9,16 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.cli.Failure;
@@ -35,6 +40,8 @@ final class HeapRun implements AutoCloseable {
     private static final double MIB = 1 << 20;
     private static final double KIB_PER_MIB = 1 << 10;
     private static final long JCMD_SECONDS_MAX = 30;
+    /** Rank, number of objects, bytes, class, and its module if it has one. */
+    private static final Pattern HISTOGRAM_LINE = Pattern.compile("\\s*\\d+:\\s+\\d+\\s+(\\d+)\\s+(\\S+)( .*)?");
 
     private final Screen screen;
     private final ClusterContender cluster;
@@ -50,8 +57,23 @@ final class HeapRun implements AutoCloseable {
      * @param node its name
      * @param liveMiB what is alive on its heap
      * @param residentMiB what its JVM has resident, in all
+     * @param liveBytesByClass what is alive, by class
      */
-    record Sample(double atSeconds, String node, double liveMiB, double residentMiB) {}
+    record Sample(double atSeconds, String node, double liveMiB, double residentMiB,
+            @JsonIgnore Map<String, Long> liveBytesByClass) {
+        Sample {
+            liveBytesByClass = Map.copyOf(liveBytesByClass);
+        }
+
+        /** The classes of which more is alive than earlier, with the difference in bytes, the largest first. */
+        List<Map.Entry<String, Long>> growthSince(Sample earlier) {
+            return liveBytesByClass.entrySet().stream()
+                    .map(entry -> Map.entry(entry.getKey(),
+                            entry.getValue() - earlier.liveBytesByClass.getOrDefault(entry.getKey(), 0L)))
+                    .filter(entry -> entry.getValue() > 0)
+                    .sorted(Map.Entry.<String, Long>comparingByValue().reversed()).toList();
+        }
+    }
 
     /**
      * What was found.
@@ -119,7 +141,9 @@ final class HeapRun implements AutoCloseable {
             StringBuilder line = new StringBuilder();
             for (ClusterFile.Node node : started.nodes()) {
                 double at = run.snapshot().elapsedSeconds();
-                Sample sample = new Sample(at, node.name(), liveBytes(node.pid()) / MIB, resident(node.pid()));
+                Map<String, Long> live = liveBytes(node.pid());
+                Sample sample = new Sample(at, node.name(),
+                        live.values().stream().mapToLong(Long::longValue).sum() / MIB, resident(node.pid()), live);
                 samples.add(sample);
                 line.append(String.format(Locale.ROOT, "  %s %.2f MiB (resident %.0f)", node.name(), sample.liveMiB(),
                         sample.residentMiB()));
@@ -133,8 +157,8 @@ final class HeapRun implements AutoCloseable {
         }
     }
 
-    /** Bytes of all objects on the heap of a JVM that are left after a full collection, which this asks for. */
-    static long liveBytes(long pid) {
+    /** Bytes of objects on the heap of a JVM that are left after a full collection, which this asks for, by class. */
+    private static Map<String, Long> liveBytes(long pid) {
         String jcmd = System.getProperty("java.home") + File.separator + "bin" + File.separator + "jcmd";
         try {
             Process process = new ProcessBuilder(jcmd, String.valueOf(pid), "GC.class_histogram")
@@ -144,12 +168,14 @@ final class HeapRun implements AutoCloseable {
                 process.destroyForcibly();
                 throw new Failure("jcmd did not end within " + JCMD_SECONDS_MAX + " s", "");
             }
-            // The last line: Total, number of objects, bytes.
-            String[] total = said.lines().filter(line -> line.startsWith("Total")).findFirst()
-                    .orElseThrow(() -> new Failure("jcmd says nothing of the heap of process " + pid + ": "
-                            + said.strip().lines().limit(3).toList(), "is it a JVM of this Java, and of this user?"))
-                    .split("\\s+", -1);
-            return Long.parseLong(total[2]);
+            Map<String, Long> bytes = new HashMap<>();
+            said.lines().map(HISTOGRAM_LINE::matcher).filter(Matcher::matches)
+                    .forEach(line -> bytes.merge(line.group(2), Long.parseLong(line.group(1)), Long::sum));
+            if (bytes.isEmpty()) {
+                throw new Failure("jcmd says nothing of the heap of process " + pid + ": "
+                        + said.strip().lines().limit(3).toList(), "is it a JVM of this Java, and of this user?");
+            }
+            return bytes;
         } catch (IOException e) {
             throw new Failure("cannot run " + jcmd + ": " + e.getMessage(), "a JDK has it; a JRE does not", e);
         } catch (InterruptedException e) {

@@ -7,6 +7,9 @@ package tutti.cli.bench;
  * @param margin half the width of the slope's 95 % confidence interval, taking deviations as independent and normal
  */
 record Trend(double perMinute, double margin) {
+    /** Fewest values that have a trend. */
+    static final int VALUES_MIN = 3;
+
     private static final double SECONDS_PER_MINUTE = 60;
     /** Quantiles 0.975 of Student's t distribution with 1 to 10 degrees of freedom; above, the normal one with a correction. */
     private static final double[] STUDENT = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
@@ -19,7 +22,7 @@ record Trend(double perMinute, double margin) {
      */
     static Trend of(double[] seconds, double[] values) {
         int count = seconds.length;
-        if (count < 3 || values.length != count) {
+        if (count < VALUES_MIN || values.length != count) {
             throw new IllegalArgumentException("a trend needs three values, there are " + values.length);
         }
         double meanTime = 0;

@@ -9,6 +9,7 @@ import java.io.StringReader;
 import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
@@ -39,6 +40,10 @@ class HeapTest {
             assertEquals("node-0", sample.node());
             assertTrue(sample.liveMiB() > 0.5 && sample.liveMiB() < sample.residentMiB(), sample.toString());
         }
+        assertTrue(found.samples().getLast().liveBytesByClass().getOrDefault("java.lang.String", 0L) > 0);
+        HeapRun.Sample before = new HeapRun.Sample(0, "n", 1, 1, Map.of("a", 5L, "b", 9L));
+        assertEquals(List.of(Map.entry("c", 7L), Map.entry("a", 1L)),
+                new HeapRun.Sample(1, "n", 1, 1, Map.of("a", 6L, "b", 8L, "c", 7L)).growthSince(before));
         assertTrue(found.tpcc().total().committed() > 0);
     }
 
