@@ -56,8 +56,8 @@ public final class OrderBenchmark {
             // What libraries log must not come between the answers.
             System.setOut(System.err);
         }
-        ((Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME)).setLevel(Level.ERROR);
         if (args.length > 0 && args[0].equals("node")) {
+            ((Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME)).setLevel(Level.ERROR);
             node(args, answers);
             return;
         }
@@ -73,9 +73,22 @@ public final class OrderBenchmark {
                         args[i] + " is unknown; there are --seconds, --rounds and --directory");
             }
         }
+        run(seconds, rounds, parent, System.out);
+    }
+
+    /**
+     * Runs the whole benchmark.
+     *
+     * @param seconds per load, positive
+     * @param rounds how often everything is repeated, at least 1
+     * @param parent directory for the logs, on the disk to be measured; left as it was
+     * @param out where to print
+     */
+    public static void run(double seconds, int rounds, Path parent, PrintStream out) throws Exception {
+        ((Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME)).setLevel(Level.ERROR);
         Path directory = Files.createTempDirectory(parent, "tutti-bench-order");
         try {
-            new OrderBenchmark(seconds, directory, System.out).run(rounds);
+            new OrderBenchmark(seconds, directory, out).run(rounds);
         } finally {
             delete(directory);
         }

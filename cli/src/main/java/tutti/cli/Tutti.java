@@ -7,6 +7,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
+import tutti.cli.bench.BenchCommand;
 import tutti.cli.server.NodeServer;
 
 /**
@@ -16,7 +17,8 @@ import tutti.cli.server.NodeServer;
 @Command(name = "tutti", mixinStandardHelpOptions = true, scope = ScopeType.INHERIT, description = "Replicates PostgreSQL: several copies of a database, all of which take reads and"
         + " writes, behind the drivers that applications already use.", subcommands = {
                 DemoCommand.class, StartCommand.class, StatusCommand.class,
-                NodeCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
+                NodeCommand.class,
+                BenchCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
 public final class Tutti {
     /** Exit status of a command that did what it was asked, and found all well. */
     public static final int OK = 0;

@@ -30,7 +30,8 @@ class RoomsTest {
             "order", Set.of("core"), "engine", Set.of("core", "pgwire"), "node", Set.of("core", "order", "engine"),
             "wire",
             Set.of("core", "pgwire", "engine", "node"), "workload", Set.of("core"), "check", Set.of("core", "workload"),
-            "cli", Set.of("core", "pgwire", "order", "engine", "node", "wire", "workload", "check")));
+            "bench", Set.of("core", "order"), "cli",
+            Set.of("core", "pgwire", "order", "engine", "node", "wire", "workload", "check", "bench")));
 
     static Set<String> rooms() {
         return MAY_USE.keySet();

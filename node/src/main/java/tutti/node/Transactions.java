@@ -35,7 +35,11 @@ public interface Transactions {
     @Nullable
     String refusal();
 
-    /** One registered transaction. Exactly one of {@link #executed} and {@link #ended} ends its open phase. */
+    /**
+     * One registered transaction. Exactly one of {@link #executed}, {@link #ended} and {@link #failed} ends its open phase,
+     * unless the node rolls it back before: then only {@code answer} follows, and what the session says of it afterwards
+     * has no effect. A transaction that ended by itself while the node was about to roll it back gets no {@code answer}.
+     */
     interface Ticket {
         /** Its name in the cluster. */
         TransactionId id();

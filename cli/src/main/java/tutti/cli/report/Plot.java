@@ -16,7 +16,7 @@ import java.util.Locale;
  * @param lines what to draw
  * @param events marked with vertical lines
  */
-record Plot(String title, String unit, Scale scale, boolean stacked, double seconds, List<Line> lines,
+public record Plot(String title, String unit, Scale scale, boolean stacked, double seconds, List<Line> lines,
         List<RunReport.Event> events) {
     private static final int WIDTH = 860;
     private static final int HEIGHT = 270;
@@ -26,9 +26,19 @@ record Plot(String title, String unit, Scale scale, boolean stacked, double seco
     private static final int BOTTOM = 38;
     private static final int TICKS_WANTED = 5;
     private static final int CHARACTER_WIDTH = 6;
+    /** Room above the plot for title and legend, in a file of its own. */
+    private static final int HEAD = 44;
+    private static final String SVG_STYLE = """
+            text{font:11.5px system-ui,sans-serif;fill:#5d6670}.title{font-size:14px;font-weight:600;fill:#1b1f24}
+            .paper{fill:#fff}.grid{stroke:#dde1e6;fill:none}.end{text-anchor:end}.mid{text-anchor:middle}
+            .line{fill:none;stroke:var(--c);stroke-width:1.9;stroke-linejoin:round}.dashed{stroke-dasharray:4 4}
+            .area{fill:var(--c);fill-opacity:.82}.event{stroke:#9a5b00;stroke-dasharray:2 3;fill:none}
+            .c0{--c:#3566c8}.c1{--c:#d1661f}.c2{--c:#1f8a70}.c3{--c:#a0459b}.c4{--c:#b58a00}.c5{--c:#c43c5c}
+            .c6{--c:#4f8fb5}.c7{--c:#6b7280}
+            """;
 
     /** Of the vertical axis. */
-    enum Scale {
+    public enum Scale {
         /** From 0. */
         LINEAR,
         /** By powers of ten; for values over several orders of magnitude. */
@@ -44,7 +54,7 @@ record Plot(String title, String unit, Scale scale, boolean stacked, double seco
      * @param at seconds, ascending
      * @param values as many; NaN leaves a gap
      */
-    record Line(String name, int colour, boolean dashed, double[] at, double[] values) {}
+    public record Line(String name, int colour, boolean dashed, double[] at, double[] values) {}
 
     /** The plot and its legend. */
     String html() {
@@ -60,6 +70,30 @@ record Plot(String title, String unit, Scale scale, boolean stacked, double seco
         }
         html.append("</div><svg viewBox=\"0 0 ").append(WIDTH).append(' ').append(HEIGHT)
                 .append("\" role=\"img\" aria-label=\"").append(escape(title)).append("\">");
+        inside(html);
+        return html.append("</svg></figure>\n").toString();
+    }
+
+    /** The plot as a file of its own, with title, legend and colours, on white. */
+    public String svg() {
+        StringBuilder svg = new StringBuilder("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 ");
+        append(svg, "%d %d %d\" role=\"img\" aria-label=\"%s\"><style>%s</style>", -HEAD, WIDTH, HEIGHT + HEAD,
+                escape(title), SVG_STYLE);
+        append(svg, "<rect class=\"paper\" x=\"0\" y=\"%d\" width=\"%d\" height=\"%d\"/>", -HEAD, WIDTH,
+                HEIGHT + HEAD);
+        append(svg, "<text class=\"title\" x=\"4\" y=\"%d\">%s</text>", 18 - HEAD, escape(title));
+        int x = 4;
+        for (Line line : lines) {
+            append(svg, "<path class=\"line%s c%d\" d=\"M%d %dh22\"/>", line.dashed ? " dashed" : "", line.colour, x,
+                    36 - HEAD);
+            append(svg, "<text class=\"unit\" x=\"%d\" y=\"%d\">%s</text>", x + 28, 40 - HEAD, escape(line.name));
+            x += 28 + (line.name.length() + 3) * CHARACTER_WIDTH;
+        }
+        inside(svg);
+        return svg.append("</svg>\n").toString();
+    }
+
+    private void inside(StringBuilder html) {
         List<double[]> tops = tops();
         double max = max(tops);
         double min = scale == Scale.LOGARITHMIC ? logMin(tops, max) : 0;
@@ -71,7 +105,6 @@ record Plot(String title, String unit, Scale scale, boolean stacked, double seco
             draw(html, lines.get(i), tops.get(i), below, min, top);
         }
         drawEvents(html);
-        return html.append("</svg></figure>\n").toString();
     }
 
     /** The values to draw: sums from below if stacked. */

@@ -41,7 +41,10 @@ final class LoneNode {
                         _ -> {})) {
             try (Connection connection = DriverManager.getConnection(
                     "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=postgres&password=" + password)) {
-                connection.createStatement().execute("create database " + config.postgres().database());
+                if (!connection.createStatement().executeQuery("select from pg_database where datname = '"
+                        + config.postgres().database() + "'").next()) {
+                    connection.createStatement().execute("create database " + config.postgres().database());
+                }
             }
             Thread.ofVirtual().start(() -> forward(front, port));
             System.in.transferTo(OutputStream.nullOutputStream());

@@ -1,6 +1,7 @@
 package tutti.core.certify;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 
@@ -9,10 +10,12 @@ import tutti.core.txn.KeySet;
  * its last exclusive touch and its last reference. Answers in a few probes whether a transaction may commit.
  *
  * <p>
- * <b>Layout.</b> Open addressing with linear probing over primitive arrays: 8 bytes of hash and three 4-byte offsets of
- * positions from a moving base, 20 bytes a slot. Capacities need not be powers of two (a slot is chosen by multiplying,
- * not masking), so the table grows by a factor of 1.5 and is between 56 % and 84 % full in steady state: at most 36
- * bytes per live key.
+ * <b>Layout.</b> Open addressing with linear probing in one primitive array: 8 bytes of mixed hash and three 4-byte offsets
+ * of positions from a moving base, 20 bytes a slot. What a slot may hold grows with its number: a key's home is its mixed
+ * hash scaled to the capacity, and keys that crowd lie in order of their hashes. So a search for a key that is not there
+ * ends early, a rebuild is one pass over both arrays, and capacities need not be powers of two. The table is between 52 % and 80 %
+ * full in steady state: at most 39 bytes per live key, except while it is rebuilt, when old and new are there. Memory is
+ * what a search waits for, so all homes of a transaction are read at once before the first of them is needed.
  *
  * <p>
  * <b>Forgetting.</b> {@link #forget} sets a floor; keys last touched at or below it are dropped when the table is next
@@ -27,31 +30,40 @@ public final class CertificationIndex {
     public static final long SPAN_MAX = Integer.MAX_VALUE - 1L;
 
     private static final int CAPACITY_MIN = 64;
-    private static final int OFFSETS = 3;
-    private static final int WRITTEN = 0;
-    private static final int EXCLUSIVE = 1;
-    private static final int REFERENCED = 2;
-    private static final double FULL = 0.84;
-    private static final double AFTER_REBUILD = 0.56;
+    /** Slots behind the last home, for keys that crowd there; doubled if ever it does not suffice. */
+    private static final int TAIL_SLOTS = 256;
+    /** Ints per slot: the mixed hash in two, then offsets of the last write, exclusive touch and reference. */
+    private static final int SLOT = 5;
+    private static final int WRITTEN = 2;
+    private static final int EXCLUSIVE = 3;
+    private static final int REFERENCED = 4;
+    private static final int ENCODED_SLOT_BYTES = SLOT * Integer.BYTES;
+    private static final double FULL = 0.80;
+    private static final double AFTER_REBUILD = 0.52;
 
     /** Position that offset 0 stands for; offset 0 itself means never. */
     private long base;
     private long floor;
     private long newest;
-    private long[] hashes = new long[CAPACITY_MIN];
-    /** Per slot: offset of the last write, the last exclusive touch, the last reference. All zero: the slot is free. */
-    private int[] offsets = new int[CAPACITY_MIN * OFFSETS];
+    /** Number of homes; the table has {@link #tail} slots more. */
+    private int capacity = CAPACITY_MIN;
+    private int tail = CAPACITY_MIN;
+    /** A slot whose hash is 0 is free. */
+    private int[] table = new int[(CAPACITY_MIN + CAPACITY_MIN) * SLOT];
     private int used;
     private int limit = (int) (CAPACITY_MIN * FULL);
+    /** Written by {@link #touch} and never read: without it the compiler would see that touching has no result. */
+    @SuppressWarnings("UnusedVariable")
+    private int touched;
 
     /** Number of keys held, those not yet dropped below the floor included. */
     public int size() {
         return used;
     }
 
-    /** Bytes taken by the arrays. */
+    /** Bytes taken by the table. */
     public long bytes() {
-        return hashes.length * 8L + offsets.length * 4L;
+        return table.length * 4L;
     }
 
     /** Positions up to this one may be forgotten already. */
@@ -71,6 +83,7 @@ public final class CertificationIndex {
             throw new IllegalArgumentException(
                     "asked about positions after " + begun + " and " + lastCommitted + ", floor is " + floor);
         }
+        touch(keys);
         for (int i = 0; i < keys.size(); i++) {
             KeyKind kind = keys.kind(i);
             long since = (kind == KeyKind.EXCLUSIVE ? begun : lastCommitted) - base;
@@ -88,11 +101,15 @@ public final class CertificationIndex {
     }
 
     private int lastOpposed(long hash, KeyKind kind) {
-        int at = find(hash) * OFFSETS;
+        long mixed = mix(hash);
+        int at = find(mixed);
+        if (at == table.length || hashAt(at) != mixed) {
+            return 0;
+        }
         return switch (kind) {
-            case UPDATE -> offsets[at + WRITTEN];
-            case EXCLUSIVE -> Math.max(offsets[at + WRITTEN], offsets[at + REFERENCED]);
-            case REFERENCE -> offsets[at + EXCLUSIVE];
+            case UPDATE -> table[at + WRITTEN];
+            case EXCLUSIVE -> Math.max(table[at + WRITTEN], table[at + REFERENCED]);
+            case REFERENCE -> table[at + EXCLUSIVE];
         };
     }
 
@@ -110,24 +127,15 @@ public final class CertificationIndex {
             rebuild();
         }
         for (int i = 0; i < keys.size(); i++) {
-            int slot = find(keys.hash(i));
-            if (isFree(slot)) {
-                if (used >= limit) {
-                    rebuild();
-                    slot = find(keys.hash(i));
-                }
-                hashes[slot] = keys.hash(i);
-                used++;
-            }
+            int at = findOrInsert(mix(keys.hash(i)));
             int offset = Math.toIntExact(position - base);
-            int at = slot * OFFSETS;
             switch (keys.kind(i)) {
-                case UPDATE -> offsets[at + WRITTEN] = offset;
+                case UPDATE -> table[at + WRITTEN] = offset;
                 case EXCLUSIVE -> {
-                    offsets[at + WRITTEN] = offset;
-                    offsets[at + EXCLUSIVE] = offset;
+                    table[at + WRITTEN] = offset;
+                    table[at + EXCLUSIVE] = offset;
                 }
-                case REFERENCE -> offsets[at + REFERENCED] = offset;
+                case REFERENCE -> table[at + REFERENCED] = offset;
             }
         }
     }
@@ -141,44 +149,92 @@ public final class CertificationIndex {
         floor = Math.max(floor, position);
     }
 
-    private boolean isFree(int slot) {
-        int at = slot * OFFSETS;
-        return (offsets[at] | offsets[at + 1] | offsets[at + 2]) == 0;
+    /** Fibonacci mixing, so that the high bits depend on all; never 0, which marks free slots. */
+    private static long mix(long hash) {
+        long mixed = hash * 0x9E3779B97F4A7C15L;
+        return mixed == 0 ? 1 : mixed;
     }
 
-    private int find(long hash) {
-        int capacity = hashes.length;
-        // Fibonacci mixing, then the high bits scaled to the capacity: no division, any capacity.
-        int slot = (int) Math.unsignedMultiplyHigh(hash * 0x9E3779B97F4A7C15L, capacity);
-        while (hashes[slot] != hash && !isFree(slot)) {
-            if (++slot == capacity) {
-                slot = 0;
+    /** Index in the table of the home of a mixed hash: the hash scaled to the capacity, without a division. */
+    private int home(long mixed) {
+        return (int) Math.unsignedMultiplyHigh(mixed, capacity) * SLOT;
+    }
+
+    private long hashAt(int at) {
+        return (long) table[at] << Integer.SIZE | Integer.toUnsignedLong(table[at + 1]);
+    }
+
+    /** Has the memory of all homes fetched at the same time; searches would have it fetched one after another. */
+    private void touch(KeySet keys) {
+        int sum = 0;
+        for (int i = 0; i < keys.size(); i++) {
+            sum += table[home(mix(keys.hash(i)))];
+        }
+        touched = sum;
+    }
+
+    /** Index in the table where a mixed hash is or, in order, would have to be; the table's length if that is its end. */
+    private int find(long mixed) {
+        int at = home(mixed);
+        while (at < table.length) {
+            long there = hashAt(at);
+            if (there == 0 || Long.compareUnsigned(there, mixed) >= 0) {
+                return at;
+            }
+            at += SLOT;
+        }
+        return at;
+    }
+
+    private int findOrInsert(long mixed) {
+        int at = find(mixed);
+        if (at < table.length && hashAt(at) == mixed) {
+            return at;
+        }
+        if (used >= limit) {
+            rebuild();
+            at = find(mixed);
+        }
+        int free = at;
+        while (free == table.length || hashAt(free) != 0) {
+            if (free == table.length) {
+                tail = Math.multiplyExact(tail, 2);
+                rebuild();
+                at = find(mixed);
+                free = at;
+            } else {
+                free += SLOT;
             }
         }
-        // A free slot may carry hash 0 by chance of initialisation; its offsets are zero then, which reads as "never".
-        return slot;
+        System.arraycopy(table, at, table, at + SLOT, free - at);
+        table[at] = (int) (mixed >>> Integer.SIZE);
+        table[at + 1] = (int) mixed;
+        table[at + WRITTEN] = 0;
+        table[at + EXCLUSIVE] = 0;
+        table[at + REFERENCED] = 0;
+        used++;
+        return at;
     }
 
-    /** Drops what lies at or below the floor, moves the base there, and leaves the table 56 % full. */
+    /** Drops what lies at or below the floor, moves the base there, and leaves the table 52 % full. */
     private void rebuild() {
-        long[] oldHashes = hashes;
-        int[] oldOffsets = offsets;
+        int[] old = table;
         int live = 0;
         int dead = Math.toIntExact(Math.min(Math.max(floor - base, 0), SPAN_MAX));
-        for (int at = 0; at < oldOffsets.length; at += OFFSETS) {
-            if (last(oldOffsets, at) > dead) {
+        for (int from = 0; from < old.length; from += SLOT) {
+            if (last(old, from) > dead) {
                 live++;
             }
         }
         allocate(live);
-        for (int slot = 0; slot < oldHashes.length; slot++) {
-            int from = slot * OFFSETS;
-            if (last(oldOffsets, from) > dead) {
-                int to = find(oldHashes[slot]);
-                hashes[to] = oldHashes[slot];
-                for (int i = 0; i < OFFSETS; i++) {
-                    offsets[to * OFFSETS + i] = Math.max(0, oldOffsets[from + i] - dead);
+        int next = 0;
+        for (int from = 0; from < old.length; from += SLOT) {
+            if (last(old, from) > dead) {
+                next = append(next, old[from], old[from + 1]);
+                for (int i = WRITTEN; i < SLOT; i++) {
+                    table[next + i] = Math.max(0, old[from + i] - dead);
                 }
+                next += SLOT;
             }
         }
         used = live;
@@ -188,34 +244,53 @@ public final class CertificationIndex {
         }
     }
 
-    private void allocate(int live) {
-        long capacity = Math.max(CAPACITY_MIN, (long) Math.ceil((live + 1) / AFTER_REBUILD));
-        if (capacity > Integer.MAX_VALUE / OFFSETS - 8) {
-            throw new IllegalStateException(live + " live keys are more than the certification index can hold");
+    /** Puts a hash that is larger than all before it at {@code next} or behind, and returns where. */
+    private int append(int next, int high, int low) {
+        int at = Math.max(next, home((long) high << Integer.SIZE | Integer.toUnsignedLong(low)));
+        if (at == table.length) {
+            // Crowded beyond the tail: very many keys are nearly the same. What is there so far stays where it is.
+            tail = Math.multiplyExact(tail, 2);
+            table = Arrays.copyOf(table, tableLength(capacity, tail));
         }
-        hashes = new long[(int) capacity];
-        offsets = new int[(int) capacity * OFFSETS];
-        limit = (int) (capacity * FULL);
+        table[at] = high;
+        table[at + 1] = low;
+        return at;
     }
 
-    private static int last(int[] offsets, int at) {
-        return Math.max(offsets[at], Math.max(offsets[at + 1], offsets[at + 2]));
+    private void allocate(int live) {
+        long homes = Math.max(CAPACITY_MIN, (long) Math.ceil((live + 1) / AFTER_REBUILD));
+        tail = Math.max(tail, (int) Math.min(homes, TAIL_SLOTS));
+        table = new int[tableLength(homes, tail)];
+        capacity = (int) homes;
+        limit = (int) (homes * FULL);
+    }
+
+    private static int tableLength(long homes, int tail) {
+        long length = (homes + tail) * SLOT;
+        if (length > Integer.MAX_VALUE - 8) {
+            throw new IllegalStateException(
+                    "the certification index cannot hold more than " + homes * AFTER_REBUILD + " live keys");
+        }
+        return (int) length;
+    }
+
+    private static int last(int[] slots, int at) {
+        return Math.max(slots[at + WRITTEN], Math.max(slots[at + EXCLUSIVE], slots[at + REFERENCED]));
     }
 
     /** Bytes that {@link #encode} writes at most. */
     public int encodedSize() {
-        return 28 + used * (8 + 4 * OFFSETS);
+        return 28 + used * ENCODED_SLOT_BYTES;
     }
 
     /** Appends the keys above the floor at the buffer's position. */
     public void encode(ByteBuffer to) {
         rebuild();
         to.putLong(base).putLong(floor).putLong(newest).putInt(used);
-        for (int slot = 0; slot < hashes.length; slot++) {
-            if (!isFree(slot)) {
-                to.putLong(hashes[slot]);
-                for (int i = 0; i < OFFSETS; i++) {
-                    to.putInt(offsets[slot * OFFSETS + i]);
+        for (int at = 0; at < table.length; at += SLOT) {
+            if (hashAt(at) != 0) {
+                for (int i = 0; i < SLOT; i++) {
+                    to.putInt(table[at + i]);
                 }
             }
         }
@@ -228,17 +303,25 @@ public final class CertificationIndex {
         index.floor = from.getLong();
         index.newest = from.getLong();
         int size = from.getInt();
-        if (size < 0 || (long) size * (8 + 4 * OFFSETS) > from.remaining()) {
+        if (size < 0 || (long) size * ENCODED_SLOT_BYTES > from.remaining()) {
             throw new IllegalArgumentException("index of " + size + " keys in " + from.remaining() + " bytes");
         }
         index.allocate(size);
+        int next = 0;
+        long before = 0;
         for (int i = 0; i < size; i++) {
-            long hash = from.getLong();
-            int slot = index.find(hash);
-            index.hashes[slot] = hash;
-            for (int k = 0; k < OFFSETS; k++) {
-                index.offsets[slot * OFFSETS + k] = from.getInt();
+            int high = from.getInt();
+            int low = from.getInt();
+            long mixed = (long) high << Integer.SIZE | Integer.toUnsignedLong(low);
+            if (Long.compareUnsigned(mixed, before) <= 0) {
+                throw new IllegalArgumentException("the keys of the index are not in order");
             }
+            before = mixed;
+            next = index.append(next, high, low);
+            for (int k = WRITTEN; k < SLOT; k++) {
+                index.table[next + k] = from.getInt();
+            }
+            next += SLOT;
         }
         index.used = size;
         return index;

@@ -129,4 +129,42 @@ class CertificationIndexTest {
         assertTrue(index.bytes() <= 40L * index.size() + 4096, index.bytes() + " bytes for " + index.size() + " keys");
         assertTrue(index.size() <= 2 * 10 * window, index.size() + " keys for " + 10 * window + " live");
     }
+
+    /** Keys whose hashes are nearly the same have the same home, the last one: they need more room behind it. */
+    @Test
+    void holdsAnyNumberOfKeysThatCrowdAtTheEnd() {
+        // Undoes the index's mixing: multiplying by the inverse of its odd factor, found with Newton's iteration.
+        long factor = 0x9E3779B97F4A7C15L;
+        long inverse = factor;
+        for (int i = 0; i < 6; i++) {
+            inverse *= 2 - factor * inverse;
+        }
+        CertificationIndex index = new CertificationIndex();
+        int count = 5000;
+        Random random = new Random(3);
+        long[] hashes = random.ints(count, 0, Integer.MAX_VALUE).distinct().mapToLong(i -> -1L - i).toArray();
+        for (int i = 0; i < hashes.length; i++) {
+            hashes[i] *= inverse;
+            index.note(key(hashes[i], KeyKind.UPDATE), i + 1);
+        }
+        assertEquals(hashes.length, index.size());
+        ByteBuffer copy = ByteBuffer.allocate(index.encodedSize());
+        index.encode(copy);
+        CertificationIndex decoded = CertificationIndex.decode(copy.flip());
+        for (int i = 0; i < hashes.length; i++) {
+            assertEquals(i + 1, index.lastConflicting(hashes[i], KeyKind.UPDATE));
+            assertEquals(i + 1, decoded.lastConflicting(hashes[i], KeyKind.UPDATE));
+            assertEquals(0, index.lastConflicting(hashes[i] + inverse * (1L << 40), KeyKind.UPDATE));
+        }
+    }
+
+    @Test
+    void refusesAnEncodedIndexWhoseKeysAreNotInOrder() {
+        CertificationIndex index = new CertificationIndex();
+        index.note(new KeySet.Builder().add(1, KeyKind.UPDATE).add(2, KeyKind.UPDATE).build(), 1);
+        ByteBuffer bytes = ByteBuffer.allocate(index.encodedSize());
+        index.encode(bytes);
+        bytes.putLong(28, bytes.getLong(48));
+        assertThrows(IllegalArgumentException.class, () -> CertificationIndex.decode(bytes.flip()));
+    }
 }

@@ -161,7 +161,7 @@ public record NodeConfig(
             @Setting(doc = "Most bytes of transactions that are ordered as one log entry, with one disk flush. A larger"
                     + " transaction is an entry of its own.", byDefault = "1 MiB", min = "4 KiB", max = "64 MiB", bytes = true) long batchBytes,
             @Setting(doc = "Size at which a file of the log is closed and the next begun; the log is shortened by whole"
-                    + " files.", byDefault = "64 MiB", min = "1 MiB", max = "4 GiB", bytes = true) long segmentBytes,
+                    + " files.", byDefault = "16 MiB", min = "1 MiB", max = "1 GiB", bytes = true) long segmentBytes,
             @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "5min") Duration electionTimeout) {}
 
     /** Bounds. */

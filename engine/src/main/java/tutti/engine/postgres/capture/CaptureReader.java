@@ -114,7 +114,7 @@ public final class CaptureReader {
                     table = null;
                     if (!ddl) {
                         ddl = true;
-                        add(TableCatalog.DDL_KEY, KeyKind.EXCLUSIVE,
+                        add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE,
                                 new Origin("the schema", List.of(), List.of(), null, 0));
                     }
                 }

@@ -9,10 +9,8 @@ import org.jspecify.annotations.Nullable;
  * All replicated tables of a database as they were at one moment. Immutable; after a schema change a new one is loaded.
  */
 public final class TableCatalog {
-    /** The key ("schema"): referred to by every write set, changed by every schema change outside a transaction. */
+    /** The key ("schema"): referred to by every write set, changed by every schema change. */
     public static final long SCHEMA_KEY = KeyHash.seed("schema");
-    /** The key ("ddl"): changed by every schema change inside a transaction. */
-    public static final long DDL_KEY = KeyHash.seed("ddl");
     /** Of a database without tables. */
     public static final TableCatalog EMPTY = new TableCatalog(Map.of());
 

@@ -1,0 +1,48 @@
+package tutti.cli.demo;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tutti.cli.Screen;
+import tutti.cli.Tutti;
+import tutti.cli.cluster.ClusterSpec;
+import tutti.workload.tpcc.TpccOptions.Placement;
+
+/** The demonstration with real nodes, in short: processes, PostgreSQL, the durable order, a kill and a recovery. */
+class DemoClusterTest {
+    private final StringWriter shown = new StringWriter();
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    @Timeout(180)
+    void threeNodesStayIdenticalThoughOneIsKilledAndComesBack() throws Exception {
+        DemoPlan plan = new DemoPlan(3, 2, true, 3, Placement.ROUND_ROBIN, 9, 7, true);
+        List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx512m",
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
+                System.getProperty("java.class.path"), Tutti.class.getName());
+        ClusterSpec wanted = new ClusterSpec(directory.resolve("cluster"), 3, 0, "si", "postgres", "secret", Map.of(),
+                command);
+        Path json = directory.resolve("demo.json");
+
+        boolean passed = new Demo(plan, new Screen(new PrintWriter(shown), false))
+                .run(wanted, directory.resolve("demo.html"), json);
+
+        assertTrue(passed, shown::toString);
+        JsonNode numbers = JsonMapper.shared().readTree(Files.readString(json));
+        assertTrue(numbers.get("latencies").get("NewOrder").get("count").asLong() > 0, numbers::toString);
+        assertTrue(shown.toString().contains("has caught up"), shown::toString);
+        assertTrue(shown.toString().contains("replica comparison of node-0, node-1, node-2"), shown::toString);
+    }
+}
