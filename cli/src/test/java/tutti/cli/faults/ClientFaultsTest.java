@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -38,6 +39,7 @@ import tutti.pgwire.QueryResult;
 import tutti.pgwire.Transport;
 
 /** Clients that die or misbehave, and server processes of sessions that are ended under them, on a live node. */
+@EnabledIfSystemProperty(named = "tutti.faults", matches = "true", disabledReason = "takes minutes and the machine to itself: -Dtutti.faults=true")
 class ClientFaultsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final String SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'faulty'";
