@@ -73,7 +73,7 @@ final class CommitPipeline {
         WriteSet writes = WriteSet.EMPTY;
         @Nullable
         LocalTransaction local;
-        Request.@Nullable Barrier barrier;
+        Request.@Nullable Whole barrier;
         @Nullable
         Group group;
         boolean counted;
@@ -182,7 +182,7 @@ final class CommitPipeline {
         add(slot);
     }
 
-    void barrier(long position, Request.Barrier request) {
+    void barrier(long position, Request.Whole request) {
         Slot slot = new Slot(position, Kind.BARRIER);
         slot.barrier = request;
         add(slot);
@@ -283,7 +283,7 @@ final class CommitPipeline {
 
     private void executeBarrier(Slot slot) {
         Engine.Applier applier = idle.poll();
-        Request.Barrier barrier = slot.barrier;
+        Request.Whole barrier = slot.barrier;
         if (applier == null || barrier == null) {
             return;
         }

@@ -23,6 +23,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
@@ -34,9 +35,11 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
@@ -375,7 +378,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             }
             TransactionId id = nextId();
             barriers.put(id, new Waiting(done));
-            protocol.submitted(id, new Request.Barrier(statement, keys));
+            protocol.submitted(id, new Request.Whole(statement, ConflictClasses.ALL, keys, Request.Placement.ALL));
         });
     }
 
@@ -415,8 +418,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         inFlight.incrementAndGet();
         open.phase = Phase.ASKED;
         local.put(open.id, open);
-        protocol.submitted(open.id, Request.Interactive.INSTANCE);
-        protocol.executed(open.id, open.begun, pipeline().visible(), writes);
+        protocol.submitted(open.id, Request.Interactive.UNDECLARED);
+        protocol.executed(open.id, new Execution(open.begun, pipeline().visible(), writes, ReadSet.EMPTY));
     }
 
     private void onEnded(Open open, AbortReason.@Nullable Failed cause) {
@@ -551,7 +554,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
-        public void execute(TransactionId transaction, long position, Request.Barrier request) {
+        public void execute(TransactionId transaction, long position, Request.Whole request) {
             if (position <= recoveredPosition) {
                 return;
             }
@@ -559,6 +562,18 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 barrierPositions.put(position, transaction);
             }
             pipeline().barrier(position, request);
+        }
+
+        @Override
+        public void run(TransactionId transaction, Priority priority) {
+            throw new UnsupportedOperationException("sessions of this node run their transactions at once; "
+                    + settings.protocolName() + " cannot run on it");
+        }
+
+        @Override
+        public void prepare(TransactionId transaction, WriteSet writes) {
+            throw new UnsupportedOperationException("this node's engine prepares no transactions of others; "
+                    + settings.protocolName() + " cannot run on it");
         }
 
         @Override

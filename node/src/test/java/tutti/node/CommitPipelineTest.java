@@ -20,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
@@ -202,7 +203,8 @@ class CommitPipelineTest {
                 }
                 case 3 -> {
                     expected.add(at);
-                    run(() -> pipeline.barrier(at, new Request.Barrier(new byte[0], KeySet.EMPTY)));
+                    run(() -> pipeline.barrier(at,
+                            new Request.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY, Request.Placement.ALL)));
                 }
                 default -> {
                     expected.add(at);

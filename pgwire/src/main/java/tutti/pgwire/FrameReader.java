@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * to see are neither copied nor gathered, however long they are.
  *
  * <p>
- * Memory is bounded by {@code gatherLimit} plus one receive buffer per channel: a sink that cannot go on calls
+ * Memory is bounded by {@code gatherLimit} plus two receive buffers per channel: a sink that cannot go on calls
  * {@link #pause()}, which also stops reading from the channel. All methods on the channel's event loop.
  */
 public final class FrameReader extends ChannelInboundHandlerAdapter {
@@ -28,6 +28,8 @@ public final class FrameReader extends ChannelInboundHandlerAdapter {
     private FrameSink sink;
     private boolean startup;
     private boolean paused;
+    /** The channel does not read, since something came during a pause. */
+    private boolean stopped;
     private boolean damaged;
     private boolean scanning;
     private @Nullable ChannelHandlerContext context;
@@ -65,13 +67,13 @@ public final class FrameReader extends ChannelInboundHandlerAdapter {
         return buffer == null ? 0 : buffer.readableBytes();
     }
 
-    /** Stops showing frames after the current one, and stops reading. */
+    /**
+     * Stops showing frames after the current one. Reading stops when more arrives: a pause is mostly over before that, and
+     * to have the operating system look away and back again costs two calls.
+     */
     public void pause() {
         if (!paused) {
             paused = true;
-            if (context != null) {
-                context.channel().config().setAutoRead(false);
-            }
         }
     }
 
@@ -83,7 +85,8 @@ public final class FrameReader extends ChannelInboundHandlerAdapter {
                 scan(buffer);
                 sink.readComplete();
             }
-            if (!paused && context != null) {
+            if (!paused && stopped && context != null) {
+                stopped = false;
                 context.channel().config().setAutoRead(true);
             }
         }
@@ -121,8 +124,17 @@ public final class FrameReader extends ChannelInboundHandlerAdapter {
         }
         ByteBuf all = buffer == null ? in : CUMULATOR.cumulate(ctx.alloc(), buffer, in);
         buffer = all;
-        if (!paused && !scanning) {
+        if (paused) {
+            stopReading(ctx);
+        } else if (!scanning) {
             scan(all);
+        }
+    }
+
+    private void stopReading(ChannelHandlerContext ctx) {
+        if (!stopped) {
+            stopped = true;
+            ctx.channel().config().setAutoRead(false);
         }
     }
 

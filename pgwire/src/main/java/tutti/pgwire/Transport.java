@@ -40,6 +40,11 @@ public final class Transport {
         return EPOLL ? EpollSocketChannel.class : NioSocketChannel.class;
     }
 
+    /** Whether Unix domain sockets can be reached. */
+    public static boolean hasDomainSockets() {
+        return EPOLL;
+    }
+
     /** The kind of channel that listens. */
     public static Class<? extends ServerChannel> serverChannel() {
         return EPOLL ? EpollServerSocketChannel.class : NioServerSocketChannel.class;

@@ -140,9 +140,13 @@ class FrameReaderTest {
         EmbeddedChannel channel = new EmbeddedChannel(reader);
         channel.writeInbound(stream());
         assertEquals(List.of("B", "S", "select 1"), recorder.events);
+        assertTrue(channel.config().isAutoRead(), "nothing has come since");
+        channel.writeInbound(stream());
+        assertEquals(List.of("B", "S", "select 1"), recorder.events);
         assertTrue(!channel.config().isAutoRead());
+        recorder.pauseAtQuery = null;
         reader.resume();
-        assertEquals(List.of("B", "S", "select 1", "B", "S"), recorder.events);
+        assertEquals(List.of("B", "S", "select 1", "B", "S", "B", "S", "select 1", "B", "S"), recorder.events);
         assertTrue(channel.config().isAutoRead());
         channel.finishAndReleaseAll();
     }

@@ -20,11 +20,12 @@ public interface Capture {
      * Reads what a transaction changed.
      *
      * @param gathered what {@link Sql#close} returned
-     * @param catalog what {@link Sql#catalog} returned in the same transaction; null if that has not been asked
+     * @param catalogs what {@link Sql#catalog} returned in the same transaction: before each schema change in the order of
+     *            their places, null where it has not been asked, and at the end; empty if it has not been asked at all
      * @throws CaptureException if the transaction cannot be replicated
      * @throws CatalogNeeded if it changed tables that are known only inside the transaction
      */
-    Captured close(byte[] gathered, @Nullable QueryResult catalog) throws CaptureException, CatalogNeeded;
+    Captured close(byte[] gathered, List<@Nullable QueryResult> catalogs) throws CaptureException, CatalogNeeded;
 
     /** A transaction that changed the schema has committed at this node. */
     void schemaChanged();
@@ -32,10 +33,11 @@ public interface Capture {
     /**
      * A statement that every replica executes, in the form that the node and {@link Sql#allow} take.
      *
+     * @param place which of its transaction's schema changes it is, from 0
      * @param sql one statement, or several that every replica executes in one transaction
      * @param settings the row that {@link Sql#settings} returned
      */
-    byte[] statement(String sql, List<@Nullable String> settings);
+    byte[] statement(int place, String sql, List<@Nullable String> settings);
 
     /** The keys that a statement outside of a transaction is taken to touch. */
     KeySet barrierKeys();
@@ -55,21 +57,24 @@ public interface Capture {
      *            bytea, or null for nothing; {@code $1} is the secret as bytea
      * @param secret the argument of {@code close} and {@code allow} in text form
      * @param beforeCommit makes the commit record the position; {@code $1} is the secret as bytea, {@code $2} the position
-     *            as {@code pg_lsn}
-     * @param afterCommit ends what {@code beforeCommit} began, outside of the transaction
-     * @param settings returns one row: the role and the settings that the meaning of a statement depends on
+     *            as text
+     * @param settings returns one row: the role, the settings that the meaning of a statement depends on, and whether the
+     *            relation named {@code $1}, which may be null, is a temporary one
      * @param allow lets the transaction's next statement change the schema; {@code $1} is the secret as bytea,
      *            {@code $2} is {@link Capture#statement} as text
-     * @param catalog a simple query that describes the tables
+     * @param beforeSetConstraints precedes a SET CONSTRAINTS ... IMMEDIATE in a transaction block
+     * @param afterSetConstraints follows it
+     * @param catalog statements that describe the tables
      */
     record Sql(
             String close,
             String secret,
             String beforeCommit,
-            String afterCommit,
             String settings,
             String allow,
-            String catalog) {
+            String beforeSetConstraints,
+            String afterSetConstraints,
+            List<String> catalog) {
         /** Hides the secret. */
         @Override
         public String toString() {

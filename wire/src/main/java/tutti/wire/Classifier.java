@@ -22,6 +22,14 @@ final class Classifier {
     private static final long INTO = SqlTokens.key("into");
     private static final long CONSTRAINTS = SqlTokens.key("constraints");
     private static final long IMMEDIATE = SqlTokens.key("immediate");
+    private static final long ON = SqlTokens.key("on");
+    private static final long AS = SqlTokens.key("as");
+    private static final long TABLE = SqlTokens.key("table");
+    private static final long COLUMN = SqlTokens.key("column");
+    private static final long MATERIALIZED = SqlTokens.key("materialized");
+    private static final long PG_TEMP = SqlTokens.key("pg_temp");
+    private static final long SETVAL = SqlTokens.key("setval");
+    private static final long PG_NOTIFY = SqlTokens.key("pg_notify");
     private static final long INSERT = SqlTokens.key("insert");
     private static final long MERGE = SqlTokens.key("merge");
     private static final long FOR = SqlTokens.key("for");
@@ -39,6 +47,16 @@ final class Classifier {
     private static final long[] LOCK_STRENGTH = keys("update share no key");
     private static final long[] CHANGES = keys("insert update delete merge call do execute");
     private static final long[] CREATE_PREFIX = keys("or replace global local unlogged");
+    /** What may be temporary, before whose name only {@link #BEFORE_NAME} stands. */
+    private static final long[] RELATIONS = keys("table index view sequence on");
+    private static final long[] BEFORE_NAME = keys("table index view sequence on if not exists only concurrently");
+    /** What stands on a relation that is named after ON. */
+    private static final long[] ON_RELATION = keys("unique index trigger constraint rule policy");
+    private static final String NO_NOTIFY = "LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would"
+            + " not reach the clients of other nodes: poll a table instead";
+    private static final String IN_BLOCK = "a statement that makes a table or materialized view from a query cannot be"
+            + " used in a transaction block, because every replica would run the query on what it has by then:"
+            + " use it outside of a block, or create the table first and fill it with INSERT ... SELECT";
     private static final long[] PER_SERVER = keys("database tablespace subscription system");
     /** Words that may stand before a parenthesis without calling a function, and functions known to change nothing. */
     private static final long[] HARMLESS = keys("""
@@ -82,8 +100,12 @@ final class Classifier {
     private StatementKind[] kinds = new StatementKind[4];
     private @Nullable String refusal;
     private boolean temporary;
+    private @Nullable String inBlockRefusal;
+    private int targetStart;
+    private int targetEnd;
     /** The token at which the statement being judged stands. */
     private int token;
+    private Target target = Target.NONE;
 
     private static long[] keys(String words) {
         return Arrays.stream(words.strip().split("\\s+")).mapToLong(SqlTokens::key).sorted().toArray();
@@ -98,6 +120,9 @@ final class Classifier {
         count = 0;
         refusal = null;
         temporary = false;
+        inBlockRefusal = null;
+        targetEnd = 0;
+        targetStart = 0;
         tokens.reset(sql, from, to, standardConformingStrings);
         token = tokens.next();
         while (token != SqlTokens.END) {
@@ -160,6 +185,22 @@ final class Classifier {
         return temporary;
     }
 
+    /** Why the first such statement cannot be used in a transaction block, or null. */
+    @Nullable
+    String inBlockRefusal() {
+        return inBlockRefusal;
+    }
+
+    /** The relation that a single schema change is about, if it may be a temporary one; from here to {@link #targetEnd}. */
+    int targetStart() {
+        return targetStart;
+    }
+
+    /** Where its name ends; 0 if there is none. */
+    int targetEnd() {
+        return targetEnd;
+    }
+
     private StatementKind refuse(String reason) {
         if (refusal == null) {
             refusal = reason;
@@ -208,8 +249,7 @@ final class Classifier {
             case SESSION -> StatementKind.SESSION;
             case SET -> set();
             case FORGET -> StatementKind.FORGET;
-            case NOTIFY -> refuse("LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would not reach"
-                    + " the clients of other nodes: poll a table instead");
+            case NOTIFY -> refuse(NO_NOTIFY);
         };
     }
 
@@ -220,7 +260,7 @@ final class Classifier {
                 return refuse("session_replication_role cannot be set: it would switch replication off");
             }
             if (constraints && at(IMMEDIATE)) {
-                return refuse("SET CONSTRAINTS IMMEDIATE is not supported: deferred constraints are checked at COMMIT");
+                return StatementKind.CONSTRAINTS;
             }
             advance();
         }
@@ -281,7 +321,14 @@ final class Classifier {
                     temporary = true;
                     return StatementKind.WRITE;
                 }
+                inBlockRefusal = IN_BLOCK;
                 return StatementKind.SCHEMA;
+            }
+            if (kind == SqlTokens.WORD && token == '(' && word == SETVAL) {
+                return refuse("setval() would move the sequence of one node only: use ALTER SEQUENCE ... RESTART WITH");
+            }
+            if (kind == SqlTokens.WORD && token == '(' && word == PG_NOTIFY) {
+                return refuse(NO_NOTIFY);
             }
             if (kind == SqlTokens.QUOTED) {
                 harmless &= token != '(';
@@ -330,12 +377,31 @@ final class Classifier {
             temporary = true;
             return StatementKind.WRITE;
         }
+        boolean table = create && at(TABLE);
+        if (refresh || (create && at(MATERIALIZED))) {
+            inBlockRefusal = IN_BLOCK;
+        }
+        target = Target.NONE;
+        if (token == SqlTokens.WORD) {
+            target = among(RELATIONS, tokens.word())
+                    ? create ? among(ON_RELATION, tokens.word()) ? Target.AFTER_ON : Target.CREATED : Target.NEXT
+                    : among(ON_RELATION, tokens.word()) ? Target.AFTER_ON : Target.NONE;
+        }
+        int depth = 0;
         boolean concurrent = false;
         int atomicDepth = 0;
         boolean begin = false;
         // a function body in SQL-standard form contains semicolons
         while (token != SqlTokens.END && (token != ';' || atomicDepth > 0)) {
+            seeTarget();
+            if (temporary) {
+                return StatementKind.WRITE;
+            }
+            depth += token == '(' ? 1 : token == ')' ? -1 : 0;
             if (token == SqlTokens.WORD) {
+                if (table && depth == 0 && tokens.word() == AS) {
+                    inBlockRefusal = IN_BLOCK;
+                }
                 concurrent |= tokens.word() == CONCURRENTLY;
                 if (begin && tokens.word() == ATOMIC) {
                     atomicDepth++;
@@ -354,6 +420,45 @@ final class Classifier {
                 ? refuse(
                         "CONCURRENTLY is not supported: leave it out; the statement then runs at one point of the order")
                 : StatementKind.SCHEMA;
+    }
+
+    /** Looks at a token of a schema change for the name of the relation that it is about. */
+    private void seeTarget() {
+        boolean isWord = token == SqlTokens.WORD;
+        switch (target) {
+            case AFTER_ON -> {
+                if (isWord && tokens.word() == ON) {
+                    target = Target.NEXT;
+                }
+            }
+            case NEXT, CREATED -> {
+                if (isWord && tokens.word() == COLUMN) {
+                    target = Target.NONE;
+                } else if (token == SqlTokens.QUOTED || (isWord && !among(BEFORE_NAME, tokens.word()))) {
+                    if (target == Target.CREATED) {
+                        temporary = isWord && tokens.word() == PG_TEMP;
+                        target = Target.NONE;
+                    } else {
+                        targetStart = tokens.start();
+                        targetEnd = tokens.position();
+                        target = Target.NAME;
+                    }
+                }
+            }
+            case NAME -> target = token == '.' ? Target.DOT : Target.NONE;
+            case DOT -> {
+                targetEnd = tokens.position();
+                target = Target.NAME;
+            }
+            case NONE -> {
+                // found, or there is none
+            }
+        }
+    }
+
+    /** Where the name of a relation is expected. */
+    private enum Target {
+        NONE, AFTER_ON, NEXT, CREATED, NAME, DOT
     }
 
     private boolean concurrently() {

@@ -142,11 +142,15 @@ final class ClientSide implements FrameSink {
         return switch (kind) {
             case READ, WRITE, COPY_IN, EMPTY, SESSION -> plain(kind, buffer, start, bodyLength);
             case SCHEMA -> {
+                Utility statement = utility(scratch, 0, length);
                 if (session.status == Backend.IDLE) {
-                    barrier(new String(scratch, 0, length, StandardCharsets.UTF_8), true);
+                    barrier(statement, true);
                     yield false;
                 }
-                session.schemaInBlock(new String(scratch, 0, length, StandardCharsets.UTF_8),
+                if (statement.inBlockRefusal() != null) {
+                    yield refuseQuery(Errors.notSupported(statement.inBlockRefusal()));
+                }
+                session.schemaInBlock(statement,
                         Unpooled.copiedBuffer(buffer.slice(start - HEADER, bodyLength + HEADER)), Operations.QUERY);
                 yield false;
             }
@@ -170,6 +174,13 @@ final class ClientSide implements FrameSink {
                 forget();
                 yield pass(Operations.QUERY);
             }
+            case CONSTRAINTS -> {
+                if (session.status == Backend.IDLE) {
+                    yield pass(Operations.QUERY);
+                }
+                session.constraints(new String(scratch, 0, length, StandardCharsets.UTF_8), true);
+                yield false;
+            }
             case SAVEPOINT, LOCAL -> pass(Operations.QUERY);
         };
     }
@@ -184,6 +195,7 @@ final class ClientSide implements FrameSink {
             return refuseQuery(refusal);
         }
         session.wrote = true;
+        session.wroteRows = true;
         session.copyExpected = kind == StatementKind.COPY_IN;
         if (session.status == Backend.IN_TRANSACTION || session.implicit) {
             return pass(Operations.QUERY);
@@ -207,6 +219,7 @@ final class ClientSide implements FrameSink {
                 return;
             }
             session.wrote = true;
+            session.wroteRows = true;
             session.copyExpected = kind == StatementKind.COPY_IN;
             if (!inTransaction) {
                 session.beginImplicit(true);
@@ -249,8 +262,24 @@ final class ClientSide implements FrameSink {
         return reason == null ? null : Errors.refused(reason);
     }
 
+    /** A statement that has just been classified, on its own. */
+    private Utility utility(byte[] sql, int start, int end) {
+        String text = new String(sql, start, end - start, StandardCharsets.UTF_8);
+        String target = classifier.targetEnd() == 0
+                ? null
+                : new String(sql, classifier.targetStart(), classifier.targetEnd() - classifier.targetStart(),
+                        StandardCharsets.UTF_8);
+        return new Utility(text, target, classifier.inBlockRefusal());
+    }
+
+    /** For {@link Script}: one of its statements. */
+    Utility scriptUtility(byte[] sql, int start, int end) {
+        classifier.classify(sql, start, end, backendSide.standardStrings());
+        return utility(sql, start, end);
+    }
+
     /** One statement, or several, for all replicas; outside of a transaction. */
-    void barrier(String sql, boolean simple) {
+    void barrier(Utility sql, boolean simple) {
         ErrorFields refusal = writeRefusal();
         if (refusal == null) {
             session.barrier(sql, simple);
@@ -295,7 +324,7 @@ final class ClientSide implements FrameSink {
         classifier.classify(scratch, 0, length, backendSide.standardStrings());
         StatementKind kind = classifier.count() > 1 ? StatementKind.WRITE : classifier.single();
         Prepared prepared = switch (kind) {
-            case SCHEMA -> new Prepared(kind, new String(scratch, 0, length, StandardCharsets.UTF_8), null);
+            case SCHEMA, CONSTRAINTS -> new Prepared(kind, utility(scratch, 0, length), null);
             case REFUSED -> new Prepared(kind, null, classifier.refusal());
             default -> Prepared.of(kind);
         };
@@ -347,6 +376,7 @@ final class ClientSide implements FrameSink {
                     return refuseExecute(refusal);
                 }
                 session.wrote = true;
+                session.wroteRows = true;
                 session.copyExpected |= kind == StatementKind.COPY_IN;
                 if (!inTransaction) {
                     session.beginImplicit(false);
@@ -373,14 +403,24 @@ final class ClientSide implements FrameSink {
                 return false;
             }
             case SCHEMA -> {
-                String sql = prepared == null ? null : prepared.sql();
+                Utility statement = statement(prepared);
+                if (inTransaction && statement.inBlockRefusal() != null) {
+                    return refuseExecute(Errors.notSupported(statement.inBlockRefusal()));
+                }
                 if (inTransaction) {
-                    session.schemaInBlock(sql == null ? "" : sql,
+                    session.schemaInBlock(statement,
                             Unpooled.copiedBuffer(buffer.slice(start - HEADER, bodyLength + HEADER)),
                             Operations.EXECUTE);
                     return false;
                 }
-                barrier(sql == null ? "" : sql, false);
+                barrier(statement, false);
+                return false;
+            }
+            case CONSTRAINTS -> {
+                if (!inTransaction) {
+                    return pass(Operations.EXECUTE);
+                }
+                session.constraints(statement(prepared).sql(), false);
                 return false;
             }
             case REFUSED -> {
@@ -396,6 +436,11 @@ final class ClientSide implements FrameSink {
             }
         }
         return true;
+    }
+
+    private static Utility statement(@Nullable Prepared prepared) {
+        Utility utility = prepared == null ? null : prepared.utility();
+        return java.util.Objects.requireNonNull(utility, "kept with the statement of its kind");
     }
 
     private boolean ending(boolean inTransaction) {

@@ -1,5 +1,6 @@
 package tutti.wire;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,16 +36,17 @@ public final class EngineCapture implements Capture {
      * @param refreshCatalog has the engine load its catalog anew; from any thread, must not block
      * @param secret the cluster's secret in bytea's text form
      * @param record records a position in the open transaction's commit: {@code $1} is the secret, {@code $2} the position
-     * @param recorded follows the commit
      */
-    public EngineCapture(Supplier<TableCatalog> catalog, Runnable refreshCatalog, String secret, String record,
-            String recorded) {
+    public EngineCapture(Supplier<TableCatalog> catalog, Runnable refreshCatalog, String secret, String record) {
         this.catalog = catalog;
         this.refreshCatalog = refreshCatalog;
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
-        this.sql = new Sql(CaptureInstaller.FINISH, secret, record, recorded, settings.toString(),
-                "SELECT tutti.allow_statement($1, $2)", CatalogQuery.SQL);
+        settings.append(", EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass($1)")
+                .append(" AND relpersistence = 't')");
+        this.sql = new Sql(CaptureInstaller.FINISH, secret, record, settings.toString(),
+                "SELECT tutti.allow_statement($1, $2)", "SELECT tutti.before_set_constraints()",
+                "SELECT tutti.after_set_constraints()", CatalogQuery.STATEMENTS);
     }
 
     @Override
@@ -53,11 +55,11 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public Captured close(byte[] gathered, @Nullable QueryResult inside) throws CaptureException, CatalogNeeded {
+    public Captured close(byte[] gathered, List<@Nullable QueryResult> inside) throws CaptureException, CatalogNeeded {
         try {
-            CapturedWriteSet captured = inside == null
+            CapturedWriteSet captured = inside.isEmpty()
                     ? CaptureReader.read(catalog.get(), gathered)
-                    : CaptureReader.read(catalog.get(), CatalogQuery.read(inside), gathered);
+                    : CaptureReader.read(catalog.get(), catalogs(inside), gathered);
             return new Captured(captured.writes(), captured::describe);
         } catch (CaptureReader.UnknownTable _) {
             throw new CatalogNeeded();
@@ -66,13 +68,21 @@ public final class EngineCapture implements Capture {
         }
     }
 
+    private static List<@Nullable TableCatalog> catalogs(List<@Nullable QueryResult> results) {
+        List<@Nullable TableCatalog> catalogs = new ArrayList<>();
+        for (QueryResult result : results) {
+            catalogs.add(result == null ? null : CatalogQuery.read(result));
+        }
+        return catalogs;
+    }
+
     @Override
     public void schemaChanged() {
         refreshCatalog.run();
     }
 
     @Override
-    public byte[] statement(String statement, List<@Nullable String> row) {
+    public byte[] statement(int place, String statement, List<@Nullable String> row) {
         Map<String, String> settings = new LinkedHashMap<>();
         for (int i = 0; i < SETTINGS.size(); i++) {
             String value = row.get(i + 1);
@@ -80,7 +90,7 @@ public final class EngineCapture implements Capture {
                 settings.put(SETTINGS.get(i), value);
             }
         }
-        return new Statement(statement, String.valueOf(row.getFirst()), settings).toBytes();
+        return new Statement(place, statement, String.valueOf(row.getFirst()), settings).toBytes();
     }
 
     @Override

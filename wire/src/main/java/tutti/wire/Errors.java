@@ -42,6 +42,10 @@ final class Errors {
                 serialization("could not serialize access due to a concurrent transaction on another node",
                         "Lost " + describe.apply(lost.key()) + " to the transaction at position " + lost.winner()
                                 + " of the total order, which came first. Cause: certification.");
+            case AbortReason.StaleRead stale ->
+                serialization("could not serialize access due to a concurrent transaction on another node",
+                        "It read what the transaction at position " + stale.winner()
+                                + " of the total order changed, which came first. Cause: stale-read.");
             case AbortReason.TooOld old -> serialization("could not serialize access: the transaction is too old",
                     "It began when position " + old.lastCommitted() + " was visible; the cluster remembers concurrent"
                             + " transactions back to position " + old.oldestKept() + ". Cause: too-old.");
@@ -49,6 +53,8 @@ final class Errors {
                     "could not serialize access: the transaction gave way to one that was ordered first",
                     "It held a lock that the transaction at position " + victim.forPosition()
                             + " of the total order needed. Cause: victim.");
+            case AbortReason.Refused refused ->
+                error(NOT_SUPPORTED, refused.why()).with('D', "Nothing was changed. Cause: refused.");
             case AbortReason.Failed failed -> serialization("the transaction was not committed: " + failed.label(),
                     "It has been rolled back on all nodes. Cause: " + failed.label() + ".");
         };

@@ -20,7 +20,7 @@ final class Operations {
     static final byte OWN_COMMIT = 22, OWN_CLOSING = 23, OWN_SETTINGS = 24;
     /** Our own Parse, the last of those that prepare our statements. */
     static final byte OWN_PREPARED = 27;
-    /** Our own query, whose whole result matters. */
+    /** Our own messages up to a Sync, whose whole result matters. */
     static final byte OWN_COLLECTED = 28;
     /** Our own, made to fail so that the client hears an error of ours in its place: a Parse, a Query. */
     static final byte REFUSED_PARSE = 25, REFUSED_QUERY = 26;

@@ -16,14 +16,12 @@ final class OwnMessages {
     private final byte[] begin;
     private final byte[] closing;
     private final byte[] commit;
-    private final byte[] afterCommit;
-    private final byte[] settings;
     private final String secret;
-    private final String catalog;
+    private final byte[] catalog;
     private static final byte[] ROLLBACK = encode(out -> Frontend.query(out, "ROLLBACK"));
     private static final byte[] INVALID_PARSE = encode(out -> Frontend.parse(out, INVALID, INVALID));
     private static final byte[] INVALID_QUERY = encode(out -> Frontend.query(out, INVALID));
-    private static final int STATEMENTS = 7;
+    private static final int STATEMENTS = 6;
 
     OwnMessages(Capture.Sql sql) {
         prepare = encode(out -> {
@@ -31,13 +29,21 @@ final class OwnMessages {
             prepare(out, "tutti_close", sql.close());
             prepare(out, "tutti_before", sql.beforeCommit());
             prepare(out, "tutti_commit", "COMMIT");
-            prepare(out, "tutti_after", sql.afterCommit());
             prepare(out, "tutti_settings", sql.settings());
             prepare(out, "tutti_allow", sql.allow());
         });
         begin = run("tutti_begin");
         secret = sql.secret();
-        catalog = sql.catalog();
+        catalog = encode(out -> {
+            for (String statement : sql.catalog()) {
+                prepare(out, "tutti_catalog", statement);
+                Frontend.bind(out, "tutti_catalog", "tutti_catalog");
+                Frontend.describePortal(out, "tutti_catalog");
+                Frontend.execute(out, "tutti_catalog", 0);
+                Frontend.closePortal(out, "tutti_catalog");
+            }
+            Frontend.sync(out);
+        });
         closing = encode(out -> {
             int start = Frontend.beginBind(out, "tutti_close", "tutti_close", false, 1);
             Frontend.parameter(out, secret);
@@ -45,11 +51,6 @@ final class OwnMessages {
             Frontend.execute(out, "tutti_close", 0);
         });
         commit = run("tutti_commit");
-        afterCommit = run("tutti_after");
-        settings = encode(out -> {
-            out.writeBytes(run("tutti_settings"));
-            Frontend.closePortal(out, "tutti_settings");
-        });
     }
 
     private interface Writer {
@@ -97,10 +98,32 @@ final class OwnMessages {
         operations.add(Operations.OWN_CLOSING);
     }
 
-    void settings(ByteBuf out, Operations operations) {
-        out.writeBytes(settings);
+    /**
+     * Reads what a statement depends on.
+     *
+     * @param target a relation that may be temporary
+     */
+    void settings(ByteBuf out, Operations operations, @Nullable String target) {
+        int start = Frontend.beginBind(out, "tutti_settings", "tutti_settings", false, 1);
+        Frontend.parameter(out, target);
+        Frontend.endBind(out, start, false);
+        Frontend.execute(out, "tutti_settings", 0);
+        Frontend.closePortal(out, "tutti_settings");
         operations.add(Operations.OWN_BIND);
         operations.add(Operations.OWN_SETTINGS);
+        operations.add(Operations.OWN_CLOSE);
+    }
+
+    /** Runs a statement under a name of ours, so that the client's unnamed statement stays as it is. */
+    void once(ByteBuf out, Operations operations, String sql, byte execute) {
+        prepare(out, "tutti_once", sql);
+        Frontend.bind(out, "tutti_once", "tutti_once");
+        Frontend.execute(out, "tutti_once", 0);
+        Frontend.closePortal(out, "tutti_once");
+        operations.add(Operations.OWN_CLOSE);
+        operations.add(Operations.OWN_PARSE);
+        operations.add(Operations.OWN_BIND);
+        operations.add(execute);
         operations.add(Operations.OWN_CLOSE);
     }
 
@@ -117,7 +140,7 @@ final class OwnMessages {
         operations.add(Operations.OWN_CLOSE);
     }
 
-    /** A COMMIT; with a position (as LSN) recorded in it unless that is null. */
+    /** A COMMIT; with a position recorded in it unless that is null. */
     void commit(ByteBuf out, Operations operations, @Nullable CharSequence position) {
         if (position != null) {
             int start = Frontend.beginBind(out, "tutti_before", "tutti_before", false, 2);
@@ -131,15 +154,11 @@ final class OwnMessages {
         out.writeBytes(commit);
         operations.add(Operations.OWN_BIND);
         operations.add(Operations.OWN_COMMIT);
-        if (position != null) {
-            out.writeBytes(afterCommit);
-            operations.add(Operations.OWN_BIND);
-            operations.add(Operations.OWN_EXECUTE);
-        }
     }
 
+    /** Reads the catalog; does not disturb the client's unnamed statement and portal, as a simple query would. */
     void catalog(ByteBuf out, Operations operations) {
-        Frontend.query(out, catalog);
+        out.writeBytes(catalog);
         operations.add(Operations.OWN_COLLECTED);
     }
 
@@ -163,11 +182,5 @@ final class OwnMessages {
     void invalidQuery(ByteBuf out, Operations operations, byte operation) {
         out.writeBytes(INVALID_QUERY);
         operations.add(operation);
-    }
-
-    /** A position as PostgreSQL writes a log sequence number. */
-    static String lsn(long position) {
-        return Integer.toHexString((int) (position >>> 32)).toUpperCase(java.util.Locale.ROOT) + "/"
-                + Integer.toHexString((int) position).toUpperCase(java.util.Locale.ROOT);
     }
 }

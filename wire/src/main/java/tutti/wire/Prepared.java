@@ -8,10 +8,10 @@ import org.jspecify.annotations.Nullable;
  * What is known of a prepared statement or portal.
  *
  * @param kind what it is
- * @param sql its text, for those that every replica executes
+ * @param utility more of it, for schema changes and the like
  * @param refusal why it is refused, if it is
  */
-record Prepared(StatementKind kind, @Nullable String sql, @Nullable String refusal) {
+record Prepared(StatementKind kind, @Nullable Utility utility, @Nullable String refusal) {
     private static final Map<StatementKind, Prepared> PLAIN = new EnumMap<>(StatementKind.class);
 
     static {

@@ -65,7 +65,7 @@ final class Script {
         boolean inTransaction = session.status != Backend.IDLE;
         if (schemaOnly && !inTransaction) {
             index = kinds.length;
-            clientSide.barrier(new String(sql, StandardCharsets.UTF_8), true);
+            clientSide.barrier(new Utility(new String(sql, StandardCharsets.UTF_8), null, null), true);
             return true;
         }
         int from = index++;
@@ -87,6 +87,14 @@ final class Script {
                 send(from, Operations.QUERY);
             }
             case SCHEMA -> schema(from, inTransaction);
+            case CONSTRAINTS -> {
+                if (inTransaction) {
+                    offset(from);
+                    session.constraints(text(from), true);
+                } else {
+                    send(from, Operations.QUERY);
+                }
+            }
             case REFUSED -> clientSide.refuseQuery(Errors.notSupported(refusal));
             case FORGET -> {
                 clientSide.forget();
@@ -125,12 +133,20 @@ final class Script {
     }
 
     private void schema(int from, boolean inTransaction) {
+        Utility statement = clientSide.scriptUtility(sql, starts[from], ends[from]);
+        if (statement.inBlockRefusal() != null) {
+            clientSide.refuseQuery(Errors.notSupported(statement.inBlockRefusal()));
+            return;
+        }
         if (!inTransaction) {
             session.beginImplicit(true);
         }
         offset(from);
-        session.schemaInBlock(new String(sql, starts[from], ends[from] - starts[from], StandardCharsets.UTF_8),
-                message(from), Operations.QUERY);
+        session.schemaInBlock(statement, message(from), Operations.QUERY);
+    }
+
+    private String text(int from) {
+        return new String(sql, starts[from], ends[from] - starts[from], StandardCharsets.UTF_8);
     }
 
     private void send(int from, byte operation) {

@@ -16,6 +16,8 @@ import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameReader;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.QueryResult;
 
 /**
  * One client's session: its transaction's way from the first statement to the answer. {@link ClientSide} and
@@ -130,21 +132,25 @@ final class Session extends SessionTransaction {
     // ------------------------------------------------------------------------------------------ barriers
 
     /** Has a statement executed by all replicas; no transaction is open. */
-    void barrier(String sql, boolean simple) {
+    void barrier(Utility statement, boolean simple) {
         waiting = true;
         ownRow = List.of();
         ownError = null;
         ByteBuf out = buffer();
         prepareOwn(out);
-        own.settings(out, operations);
+        own.settings(out, operations, statement.target());
         own.sync(out, operations);
         steps.add(() -> {
             if (ownError != null || cycleFailed) {
                 barrierOver(cycleFailed ? null : ownError, simple);
                 return;
             }
+            if (temporary()) {
+                onlyHere(statement.sql(), simple);
+                return;
+            }
             state(SessionState.BARRIER);
-            services.transactions().barrier(capture.statement(sql, ownRow), capture.barrierKeys(),
+            services.transactions().barrier(capture.statement(0, statement.sql(), ownRow), capture.barrierKeys(),
                     new Completion<ExecuteResult>() {
                         @Override
                         public void succeeded(ExecuteResult result) {
@@ -164,8 +170,57 @@ final class Session extends SessionTransaction {
         toEngine(out);
     }
 
+    /** Whether the relation that was asked about is a temporary one of this session. */
+    private boolean temporary() {
+        return !ownRow.isEmpty() && "t".equals(ownRow.getLast());
+    }
+
+    /** A change to a temporary relation, outside of a transaction, concerns nobody else. */
+    private void onlyHere(String sql, boolean simple) {
+        wrote = true;
+        beginImplicit(false);
+        ByteBuf out = buffer();
+        if (simple) {
+            Frontend.query(out, sql);
+            operations.add(Operations.QUERY);
+            toEngine(out);
+            close(Commit.IMPLICIT, false);
+        } else {
+            own.once(out, operations, sql, Operations.EXECUTE);
+            toEngine(out);
+            waiting = false;
+        }
+    }
+
+    /** A SET CONSTRAINTS ... IMMEDIATE in a transaction: capture is told before and after. */
+    void constraints(String sql, boolean simple) {
+        waiting = true;
+        ownError = null;
+        ByteBuf out = buffer();
+        own.once(out, operations, capture.sql().beforeSetConstraints(), Operations.OWN_EXECUTE);
+        own.once(out, operations, sql, Operations.EXECUTE);
+        own.once(out, operations, capture.sql().afterSetConstraints(), Operations.OWN_EXECUTE);
+        own.sync(out, operations);
+        steps.add(() -> {
+            if (ownError != null && !cycleFailed) {
+                error(ownError);
+            }
+            if (rollbackWanted) {
+                startRollback();
+            } else if (!simple) {
+                waiting = false;
+                discard = cycleFailed;
+            } else if (cycleReady(status)) {
+                ByteBuf ready = buffer();
+                Backend.readyForQuery(ready, status);
+                toClient(ready);
+            }
+        });
+        toEngine(out);
+    }
+
     /** Has the transaction's next statement, which changes the schema, captured; then sends it. */
-    void schemaInBlock(String sql, ByteBuf message, byte operation) {
+    void schemaInBlock(Utility statement, ByteBuf message, byte operation) {
         wrote = true;
         schemaChanged = true;
         waiting = true;
@@ -173,25 +228,51 @@ final class Session extends SessionTransaction {
         ownError = null;
         ByteBuf out = buffer();
         prepareOwn(out);
-        own.settings(out, operations);
+        own.settings(out, operations, statement.target());
         own.sync(out, operations);
         steps.add(() -> {
             if (schemaRefused(message, operation)) {
                 return;
             }
-            ByteBuf allowing = buffer();
-            own.allow(allowing, operations, capture.statement(sql, ownRow));
-            own.sync(allowing, operations);
-            steps.add(() -> {
-                if (!schemaRefused(message, operation)) {
-                    waiting = false;
-                    toEngine(message);
-                    operations.add(operation);
-                }
-            });
-            toEngine(allowing);
+            String sql = statement.sql();
+            List<@Nullable String> settings = ownRow;
+            if (temporary()) {
+                waiting = false;
+                toEngine(message);
+                operations.add(operation);
+            } else if (wroteRows) {
+                // what the rows so far look like can be told from the catalog only now
+                readCatalog(result -> {
+                    if (result.isCompletedExceptionally() && ownError == null) {
+                        ownError = Errors.error("XX000",
+                                "the catalog could not be read: " + result.exceptionNow().getMessage());
+                    }
+                    if (!schemaRefused(message, operation)) {
+                        allowSchema(sql, settings, result.resultNow(), message, operation);
+                    }
+                });
+            } else {
+                allowSchema(sql, settings, null, message, operation);
+            }
         });
         toEngine(out);
+    }
+
+    private void allowSchema(String sql, List<@Nullable String> settings, @Nullable QueryResult catalog,
+            ByteBuf message, byte operation) {
+        int place = catalogs.size();
+        catalogs.add(catalog);
+        ByteBuf allowing = buffer();
+        own.allow(allowing, operations, capture.statement(place, sql, settings));
+        own.sync(allowing, operations);
+        steps.add(() -> {
+            if (!schemaRefused(message, operation)) {
+                waiting = false;
+                toEngine(message);
+                operations.add(operation);
+            }
+        });
+        toEngine(allowing);
     }
 
     private boolean schemaRefused(ByteBuf message, byte operation) {

@@ -15,6 +15,7 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameReader;
 import tutti.pgwire.QueryCollector;
+import tutti.pgwire.QueryResult;
 
 /**
  * What a session is made of: the two channels, the messages under way on them, and where the client's current cycle
@@ -96,6 +97,10 @@ abstract class SessionChannels {
     boolean wrote;
     /** The transaction has changed the schema. */
     boolean schemaChanged;
+    /** The transaction has sent a statement that may change rows. */
+    boolean wroteRows;
+    /** The catalog before each schema change of the transaction; null where no row had been changed. */
+    final List<@Nullable QueryResult> catalogs = new ArrayList<>();
     /** Gathers the result of our query that is under way. */
     @Nullable
     QueryCollector collector;

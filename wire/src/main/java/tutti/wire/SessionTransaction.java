@@ -2,8 +2,10 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,11 +70,17 @@ abstract class SessionTransaction extends SessionChannels {
             forget();
             ended.ticket().ended();
         }
-        wrote = false;
-        schemaChanged = false;
+        nothingWritten();
         if (state != SessionState.CLOSED) {
             state(SessionState.IDLE);
         }
+    }
+
+    private void nothingWritten() {
+        wrote = false;
+        wroteRows = false;
+        schemaChanged = false;
+        catalogs.clear();
     }
 
     void forget() {
@@ -191,16 +199,16 @@ abstract class SessionTransaction extends SessionChannels {
         } else if (schemaChanged) {
             readCatalog(changes);
         } else {
-            read(changes, null);
+            read(changes, List.of());
         }
     }
 
-    void read(byte[] changes, @Nullable QueryResult catalog) {
+    void read(byte[] changes, List<@Nullable QueryResult> inside) {
         Capture.Captured read;
         try {
-            read = capture.close(changes, catalog);
+            read = capture.close(changes, inside);
         } catch (Capture.CatalogNeeded needed) {
-            if (catalog == null) {
+            if (inside.isEmpty()) {
                 readCatalog(changes);
             } else {
                 LOG.error("captured changes name tables that do not exist", needed);
@@ -215,6 +223,21 @@ abstract class SessionTransaction extends SessionChannels {
     }
 
     void readCatalog(byte[] changes) {
+        readCatalog(result -> {
+            if (rollbackWanted) {
+                startRollback();
+            } else if (result.isCompletedExceptionally()) {
+                giveUp(Errors.error("XX000", "the catalog could not be read: " + result.exceptionNow().getMessage()));
+            } else {
+                List<@Nullable QueryResult> inside = new ArrayList<>(catalogs);
+                inside.add(result.resultNow());
+                read(changes, inside);
+            }
+        });
+    }
+
+    /** Reads the catalog as the transaction sees it. */
+    void readCatalog(Consumer<CompletableFuture<QueryResult>> then) {
         CompletableFuture<QueryResult> result = new CompletableFuture<>();
         QueryCollector collecting = new QueryCollector(result);
         collector = collecting;
@@ -223,13 +246,7 @@ abstract class SessionTransaction extends SessionChannels {
         steps.add(() -> {
             collector = null;
             collecting.ready(status);
-            if (rollbackWanted) {
-                startRollback();
-            } else if (result.isCompletedExceptionally()) {
-                giveUp(Errors.error("XX000", "the catalog could not be read: " + result.exceptionNow().getMessage()));
-            } else {
-                read(changes, result.resultNow());
-            }
+            then.accept(result);
         });
         toEngine(out);
     }
@@ -291,7 +308,7 @@ abstract class SessionTransaction extends SessionChannels {
         commitDone = done;
         whenNoCancels(() -> {
             if (state == SessionState.COMMITTING) {
-                sendCommit(OwnMessages.lsn(position), this::committed);
+                sendCommit(Long.toString(position), this::committed);
             }
         });
         settle();
@@ -379,8 +396,7 @@ abstract class SessionTransaction extends SessionChannels {
 
     void rollbackComplete() {
         rolledBack = true;
-        wrote = false;
-        schemaChanged = false;
+        nothingWritten();
         List<Runnable> waiters = List.copyOf(rollbackDone);
         rollbackDone.clear();
         waiters.forEach(Runnable::run);
@@ -434,8 +450,7 @@ abstract class SessionTransaction extends SessionChannels {
     /** The transaction was rolled back before it asked to commit. */
     void pushedOut(ErrorFields fields) {
         forget();
-        wrote = false;
-        schemaChanged = false;
+        nothingWritten();
         suppress = false;
         boolean wasImplicit = implicit;
         implicit = false;
@@ -495,8 +510,7 @@ abstract class SessionTransaction extends SessionChannels {
         if (schemaChanged && cause == null) {
             capture.schemaChanged();
         }
-        wrote = false;
-        schemaChanged = false;
+        nothingWritten();
         boolean wasImplicit = implicit;
         implicit = false;
         commitAsked = false;

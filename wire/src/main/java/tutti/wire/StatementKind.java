@@ -26,6 +26,8 @@ enum StatementKind {
     LOCAL,
     /** SET, SHOW, RESET and the like. */
     SESSION,
+    /** SET CONSTRAINTS ... IMMEDIATE, around which capture has to be told. */
+    CONSTRAINTS,
     /** DISCARD and DEALLOCATE, which may forget prepared statements. */
     FORGET,
     /** Not supported. */

@@ -78,7 +78,10 @@ class ClassifierTest {
             vacuum t | LOCAL
             set search_path = a | SESSION
             set session_replication_role = replica | REFUSED
-            set constraints all immediate | REFUSED
+            set constraints all immediate | CONSTRAINTS
+            select setval('s', 1) | REFUSED
+            select pg_notify('a', 'b') | REFUSED
+            create table pg_temp.t (a int) | WRITE
             set constraints a, b deferred | SESSION
             show all | SESSION
             listen a | REFUSED

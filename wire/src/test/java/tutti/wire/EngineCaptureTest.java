@@ -40,7 +40,7 @@ class EngineCaptureTest {
                             FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                                     server.settings()),
                             node, new EngineCapture(engine::catalog, engine::refreshCatalog, engine.secret(),
-                                    PostgresEngine.RECORD, PostgresEngine.RECORDED),
+                                    PostgresEngine.RECORD),
                             (_, _) -> () -> {}, loops)) {
                 InetSocketAddress address = frontEnd.start();
                 BackendConnection client = BackendConnection

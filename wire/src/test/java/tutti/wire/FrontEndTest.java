@@ -112,11 +112,11 @@ class FrontEndTest {
     }
 
     @Test
-    void thePositionIsInTheCommitRecord() throws Exception {
+    void thePositionIsCommittedWithTheTransaction() throws Exception {
         BackendConnection client = fixture.client();
         simple(client, "insert into account values (1, 10)");
-        assertEquals(OwnMessages.lsn(fixture.node.position()), fixture.admin
-                .execute("select pg_replication_origin_progress('tutti', false)", PATIENCE).value());
+        assertEquals(Long.toString(fixture.node.position()), fixture.admin
+                .execute("select max(position) from cap.applied", PATIENCE).value());
         client.close();
     }
 
@@ -348,7 +348,9 @@ class FrontEndTest {
         open.commit();
         assertEquals("INSERT account (1,1,);", ScriptedNode.take(fixture.node.committed));
         assertEquals("1:1", fixture.accounts());
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
         while (fixture.frontEnd.sessions() > 0) {
+            assertTrue(System.nanoTime() < deadline, "sessions of this test, or of one that failed before, stay open");
             Thread.onSpinWait();
         }
     }
@@ -409,6 +411,55 @@ class FrontEndTest {
         assertEquals("C(COMMIT)/I", simple(client, "commit"));
         assertEquals("S alice: create table made_inside (a int);S alice: alter table made_inside add b int;",
                 ScriptedNode.take(fixture.node.committed));
+        client.close();
+    }
+
+    @Test
+    void changesOfTemporaryTablesConcernNobodyElse() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(CREATE TABLE)/I", simple(client, "create temp table passing (a int)"));
+        assertEquals("C(CREATE INDEX)/I", simple(client, "create index passing_a on passing (a)"));
+        assertEquals("12C(ALTER TABLE)12DC(SELECT 1)/I",
+                extended(client, "alter table if exists only passing add b int", "select 1"));
+        simple(client, "begin");
+        assertEquals("C(ALTER TABLE)/T", simple(client, "alter table passing add c int"));
+        assertEquals("12C(ALTER TABLE)/T", extended(client, "alter table passing add d int"));
+        assertEquals("C(COMMIT)/I", simple(client, "commit"));
+        assertEquals("E(42701)/I", simple(client, "alter table passing add d int"));
+        assertEquals("C(DROP TABLE)/I", simple(client, "drop table passing"));
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+        assertTrue(fixture.node.committed.isEmpty(), fixture.node.committed.toString());
+        client.close();
+    }
+
+    @Test
+    void constraintsAreCheckedWhenTheClientSays() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("NC(SET CONSTRAINTS)/I", simple(client, "set constraints all immediate"));
+        simple(client, "begin");
+        assertEquals("C(SET CONSTRAINTS)/T", simple(client, "set constraints all immediate"));
+        assertEquals("12C(SET CONSTRAINTS)12C(SET CONSTRAINTS)/T",
+                extended(client, "set constraints all deferred", "set constraints all immediate"));
+        assertEquals("E(42704)/E", simple(client, "set constraints no_such immediate"));
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        simple(client, "begin");
+        assertEquals("12E(42704)/E", extended(client, "set constraints no_such immediate", "select 1"));
+        assertEquals("C(ROLLBACK)/I", simple(client, "commit"));
+        assertEquals("C(BEGIN)C(SET CONSTRAINTS)TDC(SELECT 1)C(COMMIT)/I",
+                simple(client, "begin; set constraints all immediate; select 1; commit"));
+        client.close();
+    }
+
+    @Test
+    void whatDependsOnASnapshotIsRefusedInATransactionBlock() throws Exception {
+        BackendConnection client = fixture.client();
+        for (String sql : new String[]{"create table made_of as select 1 as a", "select 1 as a into made_of",
+                "create materialized view made_of as select 1 as a", "refresh materialized view made_of"}) {
+            simple(client, "begin");
+            assertEquals("E(0A000)/E", simple(client, sql), sql);
+            simple(client, "rollback");
+        }
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
         client.close();
     }
 

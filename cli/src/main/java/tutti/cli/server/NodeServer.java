@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.cli.NodeRuntime;
+import tutti.engine.postgres.server.ServerException;
 import tutti.node.config.NodeConfig;
 import tutti.node.http.AdminServer;
 import tutti.node.http.NodeStatus;
@@ -173,7 +174,9 @@ public final class NodeServer implements NodeRuntime {
                 }
                 return ended.join();
             } catch (IOException | RuntimeException e) {
-                return new NodeLife.Ending(e, lived, true);
+                boolean passing = !(e instanceof ServerException refused)
+                        || refused.kind() != ServerException.Kind.DISK_FULL;
+                return new NodeLife.Ending(e, lived && passing, true);
             } finally {
                 now.close();
                 life = null;

@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -34,12 +33,12 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Frontend;
+import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryCollector;
 import tutti.pgwire.QueryResult;
 import tutti.pgwire.Transport;
 
 /** Clients that die or misbehave, and server processes of sessions that are ended under them, on a live node. */
-@EnabledIfSystemProperty(named = "tutti.faults", matches = "true", disabledReason = "takes minutes and the machine to itself: -Dtutti.faults=true")
 class ClientFaultsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final String SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'faulty'";
@@ -49,6 +48,7 @@ class ClientFaultsTest {
     private static FaultCluster cluster;
     private static EventLoopGroup loops;
     private static int next;
+    private static final List<BackendConnection> CLIENTS = new ArrayList<>();
 
     @BeforeAll
     static void start() throws Exception {
@@ -70,9 +70,15 @@ class ClientFaultsTest {
         }
     }
 
-    /** Whatever happened: no session is left, no lock is held, and the nodes are the same. */
     @AfterEach
-    void nodesAreHealthyAndTheSame() throws Exception {
+    void endWhatAFailedTestLeaves() throws Exception {
+        CLIENTS.forEach(BackendConnection::abort);
+        CLIENTS.clear();
+        nodesAreHealthyAndTheSame();
+    }
+
+    /** Whatever happened: no session is left, no lock is held, and the nodes are the same. */
+    private static void nodesAreHealthyAndTheSame() throws Exception {
         FaultCluster.await("no session is left", () -> {
             try {
                 return cluster.beneathValue(0, SESSIONS) == 0;
@@ -104,10 +110,28 @@ class ClientFaultsTest {
     }
 
     private static BackendConnection client(int node) throws Exception {
-        return BackendConnection.connect(loops.next(), BackendSettings
+        BackendConnection client = BackendConnection.connect(loops.next(), BackendSettings
                 .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), cluster.node(node).postgresPort()),
                         "postgres", "tutti", new Credentials.Password("secret"))
                 .withParameters(java.util.Map.of("application_name", "faulty"))).get(20, TimeUnit.SECONDS);
+        CLIENTS.add(client);
+        return client;
+    }
+
+    /** In a transaction that has made an item and changed the one that all change. */
+    private static BackendConnection clientThatHasWritten(int id) throws Exception {
+        for (int tries = 0; tries < 20; tries++) {
+            BackendConnection client = client(0);
+            try {
+                client.execute("BEGIN; UPDATE item SET n = n + 1 WHERE id = 0; INSERT INTO item VALUES (" + id
+                        + ", 0)", PATIENCE);
+                return client;
+            } catch (PostgresException refused) {
+                client.abort();
+                assertEquals("40001", refused.fields().sqlState(), refused.getMessage());
+            }
+        }
+        throw new AssertionError("an earlier transaction is still in the way");
     }
 
     private static boolean exists(int node, int id) throws SQLException {
@@ -131,9 +155,7 @@ class ClientFaultsTest {
     void aClientThatDiesHasCommittedEverywhereOrNowhere(Moment moment) throws Exception {
         for (int round = 0; round < 5; round++) {
             int id = ++next;
-            BackendConnection client = client(0);
-            client.execute("BEGIN; UPDATE item SET n = n + 1 WHERE id = 0; INSERT INTO item VALUES (" + id + ", 0)",
-                    PATIENCE);
+            BackendConnection client = clientThatHasWritten(id);
             ByteBuf last = client.buffer();
             switch (moment) {
                 case BEFORE_COMMIT -> last.writeBytes(new byte[0]);
@@ -194,9 +216,7 @@ class ClientFaultsTest {
         int first = next + 1;
         for (int round = 0; round < 30; round++) {
             int id = ++next;
-            BackendConnection client = client(0);
-            client.execute("BEGIN; INSERT INTO item VALUES (" + id + ", 0); UPDATE item SET n = n + 1 WHERE id = 0",
-                    PATIENCE);
+            BackendConnection client = clientThatHasWritten(id);
             CompletableFuture<?> committed = client.query("COMMIT");
             long until = System.nanoTime() + round * 100_000L;
             while (System.nanoTime() < until) {
@@ -246,8 +266,7 @@ class ClientFaultsTest {
 
     @Test
     void aClientThatStopsReadingAHugeResultIsHeldBackAndCanBePushedAside() throws Exception {
-        BackendConnection client = client(0);
-        client.execute("BEGIN; UPDATE item SET n = n + 1 WHERE id = 0", PATIENCE);
+        BackendConnection client = clientThatHasWritten(++next);
         client.channel().config().setAutoRead(false);
         CompletableFuture<?> unread = client.query("SELECT repeat('x', 1000) FROM generate_series(1, 1000000)");
         long process = client.processId();
@@ -295,7 +314,9 @@ class ClientFaultsTest {
     @Test
     void aMessageWithoutSenseIsAnErrorThatTheSessionSurvives() throws Exception {
         BackendConnection client = client(0);
-        ByteBuf batch = client.buffer().writeBytes(new byte[]{'B', 0, 0, 0, 8, 0, 0, 127, 127});
+        ByteBuf batch = client.buffer();
+        Frontend.parse(batch, "", "SELECT 1");
+        batch.writeBytes(new byte[]{'B', 0, 0, 0, 8, 0, 0, 127, 127});
         Frontend.sync(batch);
         CompletableFuture<QueryResult> answer = new CompletableFuture<>();
         client.send(batch, new QueryCollector(answer));

@@ -16,7 +16,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A node whose disk is full stops with a clear error, the others go on, and it comes back when there is space. */
-@EnabledIfSystemProperty(named = "tutti.faults", matches = "true", disabledReason = "takes minutes and the machine to itself: -Dtutti.faults=true")
 class FullDiskTest {
     @TempDir
     private Path directory;
@@ -63,7 +62,9 @@ class FullDiskTest {
         fullDisk(mounted);
     }
 
+    /** Takes more than a minute, so it has a switch of its own. */
     @Test
+    @EnabledIfSystemProperty(named = "tutti.slow", matches = "true")
     void theDiskOfTheDatabase() throws Exception {
         FaultCluster.start(directory, 3).close();
         Path database = directory.resolve("node-0").resolve("data").resolve("postgres");

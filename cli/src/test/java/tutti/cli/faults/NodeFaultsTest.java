@@ -10,7 +10,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Random;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -22,7 +21,6 @@ import org.slf4j.LoggerFactory;
 import tutti.node.http.NodeStatus;
 
 /** Nodes, and the servers beneath them, that die or stand still while all nodes are written to. */
-@EnabledIfSystemProperty(named = "tutti.faults", matches = "true", disabledReason = "takes minutes and the machine to itself: -Dtutti.faults=true")
 class NodeFaultsTest {
     private static final Logger LOG = LoggerFactory.getLogger(NodeFaultsTest.class);
 

@@ -15,13 +15,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.cli.cluster.ClusterFile;
 
 /** What a node says that cannot start, and that it leaves everything as it was. */
-@EnabledIfSystemProperty(named = "tutti.faults", matches = "true", disabledReason = "takes minutes and the machine to itself: -Dtutti.faults=true")
 class StartRefusalsTest {
     @TempDir
     private Path directory;

@@ -74,7 +74,8 @@ public final class CertificationIndex {
     /**
      * Looks for a conflict between a transaction and those that touched its keys while it ran.
      *
-     * @param begun exclusive keys are compared with touches after this position; at least {@link #floor()}
+     * @param begun exclusive keys and those that were read are compared with touches after this position; at least
+     *            {@link #floor()}
      * @param lastCommitted all other keys are compared with touches after this position; at least {@code begun}
      * @return index in {@code keys} of the first key with a conflict, or -1 if there is none
      */
@@ -86,7 +87,7 @@ public final class CertificationIndex {
         touch(keys);
         for (int i = 0; i < keys.size(); i++) {
             KeyKind kind = keys.kind(i);
-            long since = (kind == KeyKind.EXCLUSIVE ? begun : lastCommitted) - base;
+            long since = (kind == KeyKind.UPDATE || kind == KeyKind.REFERENCE ? lastCommitted : begun) - base;
             if (lastOpposed(keys.hash(i), kind) > since) {
                 return i;
             }
@@ -107,8 +108,8 @@ public final class CertificationIndex {
             return 0;
         }
         return switch (kind) {
-            case UPDATE -> table[at + WRITTEN];
-            case EXCLUSIVE -> Math.max(table[at + WRITTEN], table[at + REFERENCED]);
+            case UPDATE, READ -> table[at + WRITTEN];
+            case EXCLUSIVE, SCAN -> Math.max(table[at + WRITTEN], table[at + REFERENCED]);
             case REFERENCE -> table[at + EXCLUSIVE];
         };
     }
@@ -116,6 +117,7 @@ public final class CertificationIndex {
     /**
      * Notes that a transaction at this position touched these keys.
      *
+     * @param keys of a write set: kinds that {@linkplain KeyKind#writes write}
      * @param position larger than the floor and than any noted before, or equal to the last
      */
     public void note(KeySet keys, long position) {
@@ -136,6 +138,7 @@ public final class CertificationIndex {
                     table[at + EXCLUSIVE] = offset;
                 }
                 case REFERENCE -> table[at + REFERENCED] = offset;
+                case READ, SCAN -> throw new IllegalArgumentException("a read was noted as a write: " + keys);
             }
         }
     }

@@ -4,7 +4,6 @@ import java.nio.ByteBuffer;
 import java.util.Set;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
-import tutti.core.txn.WriteSet;
 
 /**
  * One replica's side of a replication algorithm: a deterministic state machine that is told events and asks its world
@@ -22,11 +21,12 @@ import tutti.core.txn.WriteSet;
  */
 public interface Protocol {
     /**
-     * A client began a transaction, or handed in a whole request.
+     * A client began a transaction, or handed in a whole request. It does not run before {@link Replica#run} is asked.
      *
      * <p>
-     * For a protocol whose {@link #executesAtOnce()} is true the world may let an interactive transaction proceed
-     * without waiting, and tell {@code submitted} only when it asks to commit, directly before {@code executed}.
+     * For a protocol whose {@link #executesAtOnce()} is true the world lets transactions run without waiting for
+     * {@code run}, except requests {@linkplain Request.Placement#ALL for every replica}, and may tell {@code submitted}
+     * only when one asks to commit, directly before {@code executed}.
      *
      * @param transaction of this node, never told before
      * @param request what is known of it before it runs
@@ -36,21 +36,25 @@ public interface Protocol {
     /**
      * A local transaction has run and is ready to commit. It holds its locks in the engine.
      *
-     * @param begun a position that was visible in this node's engine before the transaction took its first snapshot:
-     *            whatever is not above it, the transaction has seen
-     * @param lastCommitted the highest position visible in this node's engine now that the transaction's locks are all
-     *            held and its write set has been read; at least {@code begun}
-     * @param writes what it changed; not empty: a transaction that changed nothing has read one snapshot of one replica,
-     *            which is a prefix of the total order, and ends without the protocol
+     * @param execution its write set is empty only if the protocol does not {@linkplain #executesAtOnce() execute at
+     *            once}: to others, a transaction that changed nothing has read one snapshot of one replica, which is a
+     *            prefix of the total order, and ends without the protocol
      */
-    void executed(TransactionId transaction, long begun, long lastCommitted, WriteSet writes);
+    void executed(TransactionId transaction, Execution execution);
 
-    /** A local transaction ended before it asked to commit, or an execution asked for by the protocol failed. */
+    /** A remote transaction's changes are in place, as asked by {@link Replica#prepare}, and hold their locks. */
+    void prepared(TransactionId transaction);
+
+    /**
+     * A local transaction ended before it asked to commit, a run asked for by the protocol failed, or the changes of a
+     * remote one could not be {@linkplain Replica#prepare prepared}. The engine has rolled it back.
+     */
     void failed(TransactionId transaction, AbortReason.Failed cause);
 
     /**
      * A local transaction was rolled back in the engine because it stood in the way of an ordered one. The client has
      * not been told. If it has been ordered already it may yet commit: its write set is then applied like a remote one.
+     * A whole request may be {@linkplain Replica#run run} again.
      *
      * @param forPosition position of the ordered transaction that needed the lock
      */
@@ -72,6 +76,12 @@ public interface Protocol {
      */
     void delivered(long position, int sender, Message message);
 
+    /**
+     * The order delivered a message tentatively: most likely it will be {@code delivered} soon, in about this order. Not
+     * every world tells, and it may be wrong; only ever a reason to begin early.
+     */
+    default void tentative(int sender, Message message) {}
+
     /** A message came by {@link Replica#multicast}: reliably, in no particular order. */
     void received(int sender, Message message);
 
@@ -84,8 +94,13 @@ public interface Protocol {
     /** Reads a message that this protocol's own encoding wrote. Pure: may be called from any thread. */
     Message decode(ByteBuffer from);
 
-    /** Whether interactive transactions run without waiting for an {@code execute} effect. */
+    /** Whether transactions run without waiting for {@link Replica#run}. */
     boolean executesAtOnce();
+
+    /** Whether {@link #executed} must bring a read set. */
+    default boolean needsReads() {
+        return false;
+    }
 
     /**
      * Everything that future decisions depend on, as of the last position delivered. A replica that starts from it and is

@@ -115,17 +115,16 @@ public final class SnapshotIsolation implements Protocol {
     }
 
     /** Asks for a request to be executed by every replica alone. */
-    record Barrier(TransactionId transaction, Request.Barrier request) implements Message {
+    record Barrier(TransactionId transaction, Request.Whole request) implements Message {
         @Override
         public int encodedSize() {
-            return 1 + 4 + 8 + request.keys().encodedSize() + 4 + request.statement().length;
+            return 1 + 4 + 8 + request.encodedSize();
         }
 
         @Override
         public void encode(ByteBuffer to) {
             to.put(TAG_BARRIER).putInt(transaction.node()).putLong(transaction.serial());
-            request.keys().encode(to);
-            to.putInt(request.statement().length).put(request.statement());
+            request.encode(to);
         }
     }
 
@@ -164,6 +163,8 @@ public final class SnapshotIsolation implements Protocol {
     private final long[] reached;
     private CertificationIndex index = new CertificationIndex();
     private long delivered;
+    /** The last position that the index has noted something for, or could have: what the others wait to hear of. */
+    private long certified;
     /** No transaction that this replica asks to certify from now on has begun below it. */
     private long horizon;
     /** The horizon that this replica has told the others last. */
@@ -190,27 +191,32 @@ public final class SnapshotIsolation implements Protocol {
         }
         switch (request) {
             case Request.Interactive _ -> local.put(transaction, Phase.EXECUTING);
-            case Request.Barrier barrier -> {
-                local.put(transaction, Phase.ORDERED);
-                replica.order(new Barrier(transaction, barrier));
+            case Request.Whole whole -> {
+                if (whole.placement() == Request.Placement.ALL) {
+                    local.put(transaction, Phase.ORDERED);
+                    replica.order(new Barrier(transaction, whole));
+                } else {
+                    local.put(transaction, Phase.EXECUTING);
+                }
             }
         }
     }
 
     @Override
-    public void executed(TransactionId transaction, long begun, long lastCommitted, WriteSet writes) {
+    public void executed(TransactionId transaction, Execution execution) {
+        WriteSet writes = execution.writes();
         if (local.replace(transaction, Phase.ORDERED) != Phase.EXECUTING) {
             throw new IllegalStateException(transaction + " asked to commit but was not executing");
         }
         if (writes.isEmpty()) {
             throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
         }
-        if (begun < horizon || lastCommitted < begun) {
-            throw new IllegalArgumentException(transaction + " begun at " + begun + ", last committed " + lastCommitted
-                    + ", horizon " + horizon);
+        if (execution.begun() < horizon) {
+            throw new IllegalArgumentException(
+                    transaction + " begun at " + execution.begun() + ", horizon " + horizon);
         }
         told = horizon;
-        replica.order(new Certify(transaction, begun, lastCommitted, horizon, writes));
+        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, writes));
     }
 
     @Override
@@ -239,6 +245,9 @@ public final class SnapshotIsolation implements Protocol {
             throw new IllegalStateException("position " + position + " delivered after " + delivered);
         }
         delivered = position;
+        if (!(message instanceof Progress)) {
+            certified = position;
+        }
         switch (message) {
             case Certify certify -> certify(position, sender, certify);
             case Barrier barrier -> {
@@ -256,7 +265,7 @@ public final class SnapshotIsolation implements Protocol {
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
         }
         index.forget(floor());
-        if (!timerRuns && delivered > told) {
+        if (!timerRuns && certified > told) {
             timerRuns = true;
             replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
         }
@@ -308,13 +317,18 @@ public final class SnapshotIsolation implements Protocol {
     @Override
     public void timer(long timer) {
         timerRuns = false;
-        if (horizon > told) {
+        if (certified > told && horizon > told) {
             told = horizon;
             replica.order(new Progress(horizon));
-        } else if (delivered > told) {
+        } else if (certified > told) {
             timerRuns = true;
             replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
         }
+    }
+
+    @Override
+    public void prepared(TransactionId transaction) {
+        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
     }
 
     @Override
@@ -361,14 +375,7 @@ public final class SnapshotIsolation implements Protocol {
             }
             case TAG_BARRIER -> {
                 TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
-                KeySet keys = KeySet.decode(from);
-                int length = from.getInt();
-                if (length < 0 || length > from.remaining()) {
-                    throw new IllegalArgumentException("statement of " + length + " bytes in " + from.remaining());
-                }
-                byte[] statement = new byte[length];
-                from.get(statement);
-                yield new Barrier(transaction, new Request.Barrier(statement, keys));
+                yield new Barrier(transaction, Request.Whole.decode(from));
             }
             case TAG_PROGRESS -> new Progress(from.getLong());
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
@@ -395,6 +402,7 @@ public final class SnapshotIsolation implements Protocol {
             throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
         }
         delivered = from.getLong();
+        certified = delivered;
         int size = from.getInt();
         for (int i = 0; i < size; i++) {
             reached(from.getInt(), from.getLong());

@@ -19,6 +19,18 @@ public sealed interface AbortReason {
     }
 
     /**
+     * Certification found that a concurrent transaction which came first in the total order changed what this one read.
+     *
+     * @param winner position of that transaction
+     */
+    record StaleRead(long winner) implements AbortReason {
+        @Override
+        public String label() {
+            return "stale-read";
+        }
+    }
+
+    /**
      * Executed so long ago that certification has forgotten whom to compare it with.
      *
      * @param lastCommitted what its node had committed when it asked
@@ -40,6 +52,18 @@ public sealed interface AbortReason {
         @Override
         public String label() {
             return "victim";
+        }
+    }
+
+    /**
+     * This replica may not run it at this time, or not at all under its protocol.
+     *
+     * @param why for the person who reads it: what is not possible here, and what is
+     */
+    record Refused(String why) implements AbortReason {
+        @Override
+        public String label() {
+            return "refused";
         }
     }
 

@@ -4,22 +4,29 @@ package tutti.core.txn;
  * How a transaction touches a certification key (DESIGN section 3, "What a write set carries").
  *
  * <pre>
- *              UPDATE     EXCLUSIVE   REFERENCE
- * UPDATE       conflict   conflict    -
- * EXCLUSIVE    conflict   conflict    conflict
- * REFERENCE    -          conflict    -
+ *              UPDATE     EXCLUSIVE   REFERENCE   READ       SCAN
+ * UPDATE       conflict   conflict    -           conflict   conflict
+ * EXCLUSIVE    conflict   conflict    conflict    conflict   conflict
+ * REFERENCE    -          conflict    -           -          conflict
+ * READ         conflict   conflict    -           -          -
+ * SCAN         conflict   conflict    conflict    -          -
  * </pre>
  *
  * An update leaves the key as it is, so children may name the row at the same time; an insert, a delete or a change of
- * the key may not meet a child that names it.
+ * the key may not meet a child that names it. The last two are of read sets only: every write set refers to the key of
+ * each table that it touches, so a scan of the table's key meets every write to the table.
  */
 public enum KeyKind {
     /** A row changed, its key did not. */
     UPDATE,
     /** A key came into being, vanished, or changed. */
     EXCLUSIVE,
-    /** A row names the key of a parent. */
-    REFERENCE;
+    /** A row names the key of a parent; or, for the key of a table, one of its rows is written. */
+    REFERENCE,
+    /** A row was read. */
+    READ,
+    /** Everything under the key (the rows of a table) may have been read. */
+    SCAN;
 
     private static final KeyKind[] VALUES = values();
 
@@ -28,8 +35,15 @@ public enum KeyKind {
         return switch (this) {
             case UPDATE -> other != REFERENCE;
             case EXCLUSIVE -> true;
-            case REFERENCE -> other == EXCLUSIVE;
+            case REFERENCE -> other == EXCLUSIVE || other == SCAN;
+            case READ -> other == UPDATE || other == EXCLUSIVE;
+            case SCAN -> other.writes();
         };
+    }
+
+    /** Whether it is of write sets; otherwise of read sets. */
+    public boolean writes() {
+        return this != READ && this != SCAN;
     }
 
     /** The kind with this ordinal, as it is stored in messages. */

@@ -24,6 +24,10 @@ class CertificationIndexTest {
         for (KeyKind earlier : KeyKind.values()) {
             for (KeyKind later : KeyKind.values()) {
                 CertificationIndex index = new CertificationIndex();
+                if (!earlier.writes()) {
+                    assertThrows(IllegalArgumentException.class, () -> index.note(key(7, earlier), 5));
+                    continue;
+                }
                 index.note(key(7, earlier), 5);
                 assertEquals(later.conflictsWith(earlier) ? 0 : -1, index.conflict(key(7, later), 4, 4),
                         later + " after " + earlier);
@@ -34,7 +38,7 @@ class CertificationIndexTest {
     }
 
     @Test
-    void exclusiveKeysLookBackToTheBeginningOthersOnlyToTheLastCommit() {
+    void exclusiveAndReadKeysLookBackToTheBeginningOthersOnlyToTheLastCommit() {
         CertificationIndex index = new CertificationIndex();
         index.note(key(1, KeyKind.REFERENCE), 10);
         index.note(key(2, KeyKind.UPDATE), 10);
@@ -42,6 +46,10 @@ class CertificationIndexTest {
         assertEquals(-1, index.conflict(key(1, KeyKind.EXCLUSIVE), 10, 12));
         assertEquals(-1, index.conflict(key(2, KeyKind.UPDATE), 9, 12));
         assertEquals(0, index.conflict(key(2, KeyKind.UPDATE), 8, 9));
+        assertEquals(0, index.conflict(key(2, KeyKind.READ), 9, 12));
+        assertEquals(-1, index.conflict(key(2, KeyKind.READ), 10, 12));
+        assertEquals(-1, index.conflict(key(1, KeyKind.READ), 9, 12));
+        assertEquals(0, index.conflict(key(1, KeyKind.SCAN), 9, 12));
     }
 
     @Test
@@ -76,17 +84,21 @@ class CertificationIndexTest {
         for (int step = 0; step < 3000; step++) {
             position += 1 + random.nextInt(3);
             KeySet.Builder builder = new KeySet.Builder();
+            boolean reads = random.nextInt(4) == 0;
             for (int i = random.nextInt(6); i >= 0; i--) {
                 long hash = random.nextInt(keySpace);
                 builder.add(random.nextBoolean() ? hash : hash * 0x5851F42D4C957F2DL,
-                        KeyKind.of(random.nextInt(3)));
+                        KeyKind.of(random.nextInt(reads ? 5 : 3)));
             }
             KeySet keys = builder.build();
             long begun = Math.max(index.floor(), position - 1 - random.nextInt(200));
             long committed = begun + random.nextInt((int) (position - begun));
             int expected = -1;
             for (int i = 0; i < keys.size() && expected < 0; i++) {
-                long since = keys.kind(i) == KeyKind.EXCLUSIVE ? begun : committed;
+                long since = switch (keys.kind(i)) {
+                    case EXCLUSIVE, READ, SCAN -> begun;
+                    case UPDATE, REFERENCE -> committed;
+                };
                 for (Noted noted : all) {
                     for (int j = 0; j < noted.keys().size(); j++) {
                         if (noted.position() > since && noted.keys().hash(j) == keys.hash(i)
@@ -97,8 +109,10 @@ class CertificationIndexTest {
                 }
             }
             assertEquals(expected, index.conflict(keys, begun, committed), "step " + step);
-            index.note(keys, position);
-            all.add(new Noted(position, keys));
+            if (!reads) {
+                index.note(keys, position);
+                all.add(new Noted(position, keys));
+            }
             if (random.nextInt(10) == 0) {
                 index.forget(position - 150);
                 long floor = index.floor();

@@ -17,9 +17,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
@@ -75,7 +77,7 @@ class SnapshotIsolationTest {
 
         TransactionId begin() {
             TransactionId id = new TransactionId(node, ++serial);
-            protocol.submitted(id, Request.Interactive.INSTANCE);
+            protocol.submitted(id, Request.Interactive.UNDECLARED);
             return id;
         }
 
@@ -105,6 +107,16 @@ class SnapshotIsolationTest {
         }
 
         @Override
+        public void run(TransactionId transaction, Priority priority) {
+            throw new AssertionError("si runs everything at once");
+        }
+
+        @Override
+        public void prepare(TransactionId transaction, WriteSet writes) {
+            throw new AssertionError("si prepares nothing");
+        }
+
+        @Override
         public void apply(TransactionId transaction, long position, WriteSet writes) {
             decided(position, "write " + transaction + writes.keys());
         }
@@ -115,7 +127,7 @@ class SnapshotIsolationTest {
         }
 
         @Override
-        public void execute(TransactionId transaction, long position, Request.Barrier request) {
+        public void execute(TransactionId transaction, long position, Request.Whole request) {
             decided(position, "barrier " + transaction);
         }
 
@@ -163,8 +175,8 @@ class SnapshotIsolationTest {
         Cluster cluster = new Cluster(3, 1000);
         TransactionId first = cluster.sites.get(0).begin();
         TransactionId second = cluster.sites.get(1).begin();
-        cluster.sites.get(0).protocol.executed(first, 0, 0, writes(7));
-        cluster.sites.get(1).protocol.executed(second, 0, 0, writes(6, 7));
+        cluster.sites.get(0).protocol.executed(first, new Execution(0, 0, writes(7), ReadSet.EMPTY));
+        cluster.sites.get(1).protocol.executed(second, new Execution(0, 0, writes(6, 7), ReadSet.EMPTY));
         cluster.settle();
         assertEquals(new Outcome.Committed(1), cluster.sites.get(0).answers.get(first));
         assertEquals(new Outcome.Aborted(new AbortReason.LostCertification(1, 1)),
@@ -177,10 +189,10 @@ class SnapshotIsolationTest {
     void aWriterThatHasSeenTheOtherCommits() {
         Cluster cluster = new Cluster(2, 1000);
         TransactionId first = cluster.sites.get(0).begin();
-        cluster.sites.get(0).protocol.executed(first, 0, 0, writes(7));
+        cluster.sites.get(0).protocol.executed(first, new Execution(0, 0, writes(7), ReadSet.EMPTY));
         cluster.settle();
         TransactionId second = cluster.sites.get(1).begin();
-        cluster.sites.get(1).protocol.executed(second, 1, 1, writes(7));
+        cluster.sites.get(1).protocol.executed(second, new Execution(1, 1, writes(7), ReadSet.EMPTY));
         cluster.settle();
         assertEquals(new Outcome.Committed(2), cluster.sites.get(1).answers.get(second));
     }
@@ -198,7 +210,7 @@ class SnapshotIsolationTest {
         Cluster cluster = new Cluster(2, 1000);
         Site site = cluster.sites.get(0);
         TransactionId victim = site.begin();
-        site.protocol.executed(victim, 0, 0, writes(7));
+        site.protocol.executed(victim, new Execution(0, 0, writes(7), ReadSet.EMPTY));
         site.protocol.victim(victim, 1);
         cluster.settle();
         assertEquals(new Outcome.Committed(1), site.answers.get(victim));
@@ -211,10 +223,11 @@ class SnapshotIsolationTest {
         Site site = cluster.sites.get(0);
         KeySet schema = new KeySet.Builder().add(99, KeyKind.EXCLUSIVE).build();
         TransactionId barrier = new TransactionId(0, 1000);
-        site.protocol.submitted(barrier, new Request.Barrier(new byte[]{1, 2}, schema));
+        site.protocol.submitted(barrier,
+                new Request.Whole(new byte[]{1, 2}, ConflictClasses.ALL, schema, Request.Placement.ALL));
         TransactionId stale = cluster.sites.get(1).begin();
-        cluster.sites.get(1).protocol.executed(stale, 0, 0, new WriteSet(
-                new KeySet.Builder().add(99, KeyKind.REFERENCE).build(), new byte[]{1}));
+        cluster.sites.get(1).protocol.executed(stale, new Execution(0, 0,
+                new WriteSet(new KeySet.Builder().add(99, KeyKind.REFERENCE).build(), new byte[]{1}), ReadSet.EMPTY));
         cluster.settle();
         assertEquals(new Outcome.Committed(1), site.answers.get(barrier));
         assertInstanceOf(Outcome.Aborted.class, cluster.sites.get(1).answers.get(stale));
@@ -245,8 +258,8 @@ class SnapshotIsolationTest {
                     for (int i = random.nextInt(3); i >= 0; i--) {
                         keys.add(random.nextInt(20));
                     }
-                    site.protocol.executed(id, site.visible, site.visible,
-                            writes(keys.stream().mapToInt(Integer::intValue).toArray()));
+                    site.protocol.executed(id, new Execution(site.visible, site.visible,
+                            writes(keys.stream().mapToInt(Integer::intValue).toArray()), ReadSet.EMPTY));
                     ran.add(new Ran(id, site.visible, keys));
                     if (random.nextInt(10) == 0) {
                         site.protocol.victim(id, site.visible + 1);

@@ -34,9 +34,9 @@ import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryResult;
 
 /**
- * An unmodified PostgreSQL database as a replica's engine (DESIGN section 3, "PostgreSQL"). Its position is kept by
- * PostgreSQL itself, as the progress of a replication origin named {@code tutti_} and the database's object id: each commit record carries it, so a
- * crash loses a suffix of positions together with exactly their effects.
+ * An unmodified PostgreSQL database as a replica's engine (DESIGN section 3, "PostgreSQL"). Its position is kept in
+ * the database itself: each transaction that makes a position's effects inserts a row with it, so a crash loses a suffix
+ * of positions together with exactly their effects (docs/decisions/0005).
  *
  * <p>
  * <b>One life of the server.</b> After a crash the server may come back by itself, with fewer commits than were seen. So
@@ -48,10 +48,8 @@ import tutti.pgwire.QueryResult;
  * Safe for use from any thread.
  */
 public final class PostgresEngine implements Engine {
-    /** Records a position in the open transaction's commit; parameters: the secret (bytea), the position ({@link #lsn}). */
-    public static final String RECORD = "SELECT tutti.record($1::pg_catalog.bytea, $2::pg_catalog.pg_lsn)";
-    /** Follows the COMMIT of a transaction that recorded a position, in the same session. */
-    public static final String RECORDED = "SELECT tutti.recorded()";
+    /** Records a position in the open transaction; parameters: the secret (bytea), the position (bigint). */
+    public static final String RECORD = "SELECT tutti.record($1::pg_catalog.bytea, $2::pg_catalog.int8)";
     private static final Logger LOG = LoggerFactory.getLogger(PostgresEngine.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
@@ -145,18 +143,9 @@ public final class PostgresEngine implements Engine {
         }
     }
 
-    /** A position in the form that {@link #RECORD} takes. */
-    public static String lsn(long position) {
-        return Long.toHexString(position >>> 32) + "/" + Long.toHexString(position & 0xffff_ffffL);
-    }
-
-    /** A position from PostgreSQL's text form; 0 for none. */
-    private static long position(@Nullable String lsn) {
-        if (lsn == null) {
-            return 0;
-        }
-        int slash = lsn.indexOf('/');
-        return Long.parseLong(lsn.substring(0, slash), 16) << 32 | Long.parseLong(lsn.substring(slash + 1), 16);
+    /** A position from PostgreSQL's text form. */
+    private static long position(@Nullable String value) {
+        return value == null ? 0 : Long.parseLong(value);
     }
 
     /** The cluster's secret in bytea's text form, which {@link #RECORD} and {@link CaptureInstaller#FINISH} take. */
@@ -199,7 +188,7 @@ public final class PostgresEngine implements Engine {
     @Override
     public long appliedPosition() {
         try {
-            return position(await(admin()).execute("SELECT tutti.position(false)",
+            return position(await(admin()).execute("SELECT tutti.position()",
                     TIMEOUT).value());
         } catch (IOException gone) {
             connectionLost();
@@ -213,7 +202,7 @@ public final class PostgresEngine implements Engine {
     @Override
     public void durablePosition(Completion<Long> done) {
         admin().thenCompose(connection -> connection
-                .query("SELECT tutti.position(true)"))
+                .query("SELECT tutti.durable_position()"))
                 .whenComplete((result, failed) -> {
                     if (failed == null) {
                         done.succeeded(position(result.value()));

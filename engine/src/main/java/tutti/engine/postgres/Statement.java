@@ -10,19 +10,26 @@ import java.util.TreeMap;
 /**
  * An SQL statement that every replica executes itself, with what its meaning depends on. Immutable.
  *
+ * @param place which of its transaction's schema changes it is, from 0; those that were rolled back count
  * @param sql one statement
  * @param role the role that executes it
  * @param settings session settings by name: {@code search_path}, {@code default_tablespace}, … whatever may matter
  */
-public record Statement(String sql, String role, Map<String, String> settings) {
+public record Statement(int place, String sql, String role, Map<String, String> settings) {
     /** Keeps a copy. */
     public Statement {
         settings = Collections.unmodifiableMap(new TreeMap<>(settings));
     }
 
+    /** One that is executed outside of a transaction block. */
+    public Statement(String sql, String role, Map<String, String> settings) {
+        this(0, sql, role, settings);
+    }
+
     /** As text that {@link #of(String)} reads: each part preceded by its length in characters. */
     public String toText() {
         StringBuilder text = new StringBuilder();
+        part(text, Integer.toString(place));
         part(text, role);
         part(text, sql);
         settings.forEach((name, value) -> {
@@ -61,13 +68,14 @@ public record Statement(String sql, String role, Map<String, String> settings) {
      */
     public static Statement of(String text) {
         Parts parts = new Parts(text);
+        int place = parts.number();
         String role = parts.next();
         String sql = parts.next();
         Map<String, String> settings = new TreeMap<>();
         while (parts.at < text.length()) {
             settings.put(parts.next(), parts.next());
         }
-        return new Statement(sql, role, settings);
+        return new Statement(place, sql, role, settings);
     }
 
     private static final class Parts {
@@ -76,6 +84,15 @@ public record Statement(String sql, String role, Map<String, String> settings) {
 
         Parts(String text) {
             this.text = text;
+        }
+
+        int number() {
+            String digits = next();
+            try {
+                return Integer.parseInt(digits);
+            } catch (NumberFormatException notNumber) {
+                throw new IllegalArgumentException("a statement's place is not a number: " + digits, notNumber);
+            }
         }
 
         String next() {

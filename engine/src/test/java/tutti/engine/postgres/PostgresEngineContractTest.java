@@ -91,9 +91,7 @@ class PostgresEngineContractTest extends EngineContract {
         @Override
         public void commit(long position, Completion<Void> done) {
             try {
-                session.execute("SELECT tutti.record('" + secret + "', '" + PostgresEngine.lsn(position) + "')",
-                        "COMMIT",
-                        PostgresEngine.RECORDED, "COMMIT");
+                session.execute("SELECT tutti.record('" + secret + "', " + position + ")", "COMMIT");
                 done.succeeded(null);
             } catch (SQLException failed) {
                 done.failed(new EngineFailure(String.valueOf(failed.getSQLState()), String.valueOf(failed.getMessage()),

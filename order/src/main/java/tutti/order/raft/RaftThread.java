@@ -5,11 +5,14 @@ import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
-import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.PriorityQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
@@ -23,14 +26,17 @@ import java.util.function.Consumer;
 final class RaftThread implements RaftNodeExecutor {
     private record Timer(long atNanos, long number, Runnable task) {}
 
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition work = lock.newCondition();
-    private final Condition room = lock.newCondition();
-    private ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+    private final ConcurrentLinkedQueue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger waiting = new AtomicInteger();
+    private final AtomicBoolean parked = new AtomicBoolean();
+    /** Of this thread only. */
     private final PriorityQueue<Timer> timers = new PriorityQueue<>(
             Comparator.comparingLong(Timer::atNanos).thenComparingLong(Timer::number));
     private long timersMade;
-    private boolean stopped;
+    private volatile boolean stopped;
+    private final ReentrantLock roomLock = new ReentrantLock();
+    private final Condition room = roomLock.newCondition();
+    private final AtomicInteger wantRoom = new AtomicInteger();
     private final int tasksMax;
     private final double speed;
     private final Thread thread;
@@ -57,19 +63,13 @@ final class RaftThread implements RaftNodeExecutor {
 
     /** Stops after the current task; no task begins after this returns. Does not wait for itself. */
     void stop() throws InterruptedException {
-        lock.lock();
-        try {
-            stopped = true;
-            tasks.clear();
-            timers.clear();
-            work.signal();
-            room.signalAll();
-        } finally {
-            lock.unlock();
-        }
+        stopped = true;
+        LockSupport.unpark(thread);
+        makeRoom();
         if (!isCurrent() && thread.isAlive()) {
             thread.join();
         }
+        tasks.clear();
     }
 
     private boolean isCurrent() {
@@ -78,29 +78,39 @@ final class RaftThread implements RaftNodeExecutor {
 
     @Override
     public void execute(Runnable task) {
-        lock.lock();
-        try {
-            if (!stopped) {
-                tasks.add(task);
-                if (tasks.size() == 1) {
-                    work.signal();
-                }
-            }
-        } finally {
-            lock.unlock();
+        if (stopped) {
+            return;
+        }
+        waiting.incrementAndGet();
+        tasks.add(task);
+        if (parked.get() && parked.compareAndSet(true, false)) {
+            LockSupport.unpark(thread);
         }
     }
 
     /** As {@link #execute}, but waits while too many tasks wait. Not for this thread itself. */
     void executeFromOutside(Runnable task) throws InterruptedException {
-        lock.lock();
-        try {
-            while (!stopped && tasks.size() >= tasksMax) {
-                room.await();
+        if (waiting.get() >= tasksMax) {
+            roomLock.lock();
+            try {
+                wantRoom.incrementAndGet();
+                while (!stopped && waiting.get() >= tasksMax) {
+                    room.await();
+                }
+            } finally {
+                wantRoom.decrementAndGet();
+                roomLock.unlock();
             }
-            execute(task);
+        }
+        execute(task);
+    }
+
+    private void makeRoom() {
+        roomLock.lock();
+        try {
+            room.signalAll();
         } finally {
-            lock.unlock();
+            roomLock.unlock();
         }
     }
 
@@ -116,68 +126,61 @@ final class RaftThread implements RaftNodeExecutor {
 
     /** Runs a task after a delay in real time. */
     void scheduleReal(Runnable task, long delayNanos) {
-        lock.lock();
-        try {
-            if (!stopped) {
-                timers.add(new Timer(System.nanoTime() - originNanos + delayNanos, timersMade++, task));
-                work.signal();
-            }
-        } finally {
-            lock.unlock();
+        long at = System.nanoTime() - originNanos + delayNanos;
+        if (isCurrent()) {
+            timers.add(new Timer(at, timersMade++, task));
+        } else {
+            execute(() -> timers.add(new Timer(at, timersMade++, task)));
         }
     }
 
     private void run() {
-        ArrayDeque<Runnable> running = new ArrayDeque<>();
-        while (true) {
-            lock.lock();
-            try {
-                while (!stopped && tasks.isEmpty() && !takeDue(running)) {
-                    Timer next = timers.peek();
-                    if (next == null) {
-                        work.await();
-                    } else {
-                        var _ = work.awaitNanos(next.atNanos() - (System.nanoTime() - originNanos));
-                    }
-                }
-                if (stopped) {
-                    return;
-                }
-                takeDue(running);
-                ArrayDeque<Runnable> all = tasks;
-                if (running.isEmpty()) {
-                    tasks = running;
-                    running = all;
-                } else {
-                    running.addAll(all);
-                    all.clear();
-                }
-                room.signalAll();
-            } catch (InterruptedException e) {
-                onError.accept(e);
-                return;
-            } finally {
-                lock.unlock();
+        while (!stopped) {
+            runDueTimers();
+            Runnable task = tasks.poll();
+            if (task == null) {
+                park();
+                continue;
             }
-            for (Runnable task = running.poll(); task != null; task = running.poll()) {
-                try {
-                    task.run();
-                } catch (Throwable e) {
-                    onError.accept(e);
-                }
+            run(task);
+            if (waiting.decrementAndGet() < tasksMax && wantRoom.get() > 0) {
+                makeRoom();
             }
         }
     }
 
-    private boolean takeDue(ArrayDeque<Runnable> to) {
-        long now = System.nanoTime() - originNanos;
-        boolean any = false;
-        for (Timer t = timers.peek(); t != null && t.atNanos() <= now; t = timers.peek()) {
-            to.add(t.task());
-            timers.remove();
-            any = true;
+    private void run(Runnable task) {
+        try {
+            task.run();
+        } catch (Throwable e) {
+            onError.accept(e);
         }
-        return any;
+    }
+
+    /** Waits for a task or the next timer. */
+    private void park() {
+        parked.set(true);
+        // A task added between the poll and the flag is seen here; one added after the flag unparks.
+        if (tasks.isEmpty() && !stopped) {
+            Timer next = timers.peek();
+            if (next == null) {
+                LockSupport.park(this);
+            } else {
+                LockSupport.parkNanos(this, next.atNanos() - (System.nanoTime() - originNanos));
+            }
+        }
+        parked.set(false);
+    }
+
+    private void runDueTimers() {
+        if (timers.isEmpty()) {
+            return;
+        }
+        long now = System.nanoTime() - originNanos;
+        for (Timer timer = timers.peek(); timer != null && timer.atNanos() <= now && !stopped; timer = timers.peek()) {
+            timers.remove();
+            run(timer.task());
+        }
     }
 
     /** MicroRaft's clock: monotonic, and far enough from zero that "never" lies in the past. */

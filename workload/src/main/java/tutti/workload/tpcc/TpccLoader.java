@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
+import tutti.workload.client.SqlFailure;
 
 /**
  * Creates TPC-C's schema and initial rows in a database: through a Tutti node, which replicates them, or directly in the
@@ -180,7 +181,7 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
                 } catch (SQLException also) {
                     e.addSuppressed(also);
                 }
-                if (!TpccFailure.of(e).isAbort() || attempt == ATTEMPTS) {
+                if (!SqlFailure.of(e).isAbort() || attempt == ATTEMPTS) {
                     throw new LoadException("could not load " + part + " at attempt " + attempt + " of " + ATTEMPTS
                             + ": " + e.getMessage(), e);
                 }

@@ -12,6 +12,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.workload.client.SqlFailure;
 
 /**
  * One user at a terminal: runs one transaction after the other until told to stop, tries what was aborted again, and
@@ -140,7 +141,7 @@ final class TpccTerminal implements Runnable {
     /** Whether the transaction is to be tried again. */
     private boolean failed(TpccSession current, SQLException e, TpccInput input, @Nullable TpccOutput executed,
             LocalDateTime now, TpccSession.HistoryKey key) {
-        TpccFailure failure = TpccFailure.of(e);
+        SqlFailure failure = SqlFailure.of(e);
         metrics.aborted(node, failure.cause());
         switch (failure.kind()) {
             case NODE_LOST -> {
@@ -224,8 +225,8 @@ final class TpccTerminal implements Runnable {
             metrics.terminalCame(node);
             return opened;
         } catch (SQLException e) {
-            TpccFailure failure = TpccFailure.of(e);
-            if (failure.kind() == TpccFailure.Kind.NODE_LOST) {
+            SqlFailure failure = SqlFailure.of(e);
+            if (failure.kind() == SqlFailure.Kind.NODE_LOST) {
                 nodes.lost(node, e.getMessage());
             } else {
                 fail.accept("terminal " + number + " cannot connect to " + nodes.database(node).name() + ": "

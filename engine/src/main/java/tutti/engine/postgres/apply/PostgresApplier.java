@@ -222,13 +222,8 @@ public final class PostgresApplier implements Applier {
     }
 
     private void record(Batch batch, long position) {
-        batch.named(prepared, "record", PostgresEngine.RECORD, engine.secret(), lsn(position));
+        batch.named(prepared, "record", PostgresEngine.RECORD, engine.secret(), Long.toString(position));
         batch.named(prepared, "commit", "COMMIT");
-        batch.named(prepared, "recorded", PostgresEngine.RECORDED);
-    }
-
-    private static String lsn(long position) {
-        return PostgresEngine.lsn(position);
     }
 
     @Override

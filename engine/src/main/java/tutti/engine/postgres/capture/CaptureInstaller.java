@@ -80,10 +80,8 @@ public final class CaptureInstaller {
         if (foreign != null) {
             throw new IllegalStateException("foreign tables cannot be replicated: " + foreign + "; drop them");
         }
-        String origin = "'tutti_" + connection.execute("SELECT oid FROM pg_catalog.pg_database"
-                + " WHERE datname = pg_catalog.current_database()", TIMEOUT).value() + "'";
         connection.execute("BEGIN;\nSET LOCAL search_path = pg_catalog;\nSET LOCAL client_min_messages = warning;\n"
-                + "SET LOCAL session_replication_role = origin;\n" + script(settings, origin) + "\nCOMMIT;", TIMEOUT);
+                + "SET LOCAL session_replication_role = origin;\n" + script(settings) + "\nCOMMIT;", TIMEOUT);
     }
 
     /**
@@ -120,10 +118,9 @@ public final class CaptureInstaller {
     /** The statement that the commit pipeline prepares: one parameter of type bytea, the result of one bytea. */
     public static final String FINISH = "SELECT tutti.finish($1)";
 
-    private static String script(Settings settings, String origin) throws IOException {
+    private static String script(Settings settings) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
-        return resource("install.sql").replace("<origin>", origin)
-                .replace("<node_index>", Integer.toString(settings.nodeIndex()))
+        return resource("install.sql").replace("<node_index>", Integer.toString(settings.nodeIndex()))
                 .replace("<stride>", Integer.toString(settings.stride()))
                 .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")
                 .replace("<secret>", "'\\x" + HexFormat.of().formatHex(secret) + "'")

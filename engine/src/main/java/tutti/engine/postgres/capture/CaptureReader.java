@@ -26,13 +26,14 @@ import tutti.engine.postgres.catalog.ValueForm;
  * thread.
  *
  * <p>
- * The input is text: a bar, then entries (more bars are ignored): {@code i}, {@code u}, {@code d} with the table's object
- * id and a row, {@code k} with two rows, {@code t} with the object id and a semicolon, {@code s} with the length in
- * bytes, a colon and a {@link Statement}.
+ * The input is text, entries one after the other: {@code i}, {@code u}, {@code d} with the table's object id and a row,
+ * {@code k} with two rows, {@code t} with the object id and a semicolon, {@code s} with the length in bytes, a colon and
+ * a {@link Statement}.
  */
 public final class CaptureReader {
+    private final List<@Nullable TableCatalog> catalogs;
+    private final List<Integer> places = new ArrayList<>();
     private TableCatalog catalog;
-    private final TableCatalog later;
     private final byte[] text;
     private final RowText row = new RowText();
     private final RowText before = new RowText();
@@ -44,9 +45,9 @@ public final class CaptureReader {
     private @Nullable Table table;
     private TableName tableName = new TableName("", "");
 
-    private CaptureReader(TableCatalog catalog, TableCatalog later, byte[] text) {
+    private CaptureReader(TableCatalog catalog, List<@Nullable TableCatalog> catalogs, byte[] text) {
         this.catalog = catalog;
-        this.later = later;
+        this.catalogs = catalogs;
         this.text = text;
         this.changes = new Changes.Writer(text.length + 64);
     }
@@ -60,38 +61,89 @@ public final class CaptureReader {
      * @throws IllegalArgumentException if the text is damaged, which is a fault of this program
      */
     public static CapturedWriteSet read(TableCatalog catalog, byte[] gathered) throws UnknownTable {
-        return new CaptureReader(catalog, catalog, gathered).read();
+        return new CaptureReader(catalog, List.of(), gathered).read();
     }
 
     /**
-     * Reads the changes of a transaction that changed the schema as well. Rows that it changed between two schema changes
-     * of the same table are refused.
+     * Reads the changes of a transaction that changed the schema as well.
      *
      * @param before as of its begin
-     * @param after loaded in its own session ({@link tutti.engine.postgres.catalog.CatalogQuery#SQL}) at its end
+     * @param inside loaded in its own session ({@link tutti.engine.postgres.catalog.CatalogQuery}): before each schema
+     *            change, by its {@linkplain Statement#place place}, null if no row had been changed up to then; and last,
+     *            at its end
      * @param gathered what {@code tutti.finish} returned, not null
      * @throws CaptureException if the changes cannot be replicated
      */
-    public static CapturedWriteSet read(TableCatalog before, TableCatalog after, byte[] gathered)
+    public static CapturedWriteSet read(TableCatalog before, List<@Nullable TableCatalog> inside, byte[] gathered)
             throws CaptureException {
+        CaptureReader reader = new CaptureReader(before, inside, gathered);
         try {
-            return new CaptureReader(before, after, gathered).read();
+            reader.findPlaces();
+            reader.nextCatalog(0);
+            return reader.read();
         } catch (UnknownTable between) {
+            if (reader.places.isEmpty()) {
+                // its snapshot of the catalog is older than the table as it found it
+                throw new CaptureException("40001",
+                        "could not serialize access due to a concurrent change of the schema: try the transaction again");
+            }
             throw new CaptureException("0A000",
-                    "the transaction changes rows of a table between two changes of its schema,"
-                            + " or of a table that it drops: use a transaction for each schema change");
+                    "the transaction changes rows of a table in a way that depends on a schema"
+                            + " change that cannot be followed: use a transaction of its own for the schema change");
         }
+    }
+
+    /** Which schema changes are left: those that were rolled back left no entry. */
+    private void findPlaces() {
+        while (at < text.length) {
+            byte operation = text[at++];
+            switch (operation) {
+                case 'i', 'u', 'd' -> {
+                    number();
+                    at = row.parse(text, at).end();
+                }
+                case 'k' -> {
+                    number();
+                    at = row.parse(text, row.parse(text, at).end()).end();
+                }
+                case 't' -> {
+                    number();
+                    expect(';');
+                }
+                case 's' -> places.add(Statement.of(statement()).place());
+                default ->
+                    throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
+            }
+        }
+        at = 0;
+    }
+
+    /** After so many schema changes: rows are as the catalog has them that was loaded before the next one. */
+    private void nextCatalog(int changesSeen) {
+        int index = changesSeen < places.size() ? places.get(changesSeen) : catalogs.size() - 1;
+        TableCatalog loaded = index >= 0 && index < catalogs.size() ? catalogs.get(index) : null;
+        if (loaded != null) {
+            catalog = loaded;
+        }
+        table = null;
+    }
+
+    private byte[] statement() {
+        int length = (int) number();
+        expect(':');
+        if (length > text.length - at) {
+            throw new IllegalArgumentException("a captured statement ends too early");
+        }
+        at += length;
+        return java.util.Arrays.copyOfRange(text, at - length, at);
     }
 
     private CapturedWriteSet read() throws UnknownTable {
         add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, new Origin("the schema", List.of(), List.of(), null, 0));
-        boolean ddl = false;
+        int schemaChanges = 0;
         while (at < text.length) {
             byte operation = text[at++];
             switch (operation) {
-                case '|' -> {
-                    // begins a chunk
-                }
                 case 'i' -> insert(table());
                 case 'u' -> update(table());
                 case 'k' -> rekey(table());
@@ -103,17 +155,9 @@ public final class CaptureReader {
                     changes.add(new Changes.Change.Truncate(tableName));
                 }
                 case 's' -> {
-                    int length = (int) number();
-                    expect(':');
-                    if (length > text.length - at) {
-                        throw new IllegalArgumentException("a captured statement ends too early");
-                    }
-                    changes.add(new Changes.Change.Execute(java.util.Arrays.copyOfRange(text, at, at + length)));
-                    at += length;
-                    catalog = later;
-                    table = null;
-                    if (!ddl) {
-                        ddl = true;
+                    changes.add(new Changes.Change.Execute(statement()));
+                    nextCatalog(++schemaChanges);
+                    if (schemaChanges == 1) {
                         add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE,
                                 new Origin("the schema", List.of(), List.of(), null, 0));
                     }

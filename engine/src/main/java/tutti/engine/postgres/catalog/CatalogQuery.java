@@ -63,6 +63,9 @@ public final class CatalogQuery {
             """
             .formatted(TABLES);
 
+    /** The same statements one by one, for the extended protocol. */
+    public static final List<String> STATEMENTS = List.of(SQL.split(";", -1));
+
     private final Map<Long, Building> tables = new LinkedHashMap<>();
     private final Map<Long, Index> indexes = new LinkedHashMap<>();
 

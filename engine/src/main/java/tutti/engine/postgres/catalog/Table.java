@@ -28,6 +28,12 @@ public record Table(
         foreignKeys = List.copyOf(foreignKeys);
     }
 
+    /** That of its key: tables are looked up for each row, and columns and keys are long to go through. */
+    @Override
+    public int hashCode() {
+        return Long.hashCode(hash);
+    }
+
     /** Whether rows can be named, and so be changed. */
     public boolean hasPrimaryKey() {
         return !uniqueKeys.isEmpty() && uniqueKeys.getFirst().primary();
@@ -94,7 +100,15 @@ public record Table(
 
         /** Whether different normalised values are different keys, so that rows can be told apart here. */
         public boolean exact() {
-            return !opaque && forms.stream().allMatch(ValueForm::exact);
+            if (opaque) {
+                return false;
+            }
+            for (ValueForm form : forms) {
+                if (!form.exact()) {
+                    return false;
+                }
+            }
+            return true;
         }
     }
 

@@ -100,7 +100,6 @@ public record ServerConfiguration(
         all.put("wal_level", "replica");
         all.put("max_wal_senders", "4");
         all.put("max_connections", "200");
-        all.put("max_active_replication_origins", "16");
         all.put("shared_buffers", "128MB");
         all.put("max_wal_size", "2GB");
         all.put("checkpoint_timeout", "15min");

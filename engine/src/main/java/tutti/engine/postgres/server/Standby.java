@@ -20,6 +20,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
+import tutti.pgwire.PostgresException;
 import tutti.pgwire.Transport;
 
 /**
@@ -32,6 +33,9 @@ public final class Standby {
     /** Directories whose contents a backup must not or need not have. */
     private static final Set<String> EMPTY = Set.of("pg_wal", "pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial",
             "pg_snapshots", "pg_stat_tmp", "pg_subtrans");
+
+    /** SQLSTATE cannot_connect_now. */
+    private static final String STARTING = "57P03";
 
     private Standby() {}
 
@@ -56,14 +60,55 @@ public final class Standby {
         EventLoopGroup loops = Transport.eventLoops(1, "standby");
         try {
             copy(primary, loops, data);
+            ServerConfiguration from = primary.configuration();
+            Files.createFile(data.resolve("standby.signal"));
+            EmbeddedPostgres standby = EmbeddedPostgres.start(configuration.with("primary_conninfo", "host="
+                    + primary.host() + " port=" + primary.port() + " user=" + word(from.superuser()) + " password="
+                    + word(from.password()) + " application_name=" + name));
+            boolean answers = false;
+            try {
+                awaitAnswer(standby, from, loops);
+                answers = true;
+                return standby;
+            } finally {
+                if (!answers) {
+                    standby.close();
+                }
+            }
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
         }
-        ServerConfiguration from = primary.configuration();
-        Files.createFile(data.resolve("standby.signal"));
-        return EmbeddedPostgres.start(configuration.with("primary_conninfo", "host=" + primary.host() + " port="
-                + primary.port() + " user=" + word(from.superuser()) + " password=" + word(from.password())
-                + " application_name=" + name));
+    }
+
+    /** A standby may say that it is ready and yet turn its first clients away while it is starting up. */
+    private static void awaitAnswer(EmbeddedPostgres standby, ServerConfiguration primary, EventLoopGroup loops)
+            throws IOException, InterruptedException {
+        long deadline = System.nanoTime() + standby.configuration().timeout().toNanos();
+        while (true) {
+            try {
+                connect(standby, primary, loops).close();
+                return;
+            } catch (IOException refused) {
+                boolean starting = refused.getCause() instanceof ExecutionException failed
+                        && failed.getCause() instanceof PostgresException told
+                        && told.fields().sqlState().equals(STARTING);
+                if (!starting || !standby.isAlive() || System.nanoTime() > deadline) {
+                    throw refused;
+                }
+            }
+        }
+    }
+
+    private static BackendConnection connect(EmbeddedPostgres server, ServerConfiguration user, EventLoopGroup loops)
+            throws IOException, InterruptedException {
+        try {
+            return BackendConnection.connect(loops.next(),
+                    BackendSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()),
+                            user.superuser(), "postgres", new BackendSettings.Credentials.Password(user.password())))
+                    .get(30, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException failed) {
+            throw new IOException("cannot connect to the server on port " + server.port(), failed);
+        }
     }
 
     private static String word(String value) {
@@ -73,15 +118,7 @@ public final class Standby {
     private static void copy(EmbeddedPostgres primary, EventLoopGroup loops, Path data)
             throws IOException, InterruptedException {
         ServerConfiguration from = primary.configuration();
-        BackendConnection connection;
-        try {
-            connection = BackendConnection.connect(loops.next(),
-                    BackendSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), primary.port()),
-                            from.superuser(), "postgres", new BackendSettings.Credentials.Password(from.password())))
-                    .get(30, TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException failed) {
-            throw new IOException("cannot connect to the primary on port " + primary.port(), failed);
-        }
+        BackendConnection connection = connect(primary, from, loops);
         try {
             connection.execute("SELECT pg_catalog.pg_backup_start('tutti standby', true)", TIMEOUT);
             Files.walkFileTree(from.dataDirectory(), new Copier(from.dataDirectory(), data));

@@ -25,45 +25,54 @@ CREATE TABLE IF NOT EXISTS tutti.sequences (
     increment bigint NOT NULL
 );
 
+-- Positions of the total order whose effects are in this database: a row is inserted by the transaction that makes them
+-- (or those of several positions, of which it is the last). The last row tells how far the database has come.
+CREATE TABLE IF NOT EXISTS tutti.applied (
+    position bigint PRIMARY KEY
+);
+
 -- Stands for a schema change inside a transaction: its deferred trigger refuses a commit past the pipeline.
 CREATE UNLOGGED TABLE IF NOT EXISTS tutti.pending (
     transaction xid8 NOT NULL
 );
 
--- The first row of a transaction, and every one after 2 KB: checks that capture is armed, and moves what has been
--- gathered to the end of a list of longer texts, so that a long text is not copied for each row. Returns what is to be gathered further.
-CREATE OR REPLACE FUNCTION tutti.gather(gathered text) RETURNS text LANGUAGE plpgsql STABLE AS $function$
-DECLARE
-    chunks int := 0;
-    bytes bigint;
-    chunk text;
-    ignored text;
+-- Where rows are gathered: tutti.text is the name of the session variable to which the next one is appended, tutti.g1 at
+-- first, or empty if capture is not armed. A variable of more than some 512 bytes is followed by the next one (g2, ...):
+-- each append copies a variable's value several times and measures its length byte by byte. Variables stay in the
+-- session when their values are gone, so the limit grows with the digits of their number: 1, 2, 3, ... times 512 bytes.
+-- Clients can set session variables; a capture may run with more rights than theirs, so it sets variables of these names
+-- only.
+
+DROP FUNCTION IF EXISTS tutti.gather(text);
+CREATE OR REPLACE FUNCTION tutti.refuse_commit() RETURNS text LANGUAGE plpgsql STABLE AS $function$
 BEGIN
-    IF gathered IS NULL OR gathered OPERATOR(pg_catalog.=) '' THEN
-        RAISE EXCEPTION USING ERRCODE = '55000',
-            MESSAGE = 'this transaction would commit without being certified',
-            DETAIL = 'Row changes are committed through a Tutti node only. COMMIT inside a procedure, SET CONSTRAINTS '
-                'inside a function and direct connections to a replica do not go through it.',
-            HINT = 'Connect to a Tutti node and end the transaction with COMMIT there.';
-    END IF;
-    bytes := pg_catalog.octet_length(gathered) OPERATOR(pg_catalog.+)
+    RAISE EXCEPTION USING ERRCODE = '55000',
+        MESSAGE = 'this transaction would commit without being certified',
+        DETAIL = 'Row changes are committed through a Tutti node only. COMMIT inside a procedure, SET CONSTRAINTS '
+            'inside a function and direct connections to a replica do not go through it.',
+        HINT = 'Connect to a Tutti node and end the transaction with COMMIT there.';
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_secret() RETURNS bigint LANGUAGE plpgsql STABLE AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this is not the secret of the cluster';
+END
+$function$;
+
+-- Steps on to the variable after this one; from the tenth on, what has been gathered is weighed.
+CREATE OR REPLACE FUNCTION tutti.next_text(name text) RETURNS text LANGUAGE plpgsql STABLE AS $function$
+DECLARE
+    bytes bigint := pg_catalog.octet_length(pg_catalog.current_setting(name)) OPERATOR(pg_catalog.+)
         CASE WHEN pg_catalog.current_setting('tutti.bytes', true) OPERATOR(pg_catalog.<>) ''
             THEN pg_catalog.current_setting('tutti.bytes')::pg_catalog.int8 ELSE 0 END;
+BEGIN
     IF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
         PERFORM tutti.refuse_size();
     END IF;
-    ignored := pg_catalog.set_config('tutti.bytes', bytes::pg_catalog.text, true);
-    IF pg_catalog.current_setting('tutti.chunks', true) OPERATOR(pg_catalog.<>) '' THEN
-        chunks := pg_catalog.current_setting('tutti.chunks')::pg_catalog.int4;
-        chunk := pg_catalog.current_setting(pg_catalog.concat('tutti.chunk', chunks));
-    END IF;
-    IF chunk IS NULL OR pg_catalog.octet_length(chunk) OPERATOR(pg_catalog.>) 16384 THEN
-        chunks := chunks OPERATOR(pg_catalog.+) 1;
-        chunk := '';
-        ignored := pg_catalog.set_config('tutti.chunks', chunks::pg_catalog.text, true);
-    END IF;
-    ignored := pg_catalog.set_config(pg_catalog.concat('tutti.chunk', chunks), pg_catalog.concat(chunk, gathered), true);
-    RETURN '|';
+    bytes := pg_catalog.set_config('tutti.bytes', bytes::pg_catalog.text, true);
+    RETURN pg_catalog.set_config('tutti.text', pg_catalog.concat('tutti.g',
+        pg_catalog.substr(name, 8)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true);
 END
 $function$;
 
@@ -75,31 +84,35 @@ BEGIN
 END
 $function$;
 
+-- A capture is one expression whose value is always NULL, not several statements: PL/pgSQL prepares each expression anew
+-- in every transaction.
 CREATE OR REPLACE FUNCTION tutti.capture_insert() RETURNS trigger LANGUAGE plpgsql STABLE AS $function$
 DECLARE
-    gathered text := pg_catalog.current_setting('tutti.gathered', true);
+    name text := pg_catalog.current_setting('tutti.text', true);
 BEGIN
-    IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 2048 THEN
-        gathered := pg_catalog.set_config('tutti.gathered', pg_catalog.concat(gathered, 'i', TG_RELID, NEW), true);
-    ELSE
-        gathered := pg_catalog.set_config('tutti.gathered',
-            pg_catalog.concat(tutti.gather(gathered), 'i', TG_RELID, NEW), true);
-    END IF;
-    RETURN NULL;
+    RETURN CASE WHEN pg_catalog.octet_length(pg_catalog.set_config(
+            CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END,
+            pg_catalog.concat(pg_catalog.current_setting(name, true), 'i', TG_RELID, NEW), true))
+            OPERATOR(pg_catalog.>) (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 7))
+        AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 8 THEN tutti.next_text(name)
+            ELSE pg_catalog.set_config('tutti.text', pg_catalog.concat('tutti.g',
+                pg_catalog.substr(name, 8)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
+        THEN '' END;
 END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.capture_delete() RETURNS trigger LANGUAGE plpgsql STABLE AS $function$
 DECLARE
-    gathered text := pg_catalog.current_setting('tutti.gathered', true);
+    name text := pg_catalog.current_setting('tutti.text', true);
 BEGIN
-    IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 2048 THEN
-        gathered := pg_catalog.set_config('tutti.gathered', pg_catalog.concat(gathered, 'd', TG_RELID, OLD), true);
-    ELSE
-        gathered := pg_catalog.set_config('tutti.gathered',
-            pg_catalog.concat(tutti.gather(gathered), 'd', TG_RELID, OLD), true);
-    END IF;
-    RETURN NULL;
+    RETURN CASE WHEN pg_catalog.octet_length(pg_catalog.set_config(
+            CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END,
+            pg_catalog.concat(pg_catalog.current_setting(name, true), 'd', TG_RELID, OLD), true))
+            OPERATOR(pg_catalog.>) (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 7))
+        AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 8 THEN tutti.next_text(name)
+            ELSE pg_catalog.set_config('tutti.text', pg_catalog.concat('tutti.g',
+                pg_catalog.substr(name, 8)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
+        THEN '' END;
 END
 $function$;
 
@@ -116,13 +129,28 @@ BEGIN
 END
 $function$;
 
+-- Captures may run from here on, ...
+CREATE OR REPLACE FUNCTION tutti.arm() RETURNS text LANGUAGE plpgsql AS $function$
+BEGIN
+    RETURN pg_catalog.set_config('tutti.text',
+        CASE WHEN pg_catalog.starts_with(pg_catalog.current_setting('tutti.held', true), 'tutti.g')
+            THEN pg_catalog.current_setting('tutti.held') ELSE 'tutti.g1' END, true);
+END
+$function$;
+
+-- ... up to here.
+CREATE OR REPLACE FUNCTION tutti.disarm() RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+    PERFORM pg_catalog.set_config('tutti.held', pg_catalog.current_setting('tutti.text'), true);
+    PERFORM pg_catalog.set_config('tutti.text', '', true);
+END
+$function$;
+
 -- Brings what is gathered into the order of statements: deferred captures so far are run, and may run unarmed no more.
 CREATE OR REPLACE FUNCTION tutti.flush() RETURNS void LANGUAGE plpgsql
     SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
     SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
 DECLARE
-    gathered text := pg_catalog.current_setting('tutti.gathered', true);
-    held text := pg_catalog.current_setting('tutti.held', true);
     constraints text;
 BEGIN
     SELECT pg_catalog.string_agg(names.name, ', ') INTO constraints FROM (
@@ -133,12 +161,10 @@ BEGIN
     IF constraints IS NULL THEN
         RETURN;
     END IF;
-    PERFORM pg_catalog.set_config('tutti.gathered',
-        CASE WHEN held OPERATOR(pg_catalog.<>) '' THEN held ELSE '|' END, true);
+    PERFORM tutti.arm();
     EXECUTE pg_catalog.concat('SET CONSTRAINTS ', constraints, ' IMMEDIATE');
     EXECUTE pg_catalog.concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
-    PERFORM pg_catalog.set_config('tutti.held', pg_catalog.current_setting('tutti.gathered'), true);
-    PERFORM pg_catalog.set_config('tutti.gathered', '', true);
+    PERFORM tutti.disarm();
 END
 $function$;
 
@@ -160,14 +186,13 @@ $function$;
 -- Appends an entry that is not a row, after everything so far, and guards the commit.
 CREATE OR REPLACE FUNCTION tutti.note(entry text) RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
-    held text;
+    name text;
 BEGIN
     PERFORM tutti.flush();
-    held := pg_catalog.current_setting('tutti.held', true);
-    IF held IS NULL OR held OPERATOR(pg_catalog.=) '' THEN
-        held := '|';
-    END IF;
-    PERFORM pg_catalog.set_config('tutti.held', pg_catalog.concat(held, entry), true);
+    name := tutti.arm();
+    PERFORM pg_catalog.set_config(name, pg_catalog.concat(pg_catalog.current_setting(name, true), entry), true);
+    PERFORM tutti.next_text(name);
+    PERFORM tutti.disarm();
     PERFORM tutti.guard();
 END
 $function$;
@@ -182,11 +207,9 @@ $function$;
 
 CREATE OR REPLACE FUNCTION tutti.check_pending() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
-DECLARE
-    gathered text := current_setting('tutti.gathered', true);
 BEGIN
-    IF gathered IS NULL OR gathered = '' THEN
-        PERFORM tutti.gather(gathered);
+    IF coalesce(current_setting('tutti.text', true), '') = '' THEN
+        PERFORM tutti.refuse_commit();
     END IF;
     DELETE FROM tutti.pending WHERE transaction = NEW.transaction;
     RETURN NULL;
@@ -196,32 +219,43 @@ $function$;
 -- What the commit pipeline calls: checks all deferred constraints, captures, and returns everything that was changed in
 -- UTF-8, or NULL if nothing was. The argument arms capture; it is the cluster's secret.
 CREATE OR REPLACE FUNCTION tutti.finish(secret bytea) RETURNS bytea LANGUAGE plpgsql AS $function$
-DECLARE
-    gathered text;
 BEGIN
-    IF pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea THEN
-        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this is not the secret of the cluster';
-    END IF;
-    gathered := pg_catalog.current_setting('tutti.held', true);
-    gathered := pg_catalog.set_config('tutti.gathered',
-        CASE WHEN gathered OPERATOR(pg_catalog.<>) '' THEN gathered ELSE '|' END, true);
-    IF pg_catalog.starts_with(pg_catalog.current_setting('DateStyle'), 'ISO')
-        AND pg_catalog.current_setting('IntervalStyle') OPERATOR(pg_catalog.=) 'postgres'
-        AND pg_catalog.current_setting('extra_float_digits') IN ('1', '2', '3')
-        AND pg_catalog.current_setting('bytea_output') OPERATOR(pg_catalog.=) 'hex'
-        AND pg_catalog.current_setting('lc_monetary') OPERATOR(pg_catalog.=) 'C'
+    IF (CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
+        THEN tutti.refuse_secret() IS NULL
+        ELSE pg_catalog.set_config('tutti.text',
+                CASE WHEN pg_catalog.starts_with(pg_catalog.current_setting('tutti.held', true), 'tutti.g')
+                    THEN pg_catalog.current_setting('tutti.held') ELSE 'tutti.g1' END, true) IS NOT NULL
+            AND pg_catalog.starts_with(pg_catalog.current_setting('DateStyle'), 'ISO')
+            AND pg_catalog.current_setting('IntervalStyle') OPERATOR(pg_catalog.=) 'postgres'
+            AND pg_catalog.current_setting('extra_float_digits') IN ('1', '2', '3')
+            AND pg_catalog.current_setting('bytea_output') OPERATOR(pg_catalog.=) 'hex'
+            AND pg_catalog.current_setting('lc_monetary') OPERATOR(pg_catalog.=) 'C'
+        END)
     THEN
         SET CONSTRAINTS ALL IMMEDIATE;
     ELSE
         PERFORM tutti.finish_pinned();
     END IF;
-    gathered := pg_catalog.current_setting('tutti.gathered');
-    IF pg_catalog.current_setting('tutti.chunks', true) OPERATOR(pg_catalog.<>) '' THEN
-        SELECT pg_catalog.concat(pg_catalog.string_agg(pg_catalog.current_setting(pg_catalog.concat('tutti.chunk', i)), ''
-            ORDER BY i), gathered) INTO gathered
-            FROM pg_catalog.generate_series(1, pg_catalog.current_setting('tutti.chunks')::pg_catalog.int4) i;
-    ELSIF gathered OPERATOR(pg_catalog.=) '|' THEN
-        RETURN NULL;
+    RETURN CASE WHEN pg_catalog.current_setting('tutti.text') OPERATOR(pg_catalog.=) 'tutti.g1'
+        THEN pg_catalog.convert_to(nullif(pg_catalog.current_setting('tutti.g1', true), ''), 'UTF8')
+        ELSE tutti.collect() END;
+END
+$function$;
+
+-- What was gathered in several variables, in one.
+CREATE OR REPLACE FUNCTION tutti.collect() RETURNS bytea LANGUAGE plpgsql STABLE AS $function$
+DECLARE
+    variables int := pg_catalog.substr(pg_catalog.current_setting('tutti.text'), 8);
+    gathered text := '';
+BEGIN
+    IF variables OPERATOR(pg_catalog.<) 32 THEN
+        FOR i IN 1 .. variables LOOP
+            gathered := gathered OPERATOR(pg_catalog.||)
+                coalesce(pg_catalog.current_setting(pg_catalog.concat('tutti.g', i), true), '');
+        END LOOP;
+    ELSE
+        SELECT pg_catalog.string_agg(pg_catalog.current_setting(pg_catalog.concat('tutti.g', i), true), '' ORDER BY i)
+            INTO gathered FROM pg_catalog.generate_series(1, variables) i;
     END IF;
     IF pg_catalog.octet_length(gathered) OPERATOR(pg_catalog.>) <limit_bytes> THEN
         PERFORM tutti.refuse_size();
@@ -243,16 +277,13 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.before_set_constraints() RETURNS void LANGUAGE plpgsql AS $function$
 BEGIN
     PERFORM tutti.flush();
-    PERFORM pg_catalog.set_config('tutti.gathered',
-        CASE WHEN pg_catalog.current_setting('tutti.held', true) OPERATOR(pg_catalog.<>) ''
-            THEN pg_catalog.current_setting('tutti.held') ELSE '|' END, true);
+    PERFORM tutti.arm();
 END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.after_set_constraints() RETURNS void LANGUAGE plpgsql AS $function$
 BEGIN
-    PERFORM pg_catalog.set_config('tutti.held', pg_catalog.current_setting('tutti.gathered'), true);
-    PERFORM pg_catalog.set_config('tutti.gathered', '', true);
+    PERFORM tutti.disarm();
     PERFORM tutti.flush();
 END
 $function$;
@@ -261,7 +292,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) RETURNS void LANGUAGE plpgsql AS $function$
 BEGIN
     IF pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea THEN
-        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this is not the secret of the cluster';
+        PERFORM tutti.refuse_secret();
     END IF;
     IF statement IS NOT NULL THEN
         PERFORM tutti.note(pg_catalog.concat('s', pg_catalog.octet_length(statement), ':', statement));
@@ -270,39 +301,31 @@ BEGIN
 END
 $function$;
 
--- Records a position of the total order in the commit record of this transaction, whoever its user is. Only one session
--- at a time gets through here until its transaction ends, and only to a later position than the last.
-CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded pg_lsn) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+-- Records a position of the total order together with the effects of this transaction, whoever its user is. What has
+-- been committed at a position cannot be committed there again.
+CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     AS $function$
-DECLARE
-    last pg_lsn;
 BEGIN
-    IF pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea THEN
-        RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this is not the secret of the cluster';
-    END IF;
-    IF pg_catalog.pg_replication_origin_session_is_setup() THEN
-        PERFORM pg_catalog.pg_replication_origin_session_reset();
-    END IF;
-    PERFORM pg_catalog.pg_replication_origin_session_setup(<origin>),
-        pg_catalog.pg_replication_origin_xact_setup(recorded, pg_catalog.now()), pg_catalog.pg_current_xact_id();
-    last := pg_catalog.pg_replication_origin_session_progress(false);
-    IF last OPERATOR(pg_catalog.>=) recorded THEN
-        RAISE EXCEPTION USING ERRCODE = '40003',
-            MESSAGE = pg_catalog.format('position %s has been committed before; the database is at %s', recorded, last);
-    END IF;
+    INSERT INTO tutti.applied (position) VALUES (
+        CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
+            THEN recorded ELSE tutti.refuse_secret() END);
 END
 $function$;
 
--- The position up to which effects are in this database, or, if asked to flush, would survive a crash.
-CREATE OR REPLACE FUNCTION tutti.position(flush boolean) RETURNS pg_lsn LANGUAGE sql SECURITY DEFINER
-    AS $function$ SELECT pg_catalog.pg_replication_origin_progress(<origin>, flush) $function$;
+-- The position up to which effects are in this database.
+CREATE OR REPLACE FUNCTION tutti.position() RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER
+    AS $function$ SELECT coalesce(pg_catalog.max(position), 0) FROM tutti.applied $function$;
 
--- Follows the commit, so that the next session can record.
-CREATE OR REPLACE FUNCTION tutti.recorded() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $function$
+-- The position up to which effects survive a crash as soon as the transaction that asks has committed: all commits
+-- before it lie before its own record in the log, which it waits for. Old positions are forgotten on the way.
+CREATE OR REPLACE FUNCTION tutti.durable_position() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $function$
+DECLARE
+    last bigint := tutti.position();
 BEGIN
-    IF pg_catalog.pg_replication_origin_session_is_setup() THEN
-        PERFORM pg_catalog.pg_replication_origin_session_reset();
-    END IF;
+    DELETE FROM tutti.applied WHERE position OPERATOR(pg_catalog.<) (last OPERATOR(pg_catalog.-) 10000);
+    PERFORM pg_catalog.set_config('synchronous_commit', 'local', true),
+        pg_catalog.pg_logical_emit_message(true, 'tutti', '');
+    RETURN last;
 END
 $function$;
 
@@ -310,6 +333,58 @@ CREATE OR REPLACE FUNCTION tutti.before_schema_change() RETURNS event_trigger LA
 BEGIN
     IF pg_catalog.current_setting('session_replication_role') OPERATOR(pg_catalog.<>) 'replica' THEN
         PERFORM tutti.flush();
+    END IF;
+    IF TG_TAG OPERATOR(pg_catalog.=) 'ALTER TABLE' THEN
+        PERFORM pg_catalog.set_config('tutti.filled', tutti.filled_columns(), true),
+            pg_catalog.set_config('tutti.rewritten', '', true);
+    END IF;
+END
+$function$;
+
+-- Columns whose value in older rows is kept in the catalog: ADD COLUMN gave them a default that was evaluated once.
+CREATE OR REPLACE FUNCTION tutti.filled_columns() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog AS $function$
+    SELECT coalesce(string_agg(concat(' ', attrelid, '.', attnum, ' '), ''), '') FROM pg_attribute WHERE atthasmissing
+$function$;
+
+-- Whether a column's default can give different values on different nodes.
+CREATE OR REPLACE FUNCTION tutti.varying_default(relation oid, attribute smallint) RETURNS boolean LANGUAGE sql STABLE
+    SET search_path = pg_catalog AS $function$
+    SELECT coalesce((SELECT a.attidentity <> '' FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = attribute),
+            false)
+        OR EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = relation AND d.adnum = attribute
+            AND (d.adbin::text ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR EXISTS (
+                SELECT FROM regexp_matches(d.adbin::text, ':(?:op)?funcid (\d+)', 'g') m
+                    JOIN pg_proc p ON p.oid = m[1]::oid WHERE p.provolatile <> 'i')))
+$function$;
+
+-- ADD COLUMN fills rows that exist, each replica its own; so the values must be the same everywhere.
+CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute smallint) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    occupied boolean;
+BEGIN
+    IF NOT tutti.varying_default(relation, attribute) THEN
+        RETURN;
+    END IF;
+    EXECUTE format('SELECT EXISTS (SELECT FROM %s)', relation) INTO occupied;
+    IF occupied THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('column %I cannot be added to %s, which has rows, with this default', (SELECT attname
+                FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
+            DETAIL = 'Every replica would fill its rows with values of its own: the default is a sequence, a time or '
+                'another function whose result varies.',
+            HINT = 'Add the column without a default, fill it with UPDATE, and set the default afterwards.';
+    END IF;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.before_rewrite() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    -- 2: a default is the reason. The table cannot be read before it is written anew, because its indexes are not made.
+    IF (pg_event_trigger_table_rewrite_reason() & 2) <> 0
+            AND (SELECT relpersistence FROM pg_class WHERE oid = pg_event_trigger_table_rewrite_oid()) <> 't' THEN
+        PERFORM set_config('tutti.rewritten', pg_event_trigger_table_rewrite_oid()::text, true);
     END IF;
 END
 $function$;
@@ -328,7 +403,11 @@ DECLARE
     command record;
     permanent boolean := false;
 BEGIN
-    IF current_setting('tutti.adopting', true) = 'on' THEN
+    IF current_setting('tutti.adopting', true) = 'on' OR TG_TAG = 'REINDEX' THEN
+        RETURN;
+    END IF;
+    -- Statements of an extension's script are part of CREATE EXTENSION, which is judged itself.
+    IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE in_extension) THEN
         RETURN;
     END IF;
     FOR command IN SELECT * FROM pg_event_trigger_ddl_commands() LOOP
@@ -342,6 +421,17 @@ BEGIN
     END LOOP;
     PERFORM set_config('tutti.statement', '', true);
     IF permanent THEN
+        IF TG_TAG = 'ALTER TABLE' THEN
+            PERFORM tutti.check_filled(a.attrelid, a.attnum) FROM pg_attribute a
+                JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
+                WHERE a.atthasmissing
+                    AND strpos(current_setting('tutti.filled', true), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0;
+            IF current_setting('tutti.rewritten', true) <> '' THEN
+                PERFORM tutti.check_filled(a.attrelid, a.attnum) FROM pg_attribute a
+                    WHERE a.attrelid = current_setting('tutti.rewritten')::oid AND a.attnum > 0 AND NOT a.attisdropped
+                        AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid);
+            END IF;
+        END IF;
         PERFORM tutti.adopt();
     END IF;
 END
@@ -400,22 +490,17 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
     )
     SELECT format($text$
 DECLARE
-    gathered text := pg_catalog.current_setting('tutti.gathered', true);
+    name text := pg_catalog.current_setting('tutti.text', true);
 BEGIN
-    IF %1$s THEN
-        IF pg_catalog.octet_length(gathered) BETWEEN 1 AND 2048 THEN
-            gathered := pg_catalog.set_config('tutti.gathered', pg_catalog.concat(gathered, 'k', TG_RELID, OLD, NEW), true);
-        ELSE
-            gathered := pg_catalog.set_config('tutti.gathered',
-                pg_catalog.concat(tutti.gather(gathered), 'k', TG_RELID, OLD, NEW), true);
-        END IF;
-    ELSIF pg_catalog.octet_length(gathered) BETWEEN 1 AND 2048 THEN
-        gathered := pg_catalog.set_config('tutti.gathered', pg_catalog.concat(gathered, 'u', TG_RELID, NEW), true);
-    ELSE
-        gathered := pg_catalog.set_config('tutti.gathered',
-            pg_catalog.concat(tutti.gather(gathered), 'u', TG_RELID, NEW), true);
-    END IF;
-    RETURN NULL;
+    RETURN CASE WHEN pg_catalog.octet_length(pg_catalog.set_config(
+            CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END,
+            pg_catalog.concat(pg_catalog.current_setting(name, true), 
+                CASE WHEN %1$s THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('u', TG_RELID) END, NEW), true))
+            OPERATOR(pg_catalog.>) (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 7))
+        AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 8 THEN tutti.next_text(name)
+            ELSE pg_catalog.set_config('tutti.text', pg_catalog.concat('tutti.g',
+                pg_catalog.substr(name, 8)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
+        THEN '' END;
 END
 $text$, condition) FROM changed
 $function$;
@@ -546,14 +631,12 @@ CREATE OR REPLACE VIEW tutti.uncaptured AS
             THEN ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
 
-REVOKE ALL ON FUNCTION tutti.adopt(), tutti.skip_values(bigint), tutti.drop_triggers(oid), tutti.check_pending() FROM PUBLIC;
+REVOKE ALL ON FUNCTION tutti.adopt(), tutti.skip_values(bigint), tutti.drop_triggers(oid), tutti.check_pending(), tutti.position(),
+    tutti.durable_position() FROM PUBLIC;
 
 DROP TRIGGER IF EXISTS pending ON tutti.pending;
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
-
-SELECT pg_replication_origin_create(<origin>) WHERE NOT EXISTS (
-    SELECT FROM pg_replication_origin WHERE roname = <origin>);
 
 SELECT tutti.adopt();
 SELECT set_config('tutti.adopting', 'on', true);
@@ -561,6 +644,9 @@ SELECT set_config('tutti.adopting', 'on', true);
 DROP EVENT TRIGGER IF EXISTS tutti_before_schema_change;
 DROP EVENT TRIGGER IF EXISTS tutti_after_schema_change;
 DROP EVENT TRIGGER IF EXISTS tutti_after_drop;
+DROP EVENT TRIGGER IF EXISTS tutti_before_rewrite;
+CREATE EVENT TRIGGER tutti_before_rewrite ON table_rewrite EXECUTE FUNCTION tutti.before_rewrite();
+ALTER EVENT TRIGGER tutti_before_rewrite ENABLE ALWAYS;
 CREATE EVENT TRIGGER tutti_before_schema_change ON ddl_command_start EXECUTE FUNCTION tutti.before_schema_change();
 CREATE EVENT TRIGGER tutti_after_schema_change ON ddl_command_end EXECUTE FUNCTION tutti.after_schema_change();
 CREATE EVENT TRIGGER tutti_after_drop ON sql_drop EXECUTE FUNCTION tutti.after_drop();

@@ -2,6 +2,7 @@ package tutti.engine.postgres.apply;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import java.sql.SQLException;
@@ -17,6 +18,7 @@ import tutti.engine.postgres.LocalSession;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.Statement;
 import tutti.engine.postgres.TestServer;
+import tutti.engine.postgres.capture.CaptureException;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
@@ -161,7 +163,7 @@ class ReplicationTest {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v int)")) {
             Statement alter = new Statement("ALTER TABLE t ADD COLUMN w text DEFAULT 'x'", TestServer.USER,
                     Map.of("search_path", "public"));
-            Statement create = new Statement("CREATE TABLE made (id int PRIMARY KEY)", TestServer.USER,
+            Statement create = new Statement(1, "CREATE TABLE made (id int PRIMARY KEY)", TestServer.USER,
                     Map.of("search_path", "public"));
             TableCatalog before = LocalSession.catalog(pair.one);
             pair.session.execute("INSERT INTO t VALUES (1, 1)", allow(pair, alter), alter.sql(),
@@ -171,11 +173,24 @@ class ReplicationTest {
             assertNotNull(gathered);
             pair.session.connection().commit();
             TableCatalog after = LocalSession.catalog(pair.one);
-            pair.apply(List.of(CaptureReader.read(before, after, gathered).writes()));
+            pair.apply(List.of(CaptureReader.read(before, List.of(before, after, after), gathered).writes()));
             pair.assertEqual("t", "made");
             assertNotNull(pair.engine.catalog().table("public", "made"));
             pair.transaction("UPDATE t SET w = 'z'", "INSERT INTO made VALUES (6)");
             pair.assertEqual("t", "made");
+        }
+    }
+
+    @Test
+    void rowsOfATableThatOthersChangedMeanwhileAreToBeTriedAgain() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
+            TableCatalog older = TableCatalog.EMPTY;
+            pair.session.execute("INSERT INTO t VALUES (1)");
+            byte[] gathered = pair.session.gather();
+            assertNotNull(gathered);
+            CaptureException refused = assertThrows(CaptureException.class,
+                    () -> CaptureReader.read(older, List.of(older), gathered));
+            assertEquals("40001", refused.sqlState());
         }
     }
 

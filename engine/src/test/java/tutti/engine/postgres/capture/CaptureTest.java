@@ -236,13 +236,33 @@ class CaptureTest {
     }
 
     @Test
+    void manyRowsStayInOrderThroughFlushesAndSavepoints() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY, v text)");
+        String insert = "INSERT INTO t SELECT g, repeat('x', 200) FROM generate_series(%d, %d) g";
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute(insert.formatted(1, 40), "SELECT tutti.flush()", "SAVEPOINT a", insert.formatted(41, 90),
+                    "SELECT tutti.flush()", insert.formatted(91, 95), "ROLLBACK TO a", insert.formatted(41, 43),
+                    "SELECT tutti.flush()", "TRUNCATE t", insert.formatted(1, 40));
+            List<String> changes = changes(session.capture());
+            List<String> expected = new ArrayList<>();
+            for (int i = 1; i <= 43; i++) {
+                expected.add("insert t(" + i + "," + "x".repeat(200) + ")");
+            }
+            expected.add("truncate t");
+            expected.addAll(expected.subList(0, 40));
+            assertEquals(expected, changes);
+        }
+    }
+
+    @Test
     void commitsPastThePipelineAreRefused() throws Exception {
         String database = installed("CREATE TABLE t (id int PRIMARY KEY)",
                 "CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (1); COMMIT; END $$");
         try (Connection direct = TestServer.jdbc(database); Statement statement = direct.createStatement()) {
             direct.setAutoCommit(true);
             for (String sql : List.of("INSERT INTO t VALUES (1)", "CALL p()", "TRUNCATE t",
-                    "BEGIN; INSERT INTO t VALUES (2); SET CONSTRAINTS ALL IMMEDIATE; COMMIT")) {
+                    "BEGIN; INSERT INTO t VALUES (2); SET CONSTRAINTS ALL IMMEDIATE; COMMIT",
+                    "BEGIN; INSERT INTO t VALUES (2); SET LOCAL tutti.text = 'search_path'; COMMIT")) {
                 SQLException refused = assertThrows(SQLException.class, () -> statement.execute(sql));
                 assertEquals("55000", refused.getSQLState(), sql);
                 statement.execute("ROLLBACK");

@@ -1,4 +1,4 @@
-package tutti.workload.tpcc;
+package tutti.workload.client;
 
 import java.sql.SQLException;
 import java.util.regex.Matcher;
@@ -13,9 +13,9 @@ import org.postgresql.util.ServerErrorMessage;
  * @param cause a short stable name for counting: Tutti's label of the abort if the error's DETAIL names one, otherwise
  *            made from the SQLSTATE
  */
-record TpccFailure(Kind kind, String cause) {
+public record SqlFailure(Kind kind, String cause) {
     /** What to do about it. */
-    enum Kind {
+    public enum Kind {
         /** The transaction was rolled back for passing reasons: run it again. */
         ABORT,
         /** This node cannot be used now; if it was asked to commit, whether it did is unknown. */
@@ -27,25 +27,27 @@ record TpccFailure(Kind kind, String cause) {
     private static final Pattern LABEL = Pattern
             .compile("\\b(certification|victim|too-old|first-updater|deadlock|disconnect|overload)\\b");
 
-    static TpccFailure of(SQLException e) {
+    /** What this error means. */
+    public static SqlFailure of(SQLException e) {
         String state = e.getSQLState();
         if (state == null) {
-            return new TpccFailure(Kind.ERROR, "error-unknown");
+            return new SqlFailure(Kind.ERROR, "error-unknown");
         }
         return switch (state) {
-            case "40001" -> new TpccFailure(Kind.ABORT, label(e, "first-updater"));
-            case "40P01" -> new TpccFailure(Kind.ABORT, label(e, "deadlock"));
+            case "40001" -> new SqlFailure(Kind.ABORT, label(e, "first-updater"));
+            case "40P01" -> new SqlFailure(Kind.ABORT, label(e, "deadlock"));
             // Shut down, crashed, not yet ready, terminated for idleness; too many connections; read-only for the time
             // being.
             case "57P01", "57P02", "57P03", "57P05", "53300", "25006" ->
-                new TpccFailure(Kind.NODE_LOST, "node-" + state);
+                new SqlFailure(Kind.NODE_LOST, "node-" + state);
             default -> state.startsWith("08")
-                    ? new TpccFailure(Kind.NODE_LOST, "connection")
-                    : new TpccFailure(Kind.ERROR, "error-" + state);
+                    ? new SqlFailure(Kind.NODE_LOST, "connection")
+                    : new SqlFailure(Kind.ERROR, "error-" + state);
         };
     }
 
-    boolean isAbort() {
+    /** Whether to run it again. */
+    public boolean isAbort() {
         return kind == Kind.ABORT;
     }
 

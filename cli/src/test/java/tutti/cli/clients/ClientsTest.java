@@ -1,0 +1,232 @@
+package tutti.cli.clients;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tutti.cli.cluster.Cluster;
+import tutti.cli.cluster.ClusterFile;
+import tutti.cli.cluster.ClusterSpec;
+
+/**
+ * Do unmodified clients work against a cluster of three nodes? Runs the programs in the directory {@code clients} at the
+ * top of the project, each of which makes changes on one node and looks for them on the others.
+ */
+class ClientsTest {
+    private static final Path CLIENTS = Path.of("..", "clients").toAbsolutePath().normalize();
+    private static final Path ENVIRONMENTS = Path.of("target", "clients").toAbsolutePath();
+    private static final Duration PATIENCE = Duration.ofMinutes(4);
+
+    @TempDir
+    private static Path directory;
+    private static Cluster cluster;
+    private static List<String> urls = List.of();
+
+    @BeforeAll
+    static void startCluster() throws Exception {
+        List<String> node = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx512m",
+                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
+                System.getProperty("java.class.path"), "tutti.cli.Tutti");
+        cluster = Cluster.start(new ClusterSpec(directory.resolve("cluster"), 3, 0, "si", "tutti", "secret", Map.of(),
+                node), (died, exitStatus) -> {});
+        for (ClusterFile.Node each : cluster.nodes()) {
+            cluster.awaitReady(each.id(), Duration.ofMinutes(2));
+        }
+        urls = cluster.nodes().stream().map(ClusterFile.Node::postgresUrl).toList();
+    }
+
+    @AfterAll
+    static void stopCluster() {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @Test
+    void psycopg() throws Exception {
+        needs("python3");
+        Path environment = environment("python");
+        Path python = environment.resolve("venv/bin/python");
+        if (!Files.exists(python)) {
+            run(environment, "python3", "-m", "venv", "venv");
+        }
+        run(environment, python.toString(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r",
+                "requirements.txt");
+        client(environment, python.toString(), "client.py");
+    }
+
+    @Test
+    void nodePostgres() throws Exception {
+        needs("node");
+        needs("npm");
+        Path environment = environment("node");
+        run(environment, "npm", "ci", "--no-audit", "--no-fund");
+        client(environment, "node", "client.js");
+    }
+
+    @Test
+    void pgx() throws Exception {
+        needs("go");
+        Path environment = environment("go");
+        run(environment, "go", "build", "-o", "client", ".");
+        client(environment, "./client");
+    }
+
+    @Test
+    void psql() throws Exception {
+        needs("psql");
+        client(environment("psql"), "bash", "client.sh");
+    }
+
+    @Test
+    void pgbench() throws Exception {
+        needs("psql");
+        needs("pgbench");
+        client(environment("pgbench"), "bash", "client.sh");
+    }
+
+    @Test
+    void pgjdbc() throws Exception {
+        try (Connection one = jdbc(0, "prepareThreshold=1"); Connection other = jdbc(1, "preferQueryMode=simple")) {
+            one.setAutoCommit(false);
+            try (Statement statement = one.createStatement()) {
+                statement.execute("CREATE TABLE jdbc_item (id serial PRIMARY KEY, name text, n int)");
+                try (PreparedStatement insert = one.prepareStatement("INSERT INTO jdbc_item (name, n) VALUES (?, ?)",
+                        Statement.RETURN_GENERATED_KEYS)) {
+                    for (int i = 0; i < 100; i++) {
+                        insert.setString(1, "batch");
+                        insert.setInt(2, i);
+                        insert.addBatch();
+                    }
+                    int[] ones = new int[100];
+                    Arrays.fill(ones, 1);
+                    assertArrayEquals(ones, insert.executeBatch());
+                    assertTrue(insert.getGeneratedKeys().next());
+                }
+                statement.execute("ALTER TABLE jdbc_item ADD COLUMN done boolean DEFAULT false");
+                statement.execute("UPDATE jdbc_item SET done = true WHERE n < 10");
+            }
+            one.commit();
+            awaitEqual(other, "SELECT count(*) || ' ' || sum(n) || ' ' || count(*) FILTER (WHERE done) FROM jdbc_item",
+                    "100 4950 10");
+
+            try (Statement statement = other.createStatement()) {
+                deleteWithRetries(statement);
+                assertEquals("0A000", refused(statement, "LISTEN a"));
+                assertEquals("42P01", refused(statement, "SELECT * FROM no_such_table"));
+            }
+            one.setAutoCommit(true);
+            awaitEqual(one, "SELECT count(*) FROM jdbc_item", "50");
+            one.unwrap(org.postgresql.PGConnection.class).getCopyAPI()
+                    .copyIn("COPY jdbc_item (name, n) FROM STDIN", new StringReader("copied\t1\ncopied\t2\n"));
+            awaitEqual(other, "SELECT count(*) FROM jdbc_item WHERE name = 'copied'", "2");
+        }
+    }
+
+    /** A write right after another node's schema change may be taken for concurrent with it. */
+    private static void deleteWithRetries(Statement statement) throws SQLException {
+        for (int attempt = 0;; attempt++) {
+            try {
+                assertEquals(50, statement.executeUpdate("DELETE FROM jdbc_item WHERE n >= 50"));
+                return;
+            } catch (SQLException concurrent) {
+                if (attempt == 1000 || !"40001".equals(concurrent.getSQLState())) {
+                    throw concurrent;
+                }
+            }
+        }
+    }
+
+    private static String refused(Statement statement, String sql) {
+        return String.valueOf(assertThrows(SQLException.class, () -> statement.execute(sql), sql).getSQLState());
+    }
+
+    private static Connection jdbc(int node, String option) throws SQLException {
+        return DriverManager.getConnection(cluster.nodes().get(node).jdbcUrl() + "&socketTimeout=60&" + option);
+    }
+
+    private static void awaitEqual(Connection connection, String sql, String expected) throws SQLException {
+        long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+        String seen = null;
+        try (Statement statement = connection.createStatement()) {
+            while (!expected.equals(seen)) {
+                assertTrue(System.nanoTime() < deadline, sql + ": " + seen + ", expected " + expected);
+                statement.execute("SELECT pg_sleep(0.01)");
+                try (ResultSet rows = statement.executeQuery(sql)) {
+                    rows.next();
+                    seen = rows.getString(1);
+                } catch (SQLException missing) {
+                    assertEquals("42P01", missing.getSQLState(), missing.getMessage());
+                }
+            }
+        }
+    }
+
+    /** A directory of its own for a client, with the files it comes with; what was built there before is kept. */
+    private static Path environment(String client) throws IOException {
+        Path environment = Files.createDirectories(ENVIRONMENTS.resolve(client));
+        try (var files = Files.newDirectoryStream(CLIENTS.resolve(client), Files::isRegularFile)) {
+            for (Path file : files) {
+                Files.copy(file, environment.resolve(file.getFileName()), StandardCopyOption.REPLACE_EXISTING);
+            }
+        }
+        return environment;
+    }
+
+    private static void needs(String program) {
+        boolean found = Arrays.stream(System.getenv("PATH").split(File.pathSeparator, -1))
+                .anyMatch(place -> Files.isExecutable(Path.of(place, program)));
+        assumeTrue(found, program + " is not on the PATH");
+    }
+
+    private static void client(Path environment, String... command) throws Exception {
+        List<String> whole = new ArrayList<>(List.of(command));
+        whole.addAll(urls);
+        run(environment, whole.toArray(String[]::new));
+    }
+
+    private static void run(Path environment, String... command) throws Exception {
+        Path output = Files.createTempFile(directory, "client", ".log");
+        ProcessBuilder builder = new ProcessBuilder(command).directory(environment.toFile()).redirectErrorStream(true)
+                .redirectOutput(output.toFile());
+        Process process = builder.start();
+        if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly();
+            throw new AssertionError(command[0] + " did not end: " + Files.readString(output));
+        }
+        assertEquals(0, process.exitValue(), () -> shown(command, output));
+    }
+
+    private static String shown(String[] command, Path output) {
+        try {
+            return String.join(" ", command) + ":\n" + Files.readString(output);
+        } catch (IOException unreadable) {
+            return String.join(" ", command) + ": its output cannot be read: " + unreadable.getMessage();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+
+/**
+ * {@code active}: state machine replication. Whole deterministic requests are totally ordered and executed by every replica,
+ * one after another: one-copy serializability without conflicts and without shipping changes (AKARA section 2.2; SQLware's
+ * active replication without its logs).
+ *
+ * <pre>
+ *  submitted                delivered at position p, at every replica alike
+ *     |                          |
+ *     +--- order the request ----+-- execute alone -- committed -- answer (where it was submitted)
+ * </pre>
+ *
+ * <p>
+ * <b>Why that is serializability.</b> Every replica executes the same requests in the same order from the same state, each
+ * alone, and they are deterministic: that is a serial execution, the same everywhere. Even a former life's request that is
+ * ordered after a restart is an ordinary request. A transaction that changes nothing reads one snapshot of its replica, the
+ * state after some position, and stands there in the serial order.
+ *
+ * <p>
+ * <b>What cannot be executed everywhere.</b> Nobody can foresee the statements of an interactive transaction, nor repeat a
+ * request whose result may differ from run to run ({@link Request.Placement#ONE}). Both run where they were submitted, as
+ * optimistic transactions do, and end well if they turn out to have changed nothing; otherwise they are rolled back and
+ * refused with the reason.
+ */
+public final class ActiveReplication implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "active";
+
+    private static final byte TAG_EXECUTE = 1;
+    private static final byte SNAPSHOT_VERSION = 1;
+
+    /** Asks every replica to execute a request. */
+    record Execute(TransactionId transaction, Request.Whole request) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 4 + 8 + request.encodedSize();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_EXECUTE).putInt(transaction.node()).putLong(transaction.serial());
+            request.encode(to);
+        }
+    }
+
+    /** What this replica knows of a local transaction that has not been answered. */
+    private enum Phase {
+        /** Runs here, and may only read. */
+        READING,
+        /** Its request is on its way. */
+        ORDERED
+    }
+
+    /** A local request whose position is to be visible before it is answered. */
+    private record Executed(long position, TransactionId transaction) {}
+
+    private final Replica replica;
+    private final Map<TransactionId, Phase> local = new HashMap<>();
+    private final ArrayDeque<Executed> unanswered = new ArrayDeque<>();
+    private long delivered;
+
+    /** A replica at the beginning of the order. */
+    public ActiveReplication(Replica replica) {
+        this.replica = replica;
+    }
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        boolean everywhere = request instanceof Request.Whole whole && whole.placement() != Request.Placement.ONE;
+        if (local.putIfAbsent(transaction, everywhere ? Phase.ORDERED : Phase.READING) != null) {
+            throw new IllegalStateException(transaction + " was submitted twice");
+        }
+        if (everywhere) {
+            replica.order(new Execute(transaction, (Request.Whole) request));
+        } else {
+            replica.run(transaction, Replica.Priority.OPTIMISTIC);
+        }
+    }
+
+    @Override
+    public void executed(TransactionId transaction, Execution execution) {
+        end(transaction);
+        if (execution.writes().isEmpty()) {
+            replica.answer(transaction, new Outcome.Committed(0));
+            return;
+        }
+        replica.abort(transaction);
+        replica.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(
+                "under protocol '" + NAME
+                        + "' every replica executes what changes the database, so it must be handed in as"
+                        + " a whole request with a deterministic result (one multi-statement query, a CALL, or a"
+                        + " registered transaction); interactive transactions may only read")));
+    }
+
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
+        end(transaction);
+        replica.answer(transaction, new Outcome.Aborted(cause));
+    }
+
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
+        end(transaction);
+        replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+    }
+
+    private void end(TransactionId transaction) {
+        if (local.remove(transaction) != Phase.READING) {
+            throw new IllegalStateException(transaction + " ended but was not running");
+        }
+    }
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        if (position <= delivered) {
+            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+        }
+        delivered = position;
+        if (!(message instanceof Execute(TransactionId transaction, Request.Whole request))) {
+            throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
+        }
+        replica.execute(transaction, position, request);
+        if (local.remove(transaction) != null) {
+            unanswered.add(new Executed(position, transaction));
+        }
+    }
+
+    @Override
+    public void committed(long position, long horizon) {
+        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
+            Executed executed = unanswered.remove();
+            replica.answer(executed.transaction(), new Outcome.Committed(executed.position()));
+        }
+    }
+
+    @Override
+    public void prepared(TransactionId transaction) {
+        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
+    }
+
+    @Override
+    public void view(Set<Integer> alive) {
+        // The order alone decides.
+    }
+
+    @Override
+    public void timer(long timer) {
+        throw new IllegalStateException(NAME + " asks for no timer, but " + timer + " ran out");
+    }
+
+    @Override
+    public boolean executesAtOnce() {
+        return false;
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        byte tag = from.get();
+        if (tag != TAG_EXECUTE) {
+            throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
+        }
+        TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+        return new Execute(transaction, Request.Whole.decode(from));
+    }
+
+    /** Nothing that is decided depends on the past. */
+    @Override
+    public byte[] snapshot() {
+        return ByteBuffer.allocate(1 + 8).put(SNAPSHOT_VERSION).putLong(delivered).array();
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        ByteBuffer from = ByteBuffer.wrap(snapshot);
+        byte version = from.get();
+        if (version != SNAPSHOT_VERSION) {
+            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
+        }
+        delivered = from.getLong();
+    }
+}

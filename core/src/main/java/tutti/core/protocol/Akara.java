@@ -1,0 +1,717 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.certify.CertificationIndex;
+import tutti.core.protocol.ClassMessage.Changes;
+import tutti.core.protocol.ClassMessage.Execute;
+import tutti.core.protocol.ClassMessage.Release;
+import tutti.core.protocol.ClassMessage.Submit;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+
+/**
+ * {@code akara}: conservative order by conflict classes, optimistic execution of up to n transactions that wait in it,
+ * re-execution with priority instead of aborts, and active transactions: one-copy snapshot isolation, or serializability
+ * if asked for (AKARA section 3, figures 5 and 6).
+ *
+ * <pre>
+ *  submit: Q0 -- order Submit -- Q2a -- next, scheduled --> Q2b -- executed, next --> Q2c -- next --+-- ready ------+-- order --
+ *   (type, cc)                          (n at a time) execute    (or overtakes)                     +-- run(ORDERED)+  Updates
+ * </pre>
+ *
+ * Names and structure are those of figure 6, whose lines the comments name: {@code Q0, Q2a, Q2b, Q2c}, {@code t.seq},
+ * {@code t.cc}, {@code next(Q, cc)}. What waits for a condition there is reconsidered here whenever the condition may
+ * have become true.
+ *
+ * <p>
+ * <b>Deviations.</b>
+ * <ul>
+ * <li>Updates are ordered, not multicast (line 22); their position is the transaction's, so the order alone recovers an
+ * engine. An active transaction, too, gets its position by a second message once it is next in Q2c (line 47).
+ * <li>The swap (line 56) takes effect at the other replicas when the updates are delivered. In the figure nobody tells
+ * them: with u of a third party ordered between t' and t, they would make u wait for t' while t's replica makes t'
+ * wait for u, and real conflicts of t and t' would be applied in two orders.
+ * <li>A transaction that is first in all queues is scheduled whatever n says (line 11): otherwise those behind it, waiting
+ * for it with locks in their hands, can keep others from leaving their slots.
+ * <li>One that is first and has not been executed for a while is given priority: it may wait for the lock of one that
+ * waits in its turn for a ready one in Q2c, and line 52 sees only ready ones in Q2b.
+ * <li>An interactive transaction cannot be executed again. It is not aborted by line 57, but waits; what pushes it aside
+ * in the engine aborts it for good.
+ * <li>A transaction that changed nothing, failed for good, or whose replica is gone leaves by an ordered {@link Release},
+ * as in {@link Nodo}.
+ * </ul>
+ *
+ * <p>
+ * <b>Places belong to groups.</b> Call transactions of the same replica with equal classes a group. What all replicas
+ * agree on, as a function of the ordered prefix, is which group each place {@code seq} belongs to; who of the group holds
+ * which is their replica's own business until an update of one of them is delivered. It then takes the first place of
+ * its group; one that is released leaves the last. Updates of t may be delivered only while the first place that meets
+ * t.cc belongs to t's group. Their replica sends them when that holds ({@link #mayCommit}); nothing can be delivered
+ * meanwhile that changes it, because whatever meets t.cc and is not of the group comes after that place.
+ *
+ * <p>
+ * <b>Why that is snapshot isolation.</b> Let t be sent with b and c as in {@link SnapshotIsolation}, and delivered at p.
+ * Whatever meets t.cc and was delivered before is visible where t ran, since it stays in Q2c until then and t is next;
+ * none is delivered between sending and p. So at the time of sending the engine has seen every conflicting transaction
+ * with a position below p, and t still holds its locks: had one of them written, after t's snapshot, what t wrote, t would
+ * have failed (first updater wins) or been a {@link #victim}, and would not be ready. What the engine does not see, as
+ * appliers check no foreign keys and active requests may have keys of their own, the index says ({@link #certify}). Hence
+ * first committer wins, and snapshots are prefixes of the order. With {@code serializable}, t's read set is compared with all
+ * that was written in (b, p) as well: then t has read what positions 1 to p - 1 leave, and the history is equivalent to
+ * the serial one in order of position. Whoever fails either test is not aborted but executed again, at the head of its
+ * queues, where nothing can come between.
+ */
+public final class Akara implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "akara";
+
+    private static final byte SNAPSHOT_VERSION = 1;
+    private static final long RESOLVE_TIMER = 1;
+    private static final long PATIENCE_TIMER = 2;
+
+    /**
+     * Parameters; the same at every replica except {@code node}.
+     *
+     * @param node this replica
+     * @param replicas all replicas, alive or not, this one included
+     * @param optimisticMax n: how many transactions are executed optimistically side by side at a replica; 0 makes it
+     *            {@link Nodo}
+     * @param serializable whether reads are certified too
+     * @param activeIfPossible whether requests that may run {@linkplain Request.Placement#EITHER either way} are active
+     * @param patienceNanos after how long, at least, a transaction that is first and has not been executed is given
+     *            priority, in nanoseconds
+     * @param resolveIntervalNanos how long a transaction whose replica is gone keeps its places before its release is
+     *            asked for again, in nanoseconds
+     */
+    public record Parameters(int node, Set<Integer> replicas, int optimisticMax, boolean serializable,
+            boolean activeIfPossible, long patienceNanos, long resolveIntervalNanos) {
+        /** 25 at a time, which served TPC-C best in the paper; snapshot isolation; passive; 50 milliseconds; one second. */
+        public static Parameters defaults(int node, Set<Integer> replicas) {
+            return new Parameters(node, replicas, 25, false, false, 50_000_000L, 1_000_000_000L);
+        }
+
+        public Parameters {
+            replicas = Set.copyOf(replicas);
+            if (!replicas.contains(node)) {
+                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
+            }
+            if (optimisticMax < 0) {
+                throw new IllegalArgumentException("optimisticMax " + optimisticMax);
+            }
+            if (patienceNanos < 1 || resolveIntervalNanos < 1) {
+                throw new IllegalArgumentException(
+                        "patienceNanos " + patienceNanos + ", resolveIntervalNanos " + resolveIntervalNanos);
+            }
+        }
+    }
+
+    private enum Queue {
+        Q2A, Q2B, Q2C
+    }
+
+    private enum State {
+        /** Of another replica, or of this one and answered already: its end will be delivered. */
+        REMOTE,
+        /** Of this replica, not scheduled yet; if active, it will not be. */
+        WAITING,
+        /** Executes optimistically; takes one of n. */
+        RUNNING,
+        /** Executed, holds its locks: ready to commit. */
+        READY,
+        /** Rolled back after an optimistic execution: not ready to commit. */
+        NOT_READY,
+        /** Executes with priority. */
+        PRIORITY,
+        /** Its second message is on its way. */
+        SENT,
+        /** Its second message is on its way; it was rolled back in the engine. */
+        SENT_ROLLED_BACK,
+        /** Its second message was delivered: it has a position, and is in Q2c until that is visible. */
+        DELIVERED
+    }
+
+    /** A transaction that has been ordered. */
+    private static final class Transaction implements ClassQueues.Member {
+        final TransactionId id;
+        final ConflictClasses cc;
+        /** Of a local one that is not answered. */
+        final @Nullable Request request;
+        long seq;
+        Queue queue = Queue.Q2A;
+        State state;
+        /** How it was executed last. */
+        @Nullable
+        Execution execution;
+        /** It was first, and running, when patience was looked at last. */
+        boolean seenFirst;
+
+        Transaction(long seq, TransactionId id, ConflictClasses cc, @Nullable Request request) {
+            this.seq = seq;
+            this.id = id;
+            this.cc = cc;
+            this.request = request;
+            this.state = request == null ? State.REMOTE : State.WAITING;
+        }
+
+        @Override
+        public long sequence() {
+            return seq;
+        }
+
+        @Override
+        public ConflictClasses classes() {
+            return cc;
+        }
+
+        boolean repeatable() {
+            return request instanceof Request.Whole;
+        }
+
+        boolean sameGroup(Transaction other) {
+            return id.node() == other.id.node() && cc.equals(other.cc);
+        }
+    }
+
+    /** A transaction with a position that is not visible yet. */
+    private record Delivered(long position, Transaction t, boolean local) {}
+
+    private final Parameters parameters;
+    private final Replica replica;
+    private final Map<TransactionId, Request> q0 = new HashMap<>();
+    private final Map<Queue, ClassQueues<Transaction>> queues = new EnumMap<>(Queue.class);
+    /** All in Q2a, Q2b and Q2c whose end was not delivered: what all replicas agree on, up to groups. */
+    private final ClassQueues<Transaction> undelivered = new ClassQueues<>();
+    private final Map<TransactionId, Transaction> transactions = new HashMap<>();
+    private final ArrayDeque<Delivered> invisible = new ArrayDeque<>();
+    private final ArrayDeque<Transaction> reconsidered = new ArrayDeque<>();
+    private final CertificationIndex index = new CertificationIndex();
+    private Set<Integer> members;
+    private int running;
+    private long delivered;
+    private boolean resolveTimerRuns;
+    private boolean patienceTimerRuns;
+
+    /** A replica at the beginning of the order. */
+    public Akara(Parameters parameters, Replica replica) {
+        this.parameters = parameters;
+        this.replica = replica;
+        this.members = parameters.replicas();
+        for (Queue queue : Queue.values()) {
+            queues.put(queue, new ClassQueues<>());
+        }
+    }
+
+    private ClassQueues<Transaction> q(Queue queue) {
+        ClassQueues<Transaction> found = queues.get(queue);
+        if (found == null) {
+            throw new IllegalStateException("no queue " + queue);
+        }
+        return found;
+    }
+
+    /** Line 4: whether every replica executes it. */
+    private boolean active(Request request) {
+        return request instanceof Request.Whole whole && (whole.placement() == Request.Placement.ALL
+                || (whole.placement() == Request.Placement.EITHER && parameters.activeIfPossible()));
+    }
+
+    // ------------------------------------------------------------------------------------------ lines 2 to 7
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        if (q0.putIfAbsent(transaction, request) != null || transactions.containsKey(transaction)) {
+            throw new IllegalStateException(transaction + " was submitted twice");
+        }
+        replica.order(new Submit(transaction, request.classes()));
+    }
+
+    // ------------------------------------------------------------------------------------------ lines 8, 29 and 41
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        if (position <= delivered) {
+            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+        }
+        delivered = position;
+        switch ((ClassMessage) message) {
+            case Submit submit -> {
+                replica.skip(position);
+                Transaction t = new Transaction(position, submit.transaction(), submit.classes(),
+                        q0.remove(submit.transaction()));
+                if (transactions.putIfAbsent(t.id, t) != null) {
+                    throw new IllegalStateException(t.id + " was ordered twice");
+                }
+                undelivered.add(t);
+                q(Queue.Q2A).add(t);
+                reconsidered.add(t);
+                resolveLater(t);
+            }
+            case Changes changes -> {
+                Transaction t = transactions.get(changes.transaction());
+                if (t == null) {
+                    replica.skip(position);
+                } else if (t.state == State.SENT) {
+                    replica.commit(t.id, position, changes.writes());
+                    ended(t, position, changes.writes().keys());
+                } else {
+                    replica.apply(t.id, position, changes.writes());
+                    ended(t, position, changes.writes().keys());
+                }
+            }
+            case Execute execute -> {
+                Transaction t = transactions.get(execute.transaction());
+                if (t == null) {
+                    replica.skip(position);
+                } else {
+                    replica.execute(t.id, position, execute.request());
+                    ended(t, position, execute.request().keys());
+                }
+            }
+            case Release release -> {
+                replica.skip(position);
+                release.transactions().forEach(this::released);
+            }
+        }
+        reconsider();
+    }
+
+    /** The second message of t was delivered: it takes the first place of its group, and is past all waiting. */
+    private void ended(Transaction t, long position, KeySet keys) {
+        Transaction first = undelivered.next(t.cc);
+        if (first == null || !first.sameGroup(t)) {
+            throw new IllegalStateException(t.id + " ended at " + position + " out of its order");
+        }
+        swap(first, t);
+        undelivered.remove(t);
+        transactions.remove(t.id);
+        if (position > index.floor()) {
+            index.note(keys, position);
+        }
+        invisible.add(new Delivered(position, t, t.state == State.SENT || t.state == State.SENT_ROLLED_BACK));
+        t.state = State.DELIVERED;
+        move(t, Queue.Q2C);
+    }
+
+    /** t leaves without a position: it gives up the last place of its group, and those behind it in the group move up. */
+    private void released(TransactionId id) {
+        Transaction t = transactions.remove(id);
+        if (t == null) {
+            return;
+        }
+        for (Transaction other : List.copyOf(undelivered.members())) {
+            if (other.seq > t.seq && other.sameGroup(t)) {
+                swap(t, other);
+            }
+        }
+        undelivered.remove(t);
+        q(t.queue).remove(t);
+        look(t);
+        if (t.state != State.REMOTE) {
+            stop(t);
+            replica.abort(id);
+            replica.answer(id, new Outcome.Aborted(new AbortReason.Refused(
+                    "the other replicas took this one for gone and gave the transaction's place away; try again")));
+        }
+    }
+
+    @Override
+    public void committed(long position, long horizon) {
+        index.forget(horizon);
+        while (!invisible.isEmpty() && invisible.peek().position() <= position) {
+            // Lines 24, 39 and 50.
+            Delivered end = invisible.remove();
+            q(Queue.Q2C).remove(end.t());
+            look(end.t());
+            if (end.local()) {
+                replica.answer(end.t().id, new Outcome.Committed(end.position()));
+            }
+        }
+        reconsider();
+    }
+
+    // ------------------------------------------------------------------------------------------ progress
+
+    /** Whoever may go on now that t has left a queue. */
+    private void look(Transaction t) {
+        for (ClassQueues<Transaction> queue : queues.values()) {
+            reconsidered.addAll(queue.heads(t.cc));
+        }
+        for (Transaction other : q(Queue.Q2B).members()) {
+            if (other.state == State.READY) {
+                reconsidered.add(other);
+            }
+        }
+    }
+
+    private void move(Transaction t, Queue to) {
+        if (t.queue != to) {
+            q(t.queue).remove(t);
+            t.queue = to;
+            q(to).add(t);
+            look(t);
+        }
+        reconsidered.add(t);
+    }
+
+    private void reconsider() {
+        while (!reconsidered.isEmpty()) {
+            Transaction t = reconsidered.remove();
+            if (!q(t.queue).contains(t)) {
+                continue;
+            }
+            switch (t.queue) {
+                case Q2A -> fromQ2a(t);
+                case Q2B -> fromQ2b(t);
+                case Q2C -> fromQ2c(t);
+            }
+        }
+        watch();
+    }
+
+    /** Lines 10 to 13, 31 and 32, 43 and 44. */
+    private void fromQ2a(Transaction t) {
+        if (!q(Queue.Q2A).isNext(t)) {
+            return;
+        }
+        if (t.state != State.WAITING || active(t)) {
+            move(t, Queue.Q2B);
+        } else if (running < parameters.optimisticMax() || first(t)) {
+            t.state = State.RUNNING;
+            running++;
+            replica.run(t.id, Replica.Priority.OPTIMISTIC);
+            move(t, Queue.Q2B);
+        }
+    }
+
+    /** Lines 15 to 18, 33 and 34, 45 and 46; otherwise lines 52 to 57. */
+    private void fromQ2b(Transaction t) {
+        if (t.state == State.RUNNING || t.state == State.PRIORITY) {
+            return;
+        }
+        Transaction next = q(Queue.Q2B).next(t.cc);
+        if (t.equals(next)) {
+            move(t, Queue.Q2C);
+        } else if (t.state == State.READY && next != null && next.state == State.RUNNING) {
+            if (t.cc.equals(next.cc)) {
+                swap(t, next);
+                reconsidered.add(t);
+            } else if (t.repeatable()) {
+                t.state = State.NOT_READY;
+                replica.abort(t.id);
+            }
+        }
+    }
+
+    /** Lines 19 to 22 and 47. */
+    private void fromQ2c(Transaction t) {
+        if (!mayCommit(t)) {
+            return;
+        }
+        AbortReason lost = t.state == State.READY ? certify(t) : null;
+        if (lost != null) {
+            t.state = State.NOT_READY;
+            replica.abort(t.id);
+            if (!t.repeatable()) {
+                end(t, new Outcome.Aborted(lost));
+                return;
+            }
+        }
+        if (t.state == State.NOT_READY) {
+            t.state = State.PRIORITY;
+            replica.run(t.id, Replica.Priority.ORDERED);
+        } else if (t.state == State.READY && t.execution != null) {
+            t.state = State.SENT;
+            replica.order(new Changes(t.id, t.execution.writes()));
+        } else if (t.state == State.WAITING && t.request instanceof Request.Whole whole) {
+            t.state = State.SENT;
+            replica.order(new Execute(t.id, whole));
+        }
+    }
+
+    private boolean active(Transaction t) {
+        return t.request != null && active(t.request);
+    }
+
+    /** Whether nothing that meets t is before it. */
+    private boolean first(Transaction t) {
+        for (ClassQueues<Transaction> queue : queues.values()) {
+            Transaction next = queue.next(t.cc);
+            if (next != null && next.seq < t.seq) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Line 19, and whether the others would agree: the first place that meets t is one of its group. */
+    private boolean mayCommit(Transaction t) {
+        Transaction place = undelivered.next(t.cc);
+        return q(Queue.Q2C).isNext(t) && place != null && place.sameGroup(t);
+    }
+
+    /** Why what t executed on is no longer right, in respects that the engine does not look after; null if it is right. */
+    private @Nullable AbortReason certify(Transaction t) {
+        Execution execution = t.execution;
+        if (execution != null) {
+            for (KeySet keys : List.of(execution.writes().keys(), execution.reads().keys())) {
+                int lost = index.conflict(keys, execution.begun(), execution.lastCommitted());
+                if (lost >= 0) {
+                    return new AbortReason.LostCertification(lost,
+                            index.lastConflicting(keys.hash(lost), keys.kind(lost)));
+                }
+            }
+        }
+        return null;
+    }
+
+    /** Line 56. */
+    private void swap(Transaction t, Transaction other) {
+        if (t.equals(other)) {
+            return;
+        }
+        for (Transaction one : List.of(t, other)) {
+            undelivered.remove(one);
+            q(one.queue).remove(one);
+        }
+        long seq = t.seq;
+        t.seq = other.seq;
+        other.seq = seq;
+        for (Transaction one : List.of(t, other)) {
+            undelivered.add(one);
+            q(one.queue).add(one);
+        }
+        look(t);
+    }
+
+    // ------------------------------------------------------------------------------------------ executions
+
+    private Transaction local(TransactionId id, String what) {
+        Transaction t = transactions.get(id);
+        if (t == null || t.request == null) {
+            throw new IllegalStateException(id + " " + what + " but is not executing");
+        }
+        return t;
+    }
+
+    @Override
+    public void executed(TransactionId id, Execution execution) {
+        Transaction t = local(id, "was executed");
+        if (t.state != State.RUNNING && t.state != State.PRIORITY) {
+            throw new IllegalStateException(id + " was executed in state " + t.state);
+        }
+        stop(t);
+        t.state = State.READY;
+        t.execution = execution;
+        if (execution.writes().isEmpty()) {
+            end(t, new Outcome.Committed(0));
+        }
+        reconsidered.add(t);
+        reconsider();
+    }
+
+    @Override
+    public void failed(TransactionId id, AbortReason.Failed cause) {
+        if (q0.remove(id) != null) {
+            replica.answer(id, new Outcome.Aborted(cause));
+            replica.order(new Release(List.of(id)));
+            return;
+        }
+        Transaction t = local(id, "failed");
+        if (t.state == State.SENT || t.state == State.SENT_ROLLED_BACK) {
+            throw new IllegalStateException(id + " failed but its changes are on their way");
+        }
+        if (t.state == State.RUNNING && t.repeatable()) {
+            // Perhaps because of what it executed beside: it is to fail with priority before its client is told.
+            stop(t);
+            t.state = State.NOT_READY;
+        } else {
+            end(t, new Outcome.Aborted(cause));
+        }
+        reconsidered.add(t);
+        reconsider();
+    }
+
+    @Override
+    public void victim(TransactionId id, long forPosition) {
+        Transaction t = transactions.get(id);
+        if (t == null || t.request == null) {
+            return;
+        }
+        switch (t.state) {
+            case RUNNING, READY, PRIORITY -> {
+                stop(t);
+                if (t.repeatable()) {
+                    t.state = State.NOT_READY;
+                } else {
+                    end(t, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+                }
+            }
+            case SENT -> t.state = State.SENT_ROLLED_BACK;
+            case REMOTE, WAITING, NOT_READY, SENT_ROLLED_BACK, DELIVERED -> {
+                // It does not run; nothing is lost.
+            }
+        }
+        reconsidered.add(t);
+        reconsider();
+    }
+
+    /** It executes no more, and its slot is free. */
+    private void stop(Transaction t) {
+        t.seenFirst = false;
+        if (t.state == State.RUNNING) {
+            running--;
+            reconsidered.addAll(q(Queue.Q2A).heads(ConflictClasses.ALL));
+        }
+    }
+
+    /** It will change nothing: answers, and leaves the queues in the total order. */
+    private void end(Transaction t, Outcome outcome) {
+        stop(t);
+        t.state = State.REMOTE;
+        replica.answer(t.id, outcome);
+        replica.order(new Release(List.of(t.id)));
+    }
+
+    /** Has the timer look after transactions that are first and still execute without priority. */
+    private void watch() {
+        if (!patienceTimerRuns && running > 0) {
+            patienceTimerRuns = true;
+            replica.timer(PATIENCE_TIMER, parameters.patienceNanos());
+        }
+    }
+
+    @Override
+    public void timer(long timer) {
+        if (timer == RESOLVE_TIMER) {
+            resolveTimerRuns = false;
+            resolve();
+            return;
+        }
+        patienceTimerRuns = false;
+        for (Transaction t : List.copyOf(q(Queue.Q2B).members())) {
+            if (t.state == State.RUNNING && first(t)) {
+                if (t.seenFirst) {
+                    stop(t);
+                    t.state = State.PRIORITY;
+                    replica.run(t.id, Replica.Priority.ORDERED);
+                } else {
+                    t.seenFirst = true;
+                }
+            }
+        }
+        reconsider();
+    }
+
+    // ------------------------------------------------------------------------------------------ replicas that are gone
+
+    @Override
+    public void view(Set<Integer> alive) {
+        members = Set.copyOf(alive);
+        resolve();
+    }
+
+    /** Whether nobody will finish it, and it is for this replica to say so. */
+    private boolean orphan(Transaction t) {
+        int initiator = t.id.node();
+        if (initiator == parameters.node()) {
+            return t.state == State.REMOTE;
+        }
+        return !members.contains(initiator)
+                && members.stream().mapToInt(Integer::intValue).min().orElse(-1) == parameters.node();
+    }
+
+    private void resolve() {
+        List<TransactionId> orphans = new ArrayList<>();
+        for (Transaction t : undelivered.members()) {
+            if (orphan(t)) {
+                orphans.add(t.id);
+                resolveLater(t);
+            }
+        }
+        if (!orphans.isEmpty()) {
+            replica.order(new Release(orphans));
+        }
+    }
+
+    private void resolveLater(Transaction t) {
+        if (!resolveTimerRuns && orphan(t)) {
+            resolveTimerRuns = true;
+            replica.timer(RESOLVE_TIMER, parameters.resolveIntervalNanos());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ the rest of the seam
+
+    @Override
+    public void prepared(TransactionId transaction) {
+        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
+    }
+
+    @Override
+    public boolean executesAtOnce() {
+        return false;
+    }
+
+    @Override
+    public boolean needsReads() {
+        return parameters.serializable();
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        return ClassMessage.decode(from);
+    }
+
+    /** Which group each place belongs to; who holds it may differ between replicas, and does not matter. */
+    @Override
+    public byte[] snapshot() {
+        Collection<Transaction> open = undelivered.members();
+        int size = 1 + 8 + 4;
+        for (Transaction t : open) {
+            size += 8 + TransactionId.ENCODED_BYTES + t.cc.encodedSize();
+        }
+        ByteBuffer to = ByteBuffer.allocate(size).put(SNAPSHOT_VERSION).putLong(delivered).putInt(open.size());
+        for (Transaction t : open) {
+            to.putLong(t.seq);
+            t.id.encode(to);
+            t.cc.encode(to);
+        }
+        return to.array();
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        ByteBuffer from = ByteBuffer.wrap(snapshot);
+        byte version = from.get();
+        if (version != SNAPSHOT_VERSION) {
+            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
+        }
+        delivered = from.getLong();
+        for (int count = from.getInt(); count > 0; count--) {
+            Transaction t = new Transaction(from.getLong(), TransactionId.decode(from), ConflictClasses.decode(from),
+                    null);
+            transactions.put(t.id, t);
+            undelivered.add(t);
+            q(Queue.Q2A).add(t);
+            reconsidered.add(t);
+        }
+        reconsider();
+    }
+}

@@ -1,0 +1,499 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.certify.BloomFilter;
+import tutti.core.certify.CertificationIndex;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * {@code dbsm}: optimistic execution, one totally ordered message with write set and read set per transaction, non-voting
+ * certification at every replica: one-copy serializability (the database state machine; AKARA section 2.3, GORDA D5.1
+ * section 3.3.1 for read sets by table, D²STM for read sets as Bloom filters).
+ *
+ * <pre>
+ *  client    executed             delivered at position p, at every replica alike
+ *    |          |                       |
+ *    +--run-----+--- order -------------+-- certify --+-- commit (where it ran) / apply (elsewhere) -- committed -- answer
+ *                (begun, lastCommitted,               +-- skip; abort and answer (where it ran)
+ *                 keys, changes, read set)
+ * </pre>
+ *
+ * <p>
+ * <b>What is certified.</b> Writes as in {@link SnapshotIsolation}. Besides, T with position p commits only if no
+ * transaction that committed in (b, p) wrote what T read, where b is a position that was visible before T's first snapshot.
+ * No engine certifies reads for us, so they are compared with everything after b and not, like writes, with what is after
+ * the commit request only. T's snapshot s may lie above b: a write in (b, s] aborts T without need, and never admits it.
+ *
+ * <p>
+ * <b>Why that is serializability.</b> Let T have snapshot s ≥ b and position p. No row that T read was written in (s, p), so
+ * T read what it would have read had it run alone at p. Hence the execution equals the serial one in order of position.
+ * <i>Phantoms</i>: what T looked for and did not find it has read too. A lookup by key reads that key, present or not, and
+ * an insertion writes it (EXCLUSIVE); whatever else looks for rows reads the table (SCAN), whose key every write set that
+ * touches the table carries, at least as REFERENCE. So an insertion into what T searched meets T's read set.
+ * <i>Transactions that changed nothing</i> are not certified and never get here: each read one snapshot of one replica, the
+ * state after some position s, and stands between s and s + 1 in the serial order. They do not meet the anomaly of read-only
+ * transactions under weaker protocols, because the serial order of writers <i>is</i> the order in which they become visible.
+ * <i>An empty read set</i> (blind writes) passes. <i>Requests that every replica executes</i> run alone at their position.
+ *
+ * <p>
+ * <b>Read sets.</b> By row; a table of which more than {@code rowsPerTableMax} rows were read is taken as read entirely, which
+ * bounds the message and aborts more. As a Bloom filter, rows take 10 to 20 bits and not 72, and every key written in
+ * (b, p) is looked up in the filter, so that certification costs what was written meanwhile and not what was read. Each such
+ * key that was not read is taken for one with the stated probability; a filter forgets nothing, so it can only abort.
+ * Tables are always sent exactly.
+ *
+ * <p>
+ * <b>Why replicas agree</b>, and when a transaction is too old: as in {@link SnapshotIsolation}.
+ */
+public final class DatabaseStateMachine implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "dbsm";
+
+    private static final byte TAG_CERTIFY = 1;
+    private static final byte TAG_BARRIER = 2;
+    private static final byte TAG_PROGRESS = 3;
+    private static final byte SNAPSHOT_VERSION = 1;
+    private static final long PROGRESS_TIMER = 1;
+
+    /** How read sets are sent. */
+    public enum Reads {
+        /** The key of every row. */
+        ROWS,
+        /** A filter that contains them. */
+        BLOOM
+    }
+
+    /**
+     * Parameters; the same at every replica except {@code node}.
+     *
+     * @param node this replica
+     * @param replicas all replicas, alive or not, this one included
+     * @param windowPositions how far back a transaction may have executed, in positions: 1 to
+     *            {@link CertificationIndex#SPAN_MAX}/2
+     * @param progressIntervalNanos how often an otherwise silent replica says how far it has come, in nanoseconds
+     * @param reads how read sets are sent
+     * @param rowsPerTableMax of how many rows a table's part of a read set may be, at least 0
+     * @param falsePositiveRate probability with which a key that was not read is taken for one that was, if reads are sent as
+     *            a filter: above 0, below 1
+     */
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
+            Reads reads, int rowsPerTableMax, double falsePositiveRate) {
+        public Parameters {
+            replicas = Set.copyOf(replicas);
+            if (!replicas.contains(node)) {
+                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
+            }
+            if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
+                throw new IllegalArgumentException("windowPositions " + windowPositions);
+            }
+            if (progressIntervalNanos < 1) {
+                throw new IllegalArgumentException("progressIntervalNanos " + progressIntervalNanos);
+            }
+            if (rowsPerTableMax < 0) {
+                throw new IllegalArgumentException("rowsPerTableMax " + rowsPerTableMax);
+            }
+            if (!(falsePositiveRate > 0 && falsePositiveRate < 1)) {
+                throw new IllegalArgumentException("falsePositiveRate " + falsePositiveRate);
+            }
+        }
+    }
+
+    /**
+     * Asks for a transaction to be certified.
+     *
+     * @param reads keys that were read: all of them, or those of tables if there is a filter
+     * @param rows keys of the rows that were read, unless they are in {@code reads}
+     */
+    record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon, WriteSet writes,
+            KeySet reads, @Nullable BloomFilter rows) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 4 + 8 + 3 * 8 + writes.encodedSize() + reads.encodedSize() + 1
+                    + (rows == null ? 0 : rows.encodedSize());
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_CERTIFY).putInt(transaction.node()).putLong(transaction.serial()).putLong(begun)
+                    .putLong(lastCommitted).putLong(horizon);
+            writes.encode(to);
+            reads.encode(to);
+            to.put((byte) (rows == null ? 0 : 1));
+            if (rows != null) {
+                rows.encode(to);
+            }
+        }
+    }
+
+    /** Asks for a request to be executed by every replica alone. */
+    record Barrier(TransactionId transaction, Request.Whole request) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 4 + 8 + request.encodedSize();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_BARRIER).putInt(transaction.node()).putLong(transaction.serial());
+            request.encode(to);
+        }
+    }
+
+    /** Says how far a replica has come, when it has had nothing else to say. */
+    record Progress(long horizon) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 8;
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_PROGRESS).putLong(horizon);
+        }
+    }
+
+    /** What this replica knows of a local transaction that has not been answered. */
+    private enum Phase {
+        /** Runs in the engine; may be ended by {@code executed}, {@code failed} or {@code victim}. */
+        EXECUTING,
+        /** Its message is on its way; it holds its locks. */
+        ORDERED,
+        /** Its message is on its way; it was rolled back in the engine. */
+        ORDERED_ROLLED_BACK
+    }
+
+    /** A local transaction that has passed and is to be answered once its position is visible. */
+    private record Passed(long position, TransactionId transaction) {}
+
+    /** The keys that were written at a position, in a way that reads of rows conflict with. */
+    private record Written(long position, long[] keys) {}
+
+    private final Parameters parameters;
+    private final Replica replica;
+    private final Map<TransactionId, Phase> local = new HashMap<>();
+    private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
+    /** Latest horizon of each replica, by rank in {@code members}; what the floor is computed from. */
+    private final int[] members;
+    private final long[] reached;
+    private CertificationIndex index = new CertificationIndex();
+    /** What was written above the floor, oldest first; kept only if reads are sent as filters. */
+    private final ArrayDeque<Written> written = new ArrayDeque<>();
+    private long delivered;
+    /** No transaction that this replica asks to certify from now on has begun below it. */
+    private long horizon;
+    /** The horizon that this replica has told the others last. */
+    private long told;
+    private boolean timerRuns;
+
+    /** A replica at the beginning of the order. */
+    public DatabaseStateMachine(Parameters parameters, Replica replica) {
+        this.parameters = parameters;
+        this.replica = replica;
+        this.members = parameters.replicas().stream().mapToInt(Integer::intValue).sorted().toArray();
+        this.reached = new long[members.length];
+    }
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        if (local.containsKey(transaction)) {
+            throw new IllegalStateException(transaction + " was submitted twice");
+        }
+        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+            local.put(transaction, Phase.ORDERED);
+            replica.order(new Barrier(transaction, whole));
+        } else {
+            local.put(transaction, Phase.EXECUTING);
+        }
+    }
+
+    @Override
+    public void executed(TransactionId transaction, Execution execution) {
+        WriteSet writes = execution.writes();
+        if (local.replace(transaction, Phase.ORDERED) != Phase.EXECUTING) {
+            throw new IllegalStateException(transaction + " asked to commit but was not executing");
+        }
+        if (writes.isEmpty()) {
+            throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
+        }
+        if (execution.begun() < horizon) {
+            throw new IllegalArgumentException(
+                    transaction + " begun at " + execution.begun() + ", horizon " + horizon);
+        }
+        ReadSet reads = execution.reads().coarser(parameters.rowsPerTableMax());
+        boolean byRow = parameters.reads() == Reads.ROWS;
+        told = horizon;
+        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, writes,
+                byRow ? reads.keys() : reads.tableKeys(),
+                byRow ? null : BloomFilter.of(reads.rowKeys(), parameters.falsePositiveRate())));
+    }
+
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
+        if (local.remove(transaction) != Phase.EXECUTING) {
+            throw new IllegalStateException(transaction + " failed but was not executing");
+        }
+        replica.answer(transaction, new Outcome.Aborted(cause));
+    }
+
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
+        Phase phase = local.get(transaction);
+        if (phase == Phase.EXECUTING) {
+            local.remove(transaction);
+            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+        } else if (phase == Phase.ORDERED) {
+            local.put(transaction, Phase.ORDERED_ROLLED_BACK);
+        }
+        // Otherwise it has been decided: the world replays the write set that it was given to commit, or aborts it.
+    }
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        if (position <= delivered) {
+            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+        }
+        delivered = position;
+        switch (message) {
+            case Certify certify -> certify(position, sender, certify);
+            case Barrier barrier -> {
+                note(barrier.request().keys(), position);
+                replica.execute(barrier.transaction(), position, barrier.request());
+                if (local.remove(barrier.transaction()) != null) {
+                    unanswered.add(new Passed(position, barrier.transaction()));
+                }
+            }
+            case Progress progress -> {
+                reached(sender, progress.horizon());
+                replica.skip(position);
+            }
+            default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
+        }
+        forget();
+        if (!timerRuns && delivered > told) {
+            timerRuns = true;
+            replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
+        }
+    }
+
+    private void certify(long position, int sender, Certify request) {
+        TransactionId transaction = request.transaction();
+        Phase phase = local.remove(transaction);
+        AbortReason reason = conflict(request);
+        reached(sender, request.horizon());
+        if (reason != null) {
+            replica.skip(position);
+            if (phase != null) {
+                replica.abort(transaction);
+                replica.answer(transaction, new Outcome.Aborted(reason));
+            }
+            return;
+        }
+        note(request.writes().keys(), position);
+        if (phase == Phase.ORDERED) {
+            replica.commit(transaction, position, request.writes());
+        } else {
+            replica.apply(transaction, position, request.writes());
+        }
+        if (phase != null) {
+            unanswered.add(new Passed(position, transaction));
+        }
+    }
+
+    /** Why a transaction may not commit; null if it may. */
+    private @Nullable AbortReason conflict(Certify request) {
+        if (request.begun() < index.floor()) {
+            return new AbortReason.TooOld(request.begun(), index.floor());
+        }
+        KeySet keys = request.writes().keys();
+        int lost = index.conflict(keys, request.begun(), request.lastCommitted());
+        if (lost >= 0) {
+            return new AbortReason.LostCertification(lost,
+                    index.lastConflicting(keys.hash(lost), keys.kind(lost)));
+        }
+        KeySet reads = request.reads();
+        int stale = index.conflict(reads, request.begun(), request.begun());
+        if (stale >= 0) {
+            return new AbortReason.StaleRead(index.lastConflicting(reads.hash(stale), reads.kind(stale)));
+        }
+        BloomFilter rows = request.rows();
+        if (rows != null) {
+            for (Iterator<Written> newest = written.descendingIterator(); newest.hasNext();) {
+                Written transaction = newest.next();
+                if (transaction.position() <= request.begun()) {
+                    break;
+                }
+                for (long key : transaction.keys()) {
+                    if (rows.mayContain(key)) {
+                        return new AbortReason.StaleRead(transaction.position());
+                    }
+                }
+            }
+        }
+        return null;
+    }
+
+    private void note(KeySet keys, long position) {
+        index.note(keys, position);
+        if (parameters.reads() == Reads.BLOOM) {
+            long[] hashes = new long[keys.size()];
+            int size = 0;
+            for (int i = 0; i < keys.size(); i++) {
+                if (keys.kind(i).conflictsWith(KeyKind.READ)) {
+                    hashes[size++] = keys.hash(i);
+                }
+            }
+            written.add(new Written(position, Arrays.copyOf(hashes, size)));
+        }
+    }
+
+    @Override
+    public void committed(long position, long newHorizon) {
+        horizon = Math.max(horizon, newHorizon);
+        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
+            Passed passed = unanswered.remove();
+            replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
+        }
+    }
+
+    @Override
+    public void timer(long timer) {
+        timerRuns = false;
+        if (horizon > told) {
+            told = horizon;
+            replica.order(new Progress(horizon));
+        } else if (delivered > told) {
+            timerRuns = true;
+            replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
+        }
+    }
+
+    @Override
+    public void prepared(TransactionId transaction) {
+        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
+    }
+
+    @Override
+    public void view(Set<Integer> alive) {
+        // The order alone decides; who is alive does not matter to certification.
+    }
+
+    @Override
+    public boolean executesAtOnce() {
+        return true;
+    }
+
+    @Override
+    public boolean needsReads() {
+        return true;
+    }
+
+    private void reached(int sender, long toldHorizon) {
+        int rank = Arrays.binarySearch(members, sender);
+        if (rank >= 0) {
+            reached[rank] = Math.max(reached[rank], toldHorizon);
+        }
+    }
+
+    /** No message still to be delivered is certified against positions up to the floor. */
+    private void forget() {
+        long lowest = Long.MAX_VALUE;
+        for (long position : reached) {
+            lowest = Math.min(lowest, position);
+        }
+        index.forget(Math.max(lowest, delivered - parameters.windowPositions()));
+        while (!written.isEmpty() && written.peek().position() <= index.floor()) {
+            written.remove();
+        }
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        byte tag = from.get();
+        return switch (tag) {
+            case TAG_CERTIFY -> {
+                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                long begun = from.getLong();
+                long lastCommitted = from.getLong();
+                long toldHorizon = from.getLong();
+                WriteSet writes = WriteSet.decode(from);
+                KeySet reads = KeySet.decode(from);
+                yield new Certify(transaction, begun, lastCommitted, toldHorizon, writes, reads,
+                        from.get() == 0 ? null : BloomFilter.decode(from));
+            }
+            case TAG_BARRIER -> {
+                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                yield new Barrier(transaction, Request.Whole.decode(from));
+            }
+            case TAG_PROGRESS -> new Progress(from.getLong());
+            default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
+        };
+    }
+
+    @Override
+    public byte[] snapshot() {
+        forget();
+        int size = 1 + 1 + 8 + 4 + members.length * 12 + index.encodedSize() + 4;
+        for (Written transaction : written) {
+            size += 8 + 4 + transaction.keys().length * 8;
+        }
+        ByteBuffer to = ByteBuffer.allocate(size);
+        to.put(SNAPSHOT_VERSION).put((byte) parameters.reads().ordinal()).putLong(delivered).putInt(members.length);
+        for (int i = 0; i < members.length; i++) {
+            to.putInt(members[i]).putLong(reached[i]);
+        }
+        index.encode(to);
+        to.putInt(written.size());
+        for (Written transaction : written) {
+            to.putLong(transaction.position()).putInt(transaction.keys().length);
+            for (long key : transaction.keys()) {
+                to.putLong(key);
+            }
+        }
+        return Arrays.copyOf(to.array(), to.position());
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        ByteBuffer from = ByteBuffer.wrap(snapshot);
+        byte version = from.get();
+        if (version != SNAPSHOT_VERSION) {
+            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
+        }
+        if (from.get() != parameters.reads().ordinal()) {
+            throw new IllegalArgumentException("the snapshot is of replicas that do not send reads as "
+                    + parameters.reads() + ": what certification needs is not in it");
+        }
+        delivered = from.getLong();
+        int size = from.getInt();
+        for (int i = 0; i < size; i++) {
+            reached(from.getInt(), from.getLong());
+        }
+        index = CertificationIndex.decode(from);
+        for (int i = from.getInt(); i > 0; i--) {
+            long position = from.getLong();
+            long[] keys = new long[from.getInt()];
+            for (int k = 0; k < keys.length; k++) {
+                keys[k] = from.getLong();
+            }
+            written.add(new Written(position, keys));
+        }
+    }
+}

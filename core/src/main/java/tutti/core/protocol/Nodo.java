@@ -1,0 +1,516 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ClassMessage.Changes;
+import tutti.core.protocol.ClassMessage.Execute;
+import tutti.core.protocol.ClassMessage.Release;
+import tutti.core.protocol.ClassMessage.Submit;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * {@code nodo}: order first, by conflict classes, then execute: one-copy serializability without certification and
+ * without aborts for conflicts (Non-Disjoint conflict classes and Optimistic multicast: AKARA section 2.1 and figure 2;
+ * CONS in GORDA D5.1).
+ *
+ * <pre>
+ *  client  submitted    delivered at q, everywhere    first in every queue,         delivered at p, everywhere
+ *    |        |                  |                    q.. visible where it runs                |
+ *    +--------+-- order Submit --+- class queues ------------+-- run -- executed -- order Changes -+- out of the queues,
+ *      (Q0)       (id, classes)        (Q2)                                 (id, changes)             commit / apply,
+ *                   (Q1)                                                                              answer
+ * </pre>
+ *
+ * <p>
+ * <b>Two messages.</b> The first gives a transaction its place in one queue per conflict class. When it is first in all
+ * of them, the replica that it was submitted to executes it. The paper multicasts the changes; here they are ordered,
+ * and the position of that second message is the transaction's, so that the order alone recovers an engine. A request
+ * that every replica executes waits in the queues like any other; its second message carries the request.
+ *
+ * <p>
+ * <b>Why that is one-copy serializability.</b> Let T and U be transactions whose classes meet, T before U in the queues;
+ * all replicas have the same queues, because they are a function of the ordered prefix. U is not run before T has left
+ * the queues at U's replica, by a message at some position t, and everything up to t is visible there ({@link Turn}): U
+ * sees T's changes. U's own message is ordered after that, so it has a position above t. Hence a transaction at position
+ * p has read, of its classes, exactly the state that positions 1 to p - 1 leave: the history is equivalent to the serial
+ * one in order of position, whatever isolation the engines have. The classes must cover what is read and what is written;
+ * if they cover what is written only, what remains is snapshot isolation. Whoever changed nothing has read a prefix of
+ * that history. A transaction submitted after another one of its classes was answered sees it.
+ *
+ * <p>
+ * <b>No deadlock.</b> Whoever stands first among all that wait is first in each of its queues, so somebody always runs;
+ * transactions that run side by side have no class in common.
+ *
+ * <p>
+ * <b>Leaving without changes.</b> A transaction that failed or changed nothing frees its queues by an ordered message
+ * ({@link Release}). So does one whose replica is gone: the lowest of the replicas that are left orders it, and a
+ * restarted replica does it for those of its former life. If the changes were ordered before, they count and the release
+ * comes too late; if the release came first, the changes are skipped, everywhere alike. A replica that was only taken for
+ * gone then learns from the order that its transaction has ended.
+ *
+ * <p>
+ * <b>Optimistic execution</b> (figure 2, transitions 2 to 4). A whole request is run as soon as its first message
+ * is delivered tentatively, if none that is ordered or runs tentatively here meets its classes. If one that meets them is
+ * delivered before it, it missed the order: it is rolled back, and runs again when it is first. If not, its state was
+ * right: nothing that it may read changed between. An interactive transaction cannot run again, so it waits for its turn.
+ */
+public final class Nodo implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "nodo";
+
+    private static final byte SNAPSHOT_VERSION = 1;
+    private static final long RESOLVE_TIMER = 1;
+
+    /**
+     * Parameters; the same at every replica except {@code node}.
+     *
+     * @param node this replica
+     * @param replicas all replicas, alive or not, this one included
+     * @param optimistic whether whole requests run on tentative delivery, where the world tells of it
+     * @param resolveIntervalNanos how long a transaction whose replica is gone keeps its places before its release is
+     *            asked for again, in nanoseconds
+     */
+    public record Parameters(int node, Set<Integer> replicas, boolean optimistic, long resolveIntervalNanos) {
+        /** Optimistic, one second. */
+        public static Parameters defaults(int node, Set<Integer> replicas) {
+            return new Parameters(node, replicas, true, 1_000_000_000L);
+        }
+
+        public Parameters {
+            replicas = Set.copyOf(replicas);
+            if (!replicas.contains(node)) {
+                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
+            }
+            if (resolveIntervalNanos < 1) {
+                throw new IllegalArgumentException("resolveIntervalNanos " + resolveIntervalNanos);
+            }
+        }
+    }
+
+    /** A place in the class queues. */
+    private record Place(long sequence, TransactionId transaction,
+            ConflictClasses classes) implements ClassQueues.Member {}
+
+    /** What this replica knows of a local transaction that has not been answered. */
+    private enum Phase {
+        /** Its first message is on its way (Q1); it does not run. */
+        SUBMITTED,
+        /** As before, and it will run, or runs, on the strength of a tentative delivery. */
+        TENTATIVE,
+        /** As before, and has run: holds its locks, its changes are kept here. */
+        TENTATIVELY_EXECUTED,
+        /** In the class queues (Q2), not first in all. */
+        QUEUED,
+        /** First in all queues; will run as soon as its state is visible, or runs. */
+        FIRST,
+        /** Its second message is on its way; it holds its locks, if it has any. */
+        ORDERED,
+        /** Its second message is on its way; it was rolled back in the engine. */
+        ORDERED_ROLLED_BACK
+    }
+
+    private static final class Local {
+        final TransactionId id;
+        final Request request;
+        Phase phase = Phase.SUBMITTED;
+        /** The latest turn that it was given. */
+        @Nullable
+        Turn turn;
+        /** What it changed, if it was executed tentatively. */
+        WriteSet kept = WriteSet.EMPTY;
+
+        Local(TransactionId id, Request request) {
+            this.id = id;
+            this.request = request;
+        }
+
+        boolean repeatable() {
+            return request instanceof Request.Whole;
+        }
+
+        boolean everywhere() {
+            return request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL;
+        }
+    }
+
+    /**
+     * A transaction may run once everything up to {@code after} is visible here: the position at which it became first.
+     * Whatever left the queues before it did so at or below that position.
+     */
+    private record Turn(long after, Local local, Replica.Priority priority) {}
+
+    /** A local transaction that is to be answered once its position is visible. */
+    private record Decided(long position, TransactionId transaction) {}
+
+    private final Parameters parameters;
+    private final Replica replica;
+    private final ClassQueues<Place> queues = new ClassQueues<>();
+    private final Map<TransactionId, Place> places = new HashMap<>();
+    private final Map<TransactionId, Local> local = new HashMap<>();
+    /** In order of {@code after}. */
+    private final ArrayDeque<Turn> turns = new ArrayDeque<>();
+    private final ArrayDeque<Decided> unanswered = new ArrayDeque<>();
+    private Set<Integer> members;
+    private long delivered;
+    private long visible;
+    private boolean timerRuns;
+
+    /** A replica at the beginning of the order. */
+    public Nodo(Parameters parameters, Replica replica) {
+        this.parameters = parameters;
+        this.replica = replica;
+        this.members = parameters.replicas();
+    }
+
+    // ------------------------------------------------------------------------------------------ local transactions
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        if (local.putIfAbsent(transaction, new Local(transaction, request)) != null) {
+            throw new IllegalStateException(transaction + " was submitted twice");
+        }
+        replica.order(new Submit(transaction, request.classes()));
+    }
+
+    @Override
+    public void tentative(int sender, Message message) {
+        if (!parameters.optimistic() || !(message instanceof Submit submit)) {
+            return;
+        }
+        Local own = local.get(submit.transaction());
+        if (own == null || own.phase != Phase.SUBMITTED || !own.repeatable() || own.everywhere()
+                || queues.next(submit.classes()) != null
+                || tentative().stream().anyMatch(other -> other.request.classes().meet(submit.classes()))) {
+            return;
+        }
+        own.phase = Phase.TENTATIVE;
+        give(own, Replica.Priority.OPTIMISTIC);
+    }
+
+    private List<Local> tentative() {
+        return local.values().stream()
+                .filter(one -> one.phase == Phase.TENTATIVE || one.phase == Phase.TENTATIVELY_EXECUTED).toList();
+    }
+
+    /** Runs it as soon as the present state is visible. */
+    private void give(Local own, Replica.Priority priority) {
+        Turn turn = new Turn(delivered, own, priority);
+        own.turn = turn;
+        turns.add(turn);
+        takeTurns();
+    }
+
+    private void takeTurns() {
+        while (!turns.isEmpty() && turns.peek().after() <= visible) {
+            Turn turn = turns.remove();
+            if (turn.equals(turn.local().turn)) {
+                replica.run(turn.local().id, turn.priority());
+            }
+        }
+    }
+
+    @Override
+    public void executed(TransactionId transaction, Execution execution) {
+        Local own = local.get(transaction);
+        if (own != null && own.phase == Phase.TENTATIVE) {
+            own.phase = Phase.TENTATIVELY_EXECUTED;
+            own.kept = execution.writes();
+        } else if (own != null && own.phase == Phase.FIRST) {
+            ship(own, execution.writes());
+        } else {
+            throw new IllegalStateException(transaction + " was executed, but it was not its turn");
+        }
+    }
+
+    private void ship(Local own, WriteSet writes) {
+        if (writes.isEmpty()) {
+            end(own, new Outcome.Committed(0));
+        } else {
+            own.phase = Phase.ORDERED;
+            replica.order(new Changes(own.id, writes));
+        }
+    }
+
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
+        Local own = local.get(transaction);
+        if (own == null || own.phase == Phase.ORDERED || own.phase == Phase.ORDERED_ROLLED_BACK) {
+            throw new IllegalStateException(transaction + " failed but was not executing");
+        }
+        if (own.phase == Phase.TENTATIVE) {
+            again(own);
+        } else {
+            end(own, new Outcome.Aborted(cause));
+        }
+    }
+
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
+        Local own = local.get(transaction);
+        if (own == null) {
+            return;
+        }
+        switch (own.phase) {
+            case TENTATIVE, TENTATIVELY_EXECUTED -> again(own);
+            case FIRST -> {
+                // Not by its classes, or it would not be first: two keys with one hash, or a lock that is no row's.
+                if (own.repeatable()) {
+                    give(own, Replica.Priority.ORDERED);
+                } else {
+                    end(own, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+                }
+            }
+            case ORDERED -> own.phase = Phase.ORDERED_ROLLED_BACK;
+            case SUBMITTED, QUEUED, ORDERED_ROLLED_BACK -> {
+                // It does not run; nothing is lost.
+            }
+        }
+    }
+
+    /** What it did tentatively is gone: it will run when it is first. */
+    private void again(Local own) {
+        own.phase = Phase.SUBMITTED;
+        own.turn = null;
+        own.kept = WriteSet.EMPTY;
+    }
+
+    /** It changes nothing: answers, and frees its queues. */
+    private void end(Local own, Outcome outcome) {
+        local.remove(own.id);
+        own.turn = null;
+        replica.answer(own.id, outcome);
+        replica.order(new Release(List.of(own.id)));
+    }
+
+    // ------------------------------------------------------------------------------------------ the order
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        if (position <= delivered) {
+            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+        }
+        delivered = position;
+        switch ((ClassMessage) message) {
+            case Submit submit -> enqueue(position, submit);
+            case Changes changes -> {
+                Place place = leave(changes.transaction());
+                Local own = local.remove(changes.transaction());
+                if (place == null) {
+                    replica.skip(position);
+                } else if (own != null && own.phase == Phase.ORDERED) {
+                    replica.commit(changes.transaction(), position, changes.writes());
+                } else {
+                    replica.apply(changes.transaction(), position, changes.writes());
+                }
+                decided(position, place, own);
+            }
+            case Execute execute -> {
+                Place place = leave(execute.transaction());
+                Local own = local.remove(execute.transaction());
+                if (place == null) {
+                    replica.skip(position);
+                } else {
+                    replica.execute(execute.transaction(), position, execute.request());
+                }
+                decided(position, place, own);
+            }
+            case Release release -> {
+                replica.skip(position);
+                release.transactions().forEach(this::released);
+            }
+        }
+    }
+
+    private void enqueue(long position, Submit submit) {
+        replica.skip(position);
+        Local own = local.get(submit.transaction());
+        for (Local other : tentative()) {
+            if (other != own && other.request.classes().meet(submit.classes())) {
+                // Missed order, transition 3.
+                again(other);
+                replica.abort(other.id);
+            }
+        }
+        Place place = new Place(position, submit.transaction(), submit.classes());
+        if (places.putIfAbsent(submit.transaction(), place) != null) {
+            throw new IllegalStateException(submit.transaction() + " was ordered twice");
+        }
+        queues.add(place);
+        if (own == null) {
+            resolveLater(place);
+            return;
+        }
+        switch (own.phase) {
+            case SUBMITTED -> {
+                own.phase = Phase.QUEUED;
+                promote(place);
+            }
+            // Correct order, transition 4.
+            case TENTATIVE -> own.phase = Phase.FIRST;
+            case TENTATIVELY_EXECUTED -> ship(own, own.kept);
+            default -> throw new IllegalStateException(own.id + " was ordered in phase " + own.phase);
+        }
+    }
+
+    /** Runs a transaction that has become first in all its queues, if it is one of this replica. */
+    private void promote(Place place) {
+        Local own = local.get(place.transaction());
+        if (own == null || own.phase != Phase.QUEUED || !queues.isNext(place)) {
+            return;
+        }
+        if (own.request instanceof Request.Whole whole && own.everywhere()) {
+            own.phase = Phase.ORDERED;
+            replica.order(new Execute(own.id, whole));
+        } else {
+            own.phase = Phase.FIRST;
+            give(own, Replica.Priority.ORDERED);
+        }
+    }
+
+    /** Takes a transaction out of the queues and lets those behind it step forward; null if it has left before. */
+    private @Nullable Place leave(TransactionId transaction) {
+        Place place = places.remove(transaction);
+        if (place != null) {
+            queues.remove(place);
+            queues.heads(place.classes()).forEach(this::promote);
+        }
+        return place;
+    }
+
+    private void decided(long position, @Nullable Place place, @Nullable Local own) {
+        if (own == null) {
+            return;
+        }
+        if (place == null) {
+            throw new IllegalStateException(own.id + " has no place in the queues but waits for position " + position);
+        }
+        unanswered.add(new Decided(position, own.id));
+    }
+
+    private void released(TransactionId transaction) {
+        leave(transaction);
+        Local own = local.remove(transaction);
+        if (own != null) {
+            own.turn = null;
+            replica.abort(transaction);
+            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(
+                    "the other replicas took this one for gone and gave the transaction's place away; try again")));
+        }
+    }
+
+    @Override
+    public void committed(long position, long horizon) {
+        visible = position;
+        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
+            Decided decided = unanswered.remove();
+            replica.answer(decided.transaction(), new Outcome.Committed(decided.position()));
+        }
+        takeTurns();
+    }
+
+    // ------------------------------------------------------------------------------------------ replicas that are gone
+
+    @Override
+    public void view(Set<Integer> alive) {
+        members = Set.copyOf(alive);
+        resolve();
+    }
+
+    @Override
+    public void timer(long timer) {
+        timerRuns = false;
+        resolve();
+    }
+
+    /** Whether nobody will finish it, and it is for this replica to say so. */
+    private boolean orphan(Place place) {
+        int initiator = place.transaction().node();
+        if (initiator == parameters.node()) {
+            return !local.containsKey(place.transaction());
+        }
+        return !members.contains(initiator)
+                && members.stream().mapToInt(Integer::intValue).min().orElse(-1) == parameters.node();
+    }
+
+    private void resolve() {
+        List<TransactionId> orphans = new ArrayList<>();
+        for (Place place : queues.members()) {
+            if (orphan(place)) {
+                orphans.add(place.transaction());
+                resolveLater(place);
+            }
+        }
+        if (!orphans.isEmpty()) {
+            replica.order(new Release(orphans));
+        }
+    }
+
+    private void resolveLater(Place place) {
+        if (!timerRuns && orphan(place)) {
+            timerRuns = true;
+            replica.timer(RESOLVE_TIMER, parameters.resolveIntervalNanos());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ the rest of the seam
+
+    @Override
+    public void prepared(TransactionId transaction) {
+        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
+    }
+
+    @Override
+    public boolean executesAtOnce() {
+        return false;
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        return ClassMessage.decode(from);
+    }
+
+    @Override
+    public byte[] snapshot() {
+        int size = 1 + 8 + 4;
+        for (Place place : queues.members()) {
+            size += 8 + TransactionId.ENCODED_BYTES + place.classes().encodedSize();
+        }
+        ByteBuffer to = ByteBuffer.allocate(size).put(SNAPSHOT_VERSION).putLong(delivered).putInt(places.size());
+        for (Place place : queues.members()) {
+            to.putLong(place.sequence());
+            place.transaction().encode(to);
+            place.classes().encode(to);
+        }
+        return to.array();
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        ByteBuffer from = ByteBuffer.wrap(snapshot);
+        byte version = from.get();
+        if (version != SNAPSHOT_VERSION) {
+            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
+        }
+        delivered = from.getLong();
+        for (int count = from.getInt(); count > 0; count--) {
+            Place place = new Place(from.getLong(), TransactionId.decode(from), ConflictClasses.decode(from));
+            places.put(place.transaction(), place);
+            queues.add(place);
+        }
+    }
+}

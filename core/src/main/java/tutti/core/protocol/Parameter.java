@@ -1,0 +1,252 @@
+package tutti.core.protocol;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * One thing about a protocol that an operator can choose: its name, what it means, what is valid, and the value if nothing
+ * is said. Configuration, help and documentation are made from it ({@link Protocols}). Values are texts: numbers in decimal,
+ * times such as {@code 500us}, {@code 20ms}, {@code 1s}, {@code 5min}.
+ */
+public sealed interface Parameter {
+    /** Lower-case words with hyphens between them. */
+    String name();
+
+    /** What it means, in a sentence or two. */
+    String description();
+
+    /** The value if nothing is said, as a text. */
+    String byDefault();
+
+    /** What is valid, for the person who reads it. */
+    String valid();
+
+    /** The valid value that is closest to this text. */
+    String nearest(String text);
+
+    /**
+     * The value that a text stands for: a {@link Long} (of a time, nanoseconds), {@link Double} or {@link String}.
+     *
+     * @throws IllegalArgumentException naming the parameter, the text, what is valid and the nearest valid text
+     */
+    Object parse(String text);
+
+    /** How an impossible value is reported. */
+    private static IllegalArgumentException impossible(Parameter parameter, String text) {
+        return new IllegalArgumentException(parameter.name() + " is '" + text + "'; valid: " + parameter.valid()
+                + "; nearest: " + parameter.nearest(text));
+    }
+
+    /**
+     * A whole number.
+     *
+     * @param minimum lowest valid value
+     * @param maximum highest valid value
+     * @param normal if nothing is said
+     * @param unit what is counted, in the plural
+     */
+    record Count(String name, long minimum, long maximum, long normal, String unit,
+            String description) implements Parameter {
+        @Override
+        public String byDefault() {
+            return Long.toString(normal);
+        }
+
+        @Override
+        public String valid() {
+            return minimum + " to " + maximum + " (" + unit + ")";
+        }
+
+        @Override
+        public String nearest(String text) {
+            try {
+                return Long.toString(Math.clamp(Long.parseLong(text.strip()), minimum, maximum));
+            } catch (NumberFormatException _) {
+                return byDefault();
+            }
+        }
+
+        @Override
+        public Object parse(String text) {
+            try {
+                long value = Long.parseLong(text.strip());
+                if (value >= minimum && value <= maximum) {
+                    return value;
+                }
+            } catch (NumberFormatException _) {
+                throw impossible(this, text);
+            }
+            throw impossible(this, text);
+        }
+    }
+
+    /**
+     * A span of time.
+     *
+     * @param minimumNanos lowest valid value
+     * @param maximumNanos highest valid value
+     * @param normalNanos if nothing is said
+     */
+    record Time(String name, long minimumNanos, long maximumNanos, long normalNanos,
+            String description) implements Parameter {
+        private static final Pattern NOTATION = Pattern.compile("(\\d{1,15})\\s*(us|ms|s|min|h)");
+        private static final Map<String, Long> UNITS = Map.of("us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L,
+                "min", 60_000_000_000L, "h", 3_600_000_000_000L);
+        private static final List<String> LARGEST_FIRST = List.of("h", "min", "s", "ms");
+
+        @Override
+        public String byDefault() {
+            return print(normalNanos);
+        }
+
+        @Override
+        public String valid() {
+            return print(minimumNanos) + " to " + print(maximumNanos);
+        }
+
+        @Override
+        public String nearest(String text) {
+            long nanos = nanos(text);
+            return nanos < 0 ? byDefault() : print(Math.clamp(nanos, minimumNanos, maximumNanos));
+        }
+
+        @Override
+        public Object parse(String text) {
+            long nanos = nanos(text);
+            if (nanos < minimumNanos || nanos > maximumNanos) {
+                throw impossible(this, text);
+            }
+            return nanos;
+        }
+
+        /** Nanoseconds, at most {@link Long#MAX_VALUE}; -1 if it is not a time. */
+        private static long nanos(String text) {
+            Matcher matcher = NOTATION.matcher(text.strip());
+            if (!matcher.matches()) {
+                return -1;
+            }
+            long number = Long.parseLong(matcher.group(1));
+            long unit = UNITS.getOrDefault(matcher.group(2), 1L);
+            return number > Long.MAX_VALUE / unit ? Long.MAX_VALUE : number * unit;
+        }
+
+        private static String print(long nanos) {
+            for (String unit : LARGEST_FIRST) {
+                long size = UNITS.getOrDefault(unit, 1L);
+                if (nanos >= size && nanos % size == 0) {
+                    return nanos / size + unit;
+                }
+            }
+            return nanos / 1000 + "us";
+        }
+    }
+
+    /**
+     * A probability or share.
+     *
+     * @param minimum lowest valid value
+     * @param maximum highest valid value
+     * @param normal if nothing is said
+     */
+    record Fraction(String name, double minimum, double maximum, double normal,
+            String description) implements Parameter {
+        @Override
+        public String byDefault() {
+            return Double.toString(normal);
+        }
+
+        @Override
+        public String valid() {
+            return minimum + " to " + maximum;
+        }
+
+        @Override
+        public String nearest(String text) {
+            double value = number(text);
+            return Double.isNaN(value) ? byDefault() : Double.toString(Math.clamp(value, minimum, maximum));
+        }
+
+        @Override
+        public Object parse(String text) {
+            double value = number(text);
+            if (value >= minimum && value <= maximum) {
+                return value;
+            }
+            throw impossible(this, text);
+        }
+
+        private static double number(String text) {
+            try {
+                return Double.parseDouble(text.strip());
+            } catch (NumberFormatException _) {
+                return Double.NaN;
+            }
+        }
+    }
+
+    /**
+     * One of a few words.
+     *
+     * @param words that are valid, lower case; the first if nothing is said
+     */
+    record Choice(String name, List<String> words, String description) implements Parameter {
+        @Override
+        public String byDefault() {
+            return words.getFirst();
+        }
+
+        @Override
+        public String valid() {
+            return String.join(", ", words);
+        }
+
+        @Override
+        public String nearest(String text) {
+            return Parameter.nearest(text, words);
+        }
+
+        @Override
+        public Object parse(String text) {
+            String word = text.strip().toLowerCase(Locale.ROOT);
+            if (!words.contains(word)) {
+                throw impossible(this, text);
+            }
+            return word;
+        }
+    }
+
+    /** The candidate with the fewest letters to change; the first of several. */
+    static String nearest(String text, List<String> candidates) {
+        String best = candidates.getFirst();
+        int fewest = Integer.MAX_VALUE;
+        for (String candidate : candidates) {
+            int distance = distance(text.strip().toLowerCase(Locale.ROOT), candidate);
+            if (distance < fewest) {
+                fewest = distance;
+                best = candidate;
+            }
+        }
+        return best;
+    }
+
+    private static int distance(String from, String to) {
+        List<Integer> row = new ArrayList<>();
+        for (int j = 0; j <= to.length(); j++) {
+            row.add(j);
+        }
+        for (int i = 1; i <= from.length(); i++) {
+            int diagonal = row.getFirst();
+            row.set(0, i);
+            for (int j = 1; j <= to.length(); j++) {
+                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+                diagonal = row.get(j);
+                row.set(j, Math.min(replaced, 1 + Math.min(diagonal, row.get(j - 1))));
+            }
+        }
+        return row.getLast();
+    }
+}

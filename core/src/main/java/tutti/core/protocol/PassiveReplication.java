@@ -1,0 +1,472 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.certify.CertificationIndex;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * {@code passive}: one primary executes everything that changes the database and ships its write sets to the backups, which
+ * serve reads; fail-over is decided in the total order (primary-backup; SQLware's passive replication without its logs).
+ * One-copy snapshot isolation, strong for whatever changes something: it has seen all that any client had been told of
+ * when it was submitted.
+ *
+ * <pre>
+ *  client    executed at the primary     delivered at p              delivered at t
+ *    |          |                            |                           |
+ *    +--run-----+--- order (epoch, changes) -+-- commit / apply; answer  |
+ *                                            +-- skip, if of an older    |
+ *                                                epoch                   |
+ *  a backup that misses the primary: ------ order take-over(epoch + 1) --+-- it is primary from t on
+ * </pre>
+ *
+ * <p>
+ * <b>Epochs.</b> The state of the protocol is (epoch, primary), at first (0, the replica with the lowest number). A take-over
+ * for epoch e + 1 delivered in epoch e begins epoch e + 1 with its sender as primary; any other is skipped: of rivals the
+ * first in the order wins. Changes are skipped if they carry another epoch than the one they are delivered in, so what a
+ * deposed primary had sent and the order brought too late happens nowhere. It learns of that at the take-over and tells its
+ * clients. All that is a function of the ordered prefix; suspicions only cause take-overs, they decide nothing.
+ *
+ * <p>
+ * <b>Why that is strong.</b> A replica that becomes primary at t runs nothing that may change the database before t is visible
+ * in its engine, and refuses to order what began earlier. Let T commit in epoch e, which began at t, and let q be a position
+ * that a client had been told of when T was submitted. If q was committed in an earlier epoch, q &lt; t, which T has seen. If in
+ * e, the same primary answered it when it was visible there, and T began after. It cannot have been in a later epoch: T, in
+ * the order after the take-over of that epoch, would have been skipped. (A restarted primary goes on in its epoch: its world
+ * submits nothing before it has caught up.)
+ *
+ * <p>
+ * <b>Why write sets are certified nevertheless.</b> The primary's engine keeps transactions apart by its locks, but an ordered
+ * transaction may lose its locks before it is visible: its session dies, and its write set is applied in its place. A
+ * transaction that takes the row in between has not seen it. So every replica certifies, write against write, as in
+ * {@link SnapshotIsolation}; there, too, stands why that suffices. It hardly ever aborts anything, and it also decides what
+ * becomes of messages of the primary's own former life. Only what the present primary says of its open transactions bounds
+ * what the index keeps, since all that is certified in this epoch begins at the take-over or later.
+ */
+public final class PassiveReplication implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "passive";
+
+    private static final byte TAG_CHANGES = 1;
+    private static final byte TAG_BARRIER = 2;
+    private static final byte TAG_TAKE_OVER = 3;
+    private static final byte SNAPSHOT_VERSION = 1;
+    private static final long TAKE_OVER_TIMER = 1;
+
+    /**
+     * Parameters; the same at every replica except {@code node}.
+     *
+     * @param node this replica
+     * @param replicas all replicas, alive or not, this one included; the lowest is the first primary
+     * @param windowPositions how far back a transaction may have executed, in positions: 1 to
+     *            {@link CertificationIndex#SPAN_MAX}/2
+     * @param takeOverDelayNanos how long the primary must have been missed before another takes over, in nanoseconds
+     */
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long takeOverDelayNanos) {
+        public Parameters {
+            replicas = Set.copyOf(replicas);
+            if (!replicas.contains(node)) {
+                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
+            }
+            if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
+                throw new IllegalArgumentException("windowPositions " + windowPositions);
+            }
+            if (takeOverDelayNanos < 1) {
+                throw new IllegalArgumentException("takeOverDelayNanos " + takeOverDelayNanos);
+            }
+        }
+    }
+
+    /** What the primary of an epoch has changed. */
+    record Changes(long epoch, TransactionId transaction, long begun, long lastCommitted, long horizon,
+            WriteSet writes) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 8 + 12 + 3 * 8 + writes.encodedSize();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_CHANGES).putLong(epoch).putInt(transaction.node()).putLong(transaction.serial())
+                    .putLong(begun).putLong(lastCommitted).putLong(horizon);
+            writes.encode(to);
+        }
+    }
+
+    /** What the primary of an epoch has every replica execute alone. */
+    record Barrier(long epoch, TransactionId transaction, Request.Whole request) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 8 + 12 + request.encodedSize();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_BARRIER).putLong(epoch).putInt(transaction.node()).putLong(transaction.serial());
+            request.encode(to);
+        }
+    }
+
+    /** The sender wants to be the primary of this epoch. */
+    record TakeOver(long epoch) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 8;
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_TAKE_OVER).putLong(epoch);
+        }
+    }
+
+    private enum Phase {
+        /** Until this primary has caught up with its take-over. */
+        WAITING,
+        /** In the engine. */
+        RUNNING,
+        /** Its message is on its way. */
+        ORDERED
+    }
+
+    /** A local transaction that has not been answered and has no position. */
+    private static final class Local {
+        final Request request;
+        Phase phase = Phase.WAITING;
+        /** In the engine. */
+        boolean rolledBack;
+
+        Local(Request request) {
+            this.request = request;
+        }
+
+        Request.@Nullable Whole barrier() {
+            return request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL ? whole : null;
+        }
+    }
+
+    /** A local transaction that is to be answered once its position is visible. */
+    private record Passed(long position, TransactionId transaction) {}
+
+    private final Parameters parameters;
+    private final Replica replica;
+    private final Map<TransactionId, Local> local = new LinkedHashMap<>();
+    private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
+    private CertificationIndex index = new CertificationIndex();
+    private long epoch;
+    private int primary;
+    /** Position of the take-over that began the epoch. */
+    private long epochBegan;
+    private long delivered;
+    private long visible;
+    private long horizon;
+    private Set<Integer> alive;
+    private boolean timerRuns;
+
+    /** A replica at the beginning of the order. */
+    public PassiveReplication(Parameters parameters, Replica replica) {
+        this.parameters = parameters;
+        this.replica = replica;
+        this.primary = Collections.min(parameters.replicas());
+        this.alive = parameters.replicas();
+    }
+
+    private boolean isPrimary() {
+        return primary == parameters.node();
+    }
+
+    // ------------------------------------------------------------------------------------------ clients
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        Local own = new Local(request);
+        if (local.putIfAbsent(transaction, own) != null) {
+            throw new IllegalStateException(transaction + " was submitted twice");
+        }
+        begin(transaction, own);
+    }
+
+    /** Lets it run: here, or by everybody; or refuses it; or has it wait. */
+    private void begin(TransactionId transaction, Local own) {
+        Request.Whole barrier = own.barrier();
+        if (isPrimary() && visible < epochBegan) {
+            return;
+        }
+        if (barrier == null) {
+            // Elsewhere than at the primary too: it may turn out to read only.
+            own.phase = Phase.RUNNING;
+            replica.run(transaction, Replica.Priority.OPTIMISTIC);
+        } else if (isPrimary()) {
+            own.phase = Phase.ORDERED;
+            replica.order(new Barrier(epoch, transaction, barrier));
+        } else {
+            aborted(transaction, notPrimary());
+        }
+    }
+
+    private AbortReason notPrimary() {
+        return new AbortReason.Refused("under protocol '" + NAME + "' changes are made at the primary, which is node "
+                + primary + "; this is node " + parameters.node() + ", where transactions may only read");
+    }
+
+    private void aborted(TransactionId transaction, AbortReason reason) {
+        local.remove(transaction);
+        replica.answer(transaction, new Outcome.Aborted(reason));
+    }
+
+    @Override
+    public void executed(TransactionId transaction, Execution execution) {
+        Local own = running(transaction);
+        if (execution.writes().isEmpty()) {
+            local.remove(transaction);
+            replica.answer(transaction, new Outcome.Committed(0));
+        } else if (!isPrimary()) {
+            replica.abort(transaction);
+            aborted(transaction, notPrimary());
+        } else if (execution.begun() < epochBegan) {
+            replica.abort(transaction);
+            aborted(transaction, new AbortReason.Failed("began-before-take-over"));
+        } else {
+            own.phase = Phase.ORDERED;
+            replica.order(new Changes(epoch, transaction, execution.begun(), execution.lastCommitted(),
+                    Math.min(horizon, execution.begun()), execution.writes()));
+        }
+    }
+
+    private Local running(TransactionId transaction) {
+        Local own = local.get(transaction);
+        if (own == null || own.phase != Phase.RUNNING) {
+            throw new IllegalStateException(transaction + " was not running");
+        }
+        return own;
+    }
+
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
+        running(transaction);
+        aborted(transaction, cause);
+    }
+
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
+        Local own = local.get(transaction);
+        if (own == null) {
+            return;
+        }
+        if (own.phase == Phase.RUNNING) {
+            aborted(transaction, new AbortReason.Victim(forPosition));
+        } else {
+            own.rolledBack = true;
+        }
+    }
+
+    @Override
+    public void committed(long position, long newHorizon) {
+        visible = position;
+        horizon = Math.max(horizon, newHorizon);
+        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
+            Passed passed = unanswered.remove();
+            replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
+        }
+        beginWaiting();
+    }
+
+    private void beginWaiting() {
+        for (Map.Entry<TransactionId, Local> entry : List.copyOf(local.entrySet())) {
+            if (entry.getValue().phase == Phase.WAITING) {
+                begin(entry.getKey(), entry.getValue());
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ order
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        if (position <= delivered) {
+            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+        }
+        delivered = position;
+        switch (message) {
+            case Changes changes -> changes(position, changes);
+            case Barrier barrier -> {
+                if (barrier.epoch() == epoch) {
+                    index.note(barrier.request().keys(), position);
+                    replica.execute(barrier.transaction(), position, barrier.request());
+                    if (local.remove(barrier.transaction()) != null) {
+                        unanswered.add(new Passed(position, barrier.transaction()));
+                    }
+                } else {
+                    replica.skip(position);
+                }
+            }
+            case TakeOver takeOver -> {
+                replica.skip(position);
+                if (takeOver.epoch() == epoch + 1) {
+                    takenOver(position, sender);
+                }
+            }
+            default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
+        }
+    }
+
+    private void changes(long position, Changes changes) {
+        if (changes.epoch() != epoch) {
+            // Its client, if any, was told at the take-over.
+            replica.skip(position);
+            return;
+        }
+        TransactionId transaction = changes.transaction();
+        KeySet keys = changes.writes().keys();
+        Local own = local.remove(transaction);
+        AbortReason reason = null;
+        if (changes.begun() < index.floor()) {
+            reason = new AbortReason.TooOld(changes.begun(), index.floor());
+        } else {
+            int lost = index.conflict(keys, changes.begun(), changes.lastCommitted());
+            if (lost >= 0) {
+                reason = new AbortReason.LostCertification(lost,
+                        index.lastConflicting(keys.hash(lost), keys.kind(lost)));
+            }
+        }
+        if (reason == null) {
+            index.note(keys, position);
+            if (own == null || own.rolledBack) {
+                replica.apply(transaction, position, changes.writes());
+            } else {
+                replica.commit(transaction, position, changes.writes());
+            }
+            if (own != null) {
+                unanswered.add(new Passed(position, transaction));
+            }
+        } else {
+            replica.skip(position);
+            if (own != null) {
+                replica.abort(transaction);
+                aborted(transaction, reason);
+            }
+        }
+        index.forget(Math.max(changes.horizon(), position - parameters.windowPositions()));
+    }
+
+    private void takenOver(long position, int newPrimary) {
+        boolean deposed = isPrimary() && newPrimary != parameters.node();
+        epoch++;
+        primary = newPrimary;
+        epochBegan = position;
+        index.forget(position);
+        for (Map.Entry<TransactionId, Local> entry : List.copyOf(local.entrySet())) {
+            if (entry.getValue().phase == Phase.ORDERED) {
+                replica.abort(entry.getKey());
+                aborted(entry.getKey(), new AbortReason.Failed("deposed"));
+            }
+        }
+        if (deposed) {
+            beginWaiting();
+        }
+        missPrimary();
+    }
+
+    // ------------------------------------------------------------------------------------------ fail-over
+
+    @Override
+    public void view(Set<Integer> members) {
+        alive = Set.copyOf(members);
+        missPrimary();
+    }
+
+    private boolean primaryMissing() {
+        return !isPrimary() && !alive.contains(primary);
+    }
+
+    private void missPrimary() {
+        if (primaryMissing() && !timerRuns) {
+            timerRuns = true;
+            replica.timer(TAKE_OVER_TIMER, parameters.takeOverDelayNanos());
+        }
+    }
+
+    /** The lowest of those that seem to be alive takes over; if views differ, several try and one wins. */
+    @Override
+    public void timer(long timer) {
+        timerRuns = false;
+        if (primaryMissing()) {
+            if (alive.stream().noneMatch(other -> other < parameters.node())) {
+                replica.order(new TakeOver(epoch + 1));
+            }
+            missPrimary();
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ the rest
+
+    @Override
+    public void prepared(TransactionId transaction) {
+        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
+    }
+
+    @Override
+    public boolean executesAtOnce() {
+        return false;
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        byte tag = from.get();
+        return switch (tag) {
+            case TAG_CHANGES -> {
+                long of = from.getLong();
+                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                long begun = from.getLong();
+                long lastCommitted = from.getLong();
+                long told = from.getLong();
+                yield new Changes(of, transaction, begun, lastCommitted, told, WriteSet.decode(from));
+            }
+            case TAG_BARRIER -> {
+                long of = from.getLong();
+                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                yield new Barrier(of, transaction, Request.Whole.decode(from));
+            }
+            case TAG_TAKE_OVER -> new TakeOver(from.getLong());
+            default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
+        };
+    }
+
+    @Override
+    public byte[] snapshot() {
+        ByteBuffer to = ByteBuffer.allocate(1 + 8 + 8 + 4 + 8 + index.encodedSize());
+        to.put(SNAPSHOT_VERSION).putLong(delivered).putLong(epoch).putInt(primary).putLong(epochBegan);
+        index.encode(to);
+        return Arrays.copyOf(to.array(), to.position());
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        ByteBuffer from = ByteBuffer.wrap(snapshot);
+        byte version = from.get();
+        if (version != SNAPSHOT_VERSION) {
+            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
+        }
+        delivered = from.getLong();
+        epoch = from.getLong();
+        primary = from.getInt();
+        epochBegan = from.getLong();
+        index = CertificationIndex.decode(from);
+    }
+}

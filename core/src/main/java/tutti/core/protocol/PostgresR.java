@@ -1,0 +1,585 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.certify.CertificationIndex;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * {@code postgres-r}: optimistic execution; the write set is totally ordered, the replica that executed the transaction
+ * decides and tells the outcome (voting): one-copy snapshot isolation, or serializability with read sets that never leave
+ * their replica (Postgres-R; AKARA section 2.3, PGR in GORDA D5.1).
+ *
+ * <pre>
+ *  client    executed            delivered at w           delivered at v
+ *    |          |                     |                        |
+ *    +--run-----+--- order changes ---+-- skip; wait for       +-- commit / apply; answer when visible
+ *                                     |   conflicting ones     +-- skip
+ *                                     |   ordered before w     |
+ *                                     +-- at its replica: certify, order the vote
+ * </pre>
+ *
+ * <p>
+ * <b>Positions.</b> A transaction's position is v, that of its vote: only there every replica knows what happens, and nothing
+ * is held up by a vote that is late but what conflicts with it. The changes wait between w and v at every replica, as part of
+ * the protocol's snapshot; votes are ordered like everything else, so the log alone recovers an engine.
+ *
+ * <p>
+ * <b>The decision.</b> Call pending what lies between w and v. T, executed with b and c as in {@link SnapshotIsolation}, is
+ * decided by its replica once no transaction that was ordered before w and conflicts with T is pending any more. It commits
+ * iff nothing that committed after c (after b, for exclusive keys) conflicts with it.
+ *
+ * <p>
+ * <b>Why that is snapshot isolation.</b> First-committer-wins asks that nothing that conflicts with T commits in (s, v). Up to
+ * c the engine has seen to it, as in {@code si}. From c to the decision certification has. Between the decision and v: a
+ * conflicting T' ordered before w is decided already; one ordered after w is not decided by its replica before it is
+ * delivered T's outcome at v, so its own vote comes later. Nobody waits in a circle, as everyone waits for what was ordered
+ * earlier. A {@link Request.Placement#ALL request for every replica} at position p conflicts with pending transactions
+ * without being asked: those are aborted at p by every replica, and their votes count for nothing.
+ *
+ * <p>
+ * <b>Serializability.</b> The replica keeps what T read and compares it with everything committed after b. Others do not know
+ * it, so T waits until <i>everything</i> ordered before w is decided: votes then come in the order of the changes, nothing
+ * commits between the decision and v, and T has read what it would have read alone at v. For the same reason a request for
+ * every replica aborts all that is pending. Read-only transactions see prefixes of that order. (Votes out of order would let
+ * one see T' but not T, though T read what T' overwrote.)
+ *
+ * <p>
+ * <b>If the replica that must decide is gone</b>, another orders a resolution: abort what was executed there. So does a new
+ * life of the replica for its former. Of vote and resolution, whichever comes first in the order decides, and the other finds
+ * nothing pending; a wrong suspicion aborts and never splits. Aborting is right, since nobody but that replica has answered
+ * the client, and none answers success before v is visible.
+ */
+public final class PostgresR implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "postgres-r";
+
+    private static final byte TAG_CHANGES = 1;
+    private static final byte TAG_VOTE = 2;
+    private static final byte TAG_RESOLVE = 3;
+    private static final byte TAG_BARRIER = 4;
+    private static final byte SNAPSHOT_VERSION = 1;
+    private static final long RESOLVE_TIMER = 1;
+    /** How many positions become visible between two times that the index is told to forget. */
+    private static final long FORGET_EVERY = 256;
+    /** Most transactions in one resolution; more take several. */
+    private static final int RESOLVE_MAX = 1000;
+
+    /**
+     * Parameters; the same at every replica except {@code node}.
+     *
+     * @param node this replica
+     * @param replicas all replicas, alive or not, this one included
+     * @param windowPositions how far back a transaction may have executed, in positions: 1 to
+     *            {@link CertificationIndex#SPAN_MAX}/2
+     * @param resolveDelayNanos how long a transaction may wait for the vote of a replica that seems to be gone, in
+     *            nanoseconds
+     * @param serializable whether reads are certified too
+     */
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long resolveDelayNanos,
+            boolean serializable) {
+        public Parameters {
+            replicas = Set.copyOf(replicas);
+            if (!replicas.contains(node)) {
+                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
+            }
+            if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
+                throw new IllegalArgumentException("windowPositions " + windowPositions);
+            }
+            if (resolveDelayNanos < 1) {
+                throw new IllegalArgumentException("resolveDelayNanos " + resolveDelayNanos);
+            }
+        }
+    }
+
+    /** What a transaction has changed. */
+    record Changes(TransactionId transaction, WriteSet writes) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 12 + writes.encodedSize();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            encodeId(to.put(TAG_CHANGES), transaction);
+            writes.encode(to);
+        }
+    }
+
+    /** What the replica that executed it has decided. */
+    record Vote(TransactionId transaction, boolean commit) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 12 + 1;
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            encodeId(to.put(TAG_VOTE), transaction);
+            to.put((byte) (commit ? 1 : 0));
+        }
+    }
+
+    /** These abort, unless they have been decided: who should decide seems to be gone. */
+    record Resolve(List<TransactionId> transactions) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 4 + 12 * transactions.size();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_RESOLVE).putInt(transactions.size());
+            transactions.forEach(transaction -> encodeId(to, transaction));
+        }
+    }
+
+    /** Asks for a request to be executed by every replica alone. */
+    record Barrier(TransactionId transaction, Request.Whole request) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 12 + request.encodedSize();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            encodeId(to.put(TAG_BARRIER), transaction);
+            request.encode(to);
+        }
+    }
+
+    /** A local transaction that has not been answered and whose outcome is not known. */
+    private static final class Local {
+        /** Null until it has executed. */
+        @Nullable
+        Execution execution;
+        /** In the engine; its write set will be applied in its place. */
+        boolean rolledBack;
+    }
+
+    /** A transaction whose changes have been delivered and whose outcome has not. */
+    private static final class Pending {
+        final TransactionId transaction;
+        final WriteSet writes;
+        /** How many pending transactions ordered before it conflict with it. */
+        int blockers;
+        /** Transactions ordered after it that conflict with it. */
+        final Set<Pending> blocked = new LinkedHashSet<>();
+        /** This replica has decided, and its vote is on its way. */
+        boolean voted;
+
+        Pending(TransactionId transaction, WriteSet writes) {
+            this.transaction = transaction;
+            this.writes = writes;
+        }
+    }
+
+    /** How a pending transaction touches a key. */
+    private record Touch(Pending by, KeyKind kind) {}
+
+    /** A local transaction that is to be answered once its position is visible. */
+    private record Passed(long position, TransactionId transaction) {}
+
+    private final Parameters parameters;
+    private final Replica replica;
+    private final Map<TransactionId, Local> local = new HashMap<>();
+    private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
+    /** In the order of their changes. */
+    private final LinkedHashMap<TransactionId, Pending> pending = new LinkedHashMap<>();
+    /** Which of them touch a key. */
+    private final Map<Long, List<Touch>> touching = new HashMap<>();
+    /** What committed; only for deciding local transactions, so not part of the replicated state. */
+    private final CertificationIndex index = new CertificationIndex();
+    private Set<Integer> alive;
+    private long delivered;
+    private long forgetAt;
+    private boolean timerRuns;
+
+    /** A replica at the beginning of the order. */
+    public PostgresR(Parameters parameters, Replica replica) {
+        this.parameters = parameters;
+        this.replica = replica;
+        this.alive = parameters.replicas();
+    }
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        if (local.putIfAbsent(transaction, new Local()) != null) {
+            throw new IllegalStateException(transaction + " was submitted twice");
+        }
+        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+            replica.order(new Barrier(transaction, whole));
+        }
+    }
+
+    @Override
+    public void executed(TransactionId transaction, Execution execution) {
+        Local own = local.get(transaction);
+        if (own == null || own.execution != null) {
+            throw new IllegalStateException(transaction + " asked to commit but was not executing");
+        }
+        if (execution.writes().isEmpty()) {
+            throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
+        }
+        own.execution = execution;
+        replica.order(new Changes(transaction, execution.writes()));
+    }
+
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
+        Local own = local.remove(transaction);
+        if (own == null || own.execution != null) {
+            throw new IllegalStateException(transaction + " failed but was not executing");
+        }
+        replica.answer(transaction, new Outcome.Aborted(cause));
+    }
+
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
+        Local own = local.get(transaction);
+        if (own == null) {
+            return;
+        }
+        if (own.execution == null) {
+            local.remove(transaction);
+            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+        } else {
+            own.rolledBack = true;
+        }
+    }
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        if (position <= delivered) {
+            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+        }
+        delivered = position;
+        switch (message) {
+            case Changes changes -> {
+                replica.skip(position);
+                Pending added = add(changes.transaction(), changes.writes());
+                if (orphan(added)) {
+                    awaitVote();
+                }
+                decide(added);
+            }
+            case Vote vote -> outcome(position, vote);
+            case Resolve resolve -> {
+                replica.skip(position);
+                for (TransactionId transaction : resolve.transactions()) {
+                    Pending unresolved = pending.get(transaction);
+                    if (unresolved != null) {
+                        aborted(unresolved, new AbortReason.Failed("suspected"));
+                    }
+                }
+            }
+            case Barrier barrier -> barrier(position, barrier);
+            default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ pending
+
+    private Pending add(TransactionId transaction, WriteSet writes) {
+        Pending added = new Pending(transaction, writes);
+        KeySet keys = writes.keys();
+        for (int i = 0; i < keys.size(); i++) {
+            List<Touch> touches = touching.computeIfAbsent(keys.hash(i), _ -> new ArrayList<>(2));
+            for (Touch earlier : touches) {
+                if (!earlier.by().equals(added) && earlier.kind().conflictsWith(keys.kind(i))
+                        && earlier.by().blocked.add(added)) {
+                    added.blockers++;
+                }
+            }
+            touches.add(new Touch(added, keys.kind(i)));
+        }
+        pending.put(transaction, added);
+        return added;
+    }
+
+    private static boolean conflict(KeySet one, KeySet other) {
+        for (int i = 0; i < one.size(); i++) {
+            for (int j = 0; j < other.size(); j++) {
+                if (one.hash(i) == other.hash(j) && one.kind(i).conflictsWith(other.kind(j))) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** It is decided, and may have been what others waited for. */
+    private void remove(Pending decided) {
+        pending.remove(decided.transaction);
+        KeySet keys = decided.writes.keys();
+        for (int i = 0; i < keys.size(); i++) {
+            List<Touch> touches = touching.get(keys.hash(i));
+            if (touches != null && touches.removeIf(touch -> touch.by().equals(decided)) && touches.isEmpty()) {
+                touching.remove(keys.hash(i));
+            }
+        }
+        for (Pending later : decided.blocked) {
+            later.blockers--;
+        }
+    }
+
+    /** What can be decided now that this one is. */
+    private void decideAfter(Pending decided) {
+        if (parameters.serializable()) {
+            if (!pending.isEmpty()) {
+                decide(pending.firstEntry().getValue());
+            }
+        } else {
+            decided.blocked.forEach(this::decide);
+        }
+    }
+
+    /** Votes on a pending transaction if that is this replica's task and nothing stands before it. */
+    private void decide(Pending undecided) {
+        Local own = local.get(undecided.transaction);
+        if (own == null || own.execution == null || undecided.voted) {
+            return;
+        }
+        boolean waits = parameters.serializable()
+                ? !pending.firstEntry().getKey().equals(undecided.transaction)
+                : undecided.blockers > 0;
+        if (waits) {
+            return;
+        }
+        AbortReason reason = certify(own.execution);
+        undecided.voted = true;
+        if (reason != null) {
+            local.remove(undecided.transaction);
+            replica.abort(undecided.transaction);
+            replica.answer(undecided.transaction, new Outcome.Aborted(reason));
+        }
+        replica.order(new Vote(undecided.transaction, reason == null));
+    }
+
+    private @Nullable AbortReason certify(Execution execution) {
+        long oldest = Math.max(index.floor(), delivered - parameters.windowPositions());
+        if (execution.begun() < oldest) {
+            return new AbortReason.TooOld(execution.begun(), oldest);
+        }
+        KeySet keys = execution.writes().keys();
+        int lost = index.conflict(keys, execution.begun(), execution.lastCommitted());
+        if (lost >= 0) {
+            return new AbortReason.LostCertification(lost,
+                    index.lastConflicting(keys.hash(lost), keys.kind(lost)));
+        }
+        if (parameters.serializable()) {
+            KeySet reads = execution.reads().keys();
+            int stale = index.conflict(reads, execution.begun(), execution.begun());
+            if (stale >= 0) {
+                return new AbortReason.StaleRead(index.lastConflicting(reads.hash(stale), reads.kind(stale)));
+            }
+        }
+        return null;
+    }
+
+    // ------------------------------------------------------------------------------------------ outcomes
+
+    private void outcome(long position, Vote vote) {
+        TransactionId transaction = vote.transaction();
+        Pending decided = pending.get(transaction);
+        if (decided == null) {
+            // Something that came before it in the order has decided.
+            replica.skip(position);
+        } else if (vote.commit()) {
+            index.note(decided.writes.keys(), position);
+            Local own = local.remove(transaction);
+            if (own == null || own.rolledBack) {
+                replica.apply(transaction, position, decided.writes);
+            } else {
+                replica.commit(transaction, position, decided.writes);
+            }
+            if (own != null) {
+                unanswered.add(new Passed(position, transaction));
+            }
+            remove(decided);
+            decideAfter(decided);
+        } else {
+            replica.skip(position);
+            remove(decided);
+            decideAfter(decided);
+        }
+    }
+
+    /** A pending transaction is aborted by something else than a vote. */
+    private void aborted(Pending decided, AbortReason reason) {
+        if (local.remove(decided.transaction) != null) {
+            replica.abort(decided.transaction);
+            replica.answer(decided.transaction, new Outcome.Aborted(reason));
+        }
+        remove(decided);
+        decideAfter(decided);
+    }
+
+    private void barrier(long position, Barrier barrier) {
+        KeySet keys = barrier.request().keys();
+        index.note(keys, position);
+        replica.execute(barrier.transaction(), position, barrier.request());
+        if (local.remove(barrier.transaction()) != null) {
+            unanswered.add(new Passed(position, barrier.transaction()));
+        }
+        for (Pending undecided : List.copyOf(pending.values())) {
+            if (parameters.serializable() || conflict(keys, undecided.writes.keys())) {
+                aborted(undecided, new AbortReason.Victim(position));
+            }
+        }
+    }
+
+    @Override
+    public void committed(long position, long horizon) {
+        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
+            Passed passed = unanswered.remove();
+            replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
+        }
+        if (position >= forgetAt) {
+            forgetAt = position + FORGET_EVERY;
+            long lowest = Math.min(horizon, delivered);
+            for (Local own : local.values()) {
+                if (own.execution != null) {
+                    lowest = Math.min(lowest, own.execution.begun());
+                }
+            }
+            index.forget(Math.max(lowest, delivered - parameters.windowPositions()));
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ those gone
+
+    /** Nobody will vote on it, as far as this replica can tell. */
+    private boolean orphan(Pending undecided) {
+        int node = undecided.transaction.node();
+        return !undecided.voted && !local.containsKey(undecided.transaction)
+                && (node == parameters.node() || !alive.contains(node));
+    }
+
+    private void awaitVote() {
+        if (!timerRuns && pending.values().stream().anyMatch(this::orphan)) {
+            timerRuns = true;
+            replica.timer(RESOLVE_TIMER, parameters.resolveDelayNanos());
+        }
+    }
+
+    @Override
+    public void timer(long timer) {
+        timerRuns = false;
+        List<TransactionId> orphans = pending.values().stream().filter(this::orphan).limit(RESOLVE_MAX)
+                .map(undecided -> undecided.transaction).toList();
+        if (!orphans.isEmpty()) {
+            replica.order(new Resolve(orphans));
+            awaitVote();
+        }
+    }
+
+    @Override
+    public void view(Set<Integer> members) {
+        alive = Set.copyOf(members);
+        awaitVote();
+    }
+
+    // ------------------------------------------------------------------------------------------ the rest
+
+    @Override
+    public void prepared(TransactionId transaction) {
+        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
+    }
+
+    @Override
+    public boolean executesAtOnce() {
+        return true;
+    }
+
+    @Override
+    public boolean needsReads() {
+        return parameters.serializable();
+    }
+
+    private static void encodeId(ByteBuffer to, TransactionId transaction) {
+        to.putInt(transaction.node()).putLong(transaction.serial());
+    }
+
+    private static TransactionId decodeId(ByteBuffer from) {
+        return new TransactionId(from.getInt(), from.getLong());
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        byte tag = from.get();
+        return switch (tag) {
+            case TAG_CHANGES -> new Changes(decodeId(from), WriteSet.decode(from));
+            case TAG_VOTE -> new Vote(decodeId(from), from.get() != 0);
+            case TAG_RESOLVE -> {
+                int size = from.getInt();
+                if (size < 0 || size > from.remaining() / 12) {
+                    throw new IllegalArgumentException(size + " transactions in " + from.remaining() + " bytes");
+                }
+                List<TransactionId> transactions = new ArrayList<>(size);
+                for (int i = 0; i < size; i++) {
+                    transactions.add(decodeId(from));
+                }
+                yield new Resolve(List.copyOf(transactions));
+            }
+            case TAG_BARRIER -> new Barrier(decodeId(from), Request.Whole.decode(from));
+            default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
+        };
+    }
+
+    /**
+     * The pending transactions with their changes. The index is not part of it: it serves to decide local transactions, and
+     * those of a new life begin at a position that is visible after the restart, thus not before the snapshot's.
+     */
+    @Override
+    public byte[] snapshot() {
+        int size = 1 + 1 + 8 + 4;
+        for (Pending undecided : pending.values()) {
+            size += 12 + undecided.writes.encodedSize();
+        }
+        ByteBuffer to = ByteBuffer.allocate(size);
+        to.put(SNAPSHOT_VERSION).put((byte) (parameters.serializable() ? 1 : 0)).putLong(delivered)
+                .putInt(pending.size());
+        for (Pending undecided : pending.values()) {
+            encodeId(to, undecided.transaction);
+            undecided.writes.encode(to);
+        }
+        return to.array();
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        ByteBuffer from = ByteBuffer.wrap(snapshot);
+        byte version = from.get();
+        if (version != SNAPSHOT_VERSION) {
+            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
+        }
+        if ((from.get() != 0) != parameters.serializable()) {
+            throw new IllegalArgumentException("the snapshot is of replicas with another isolation than "
+                    + (parameters.serializable() ? "serializable" : "snapshot"));
+        }
+        delivered = from.getLong();
+        for (int i = from.getInt(); i > 0; i--) {
+            add(decodeId(from), WriteSet.decode(from));
+        }
+        index.forget(delivered);
+    }
+}

@@ -1,0 +1,728 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import tutti.core.certify.CertificationIndex;
+import tutti.core.protocol.TwoPhaseMessage.Decide;
+import tutti.core.protocol.TwoPhaseMessage.Ended;
+import tutti.core.protocol.TwoPhaseMessage.Everywhere;
+import tutti.core.protocol.TwoPhaseMessage.Inquire;
+import tutti.core.protocol.TwoPhaseMessage.Join;
+import tutti.core.protocol.TwoPhaseMessage.Leave;
+import tutti.core.protocol.TwoPhaseMessage.Prepare;
+import tutti.core.protocol.TwoPhaseMessage.Vote;
+import tutti.core.protocol.TwoPhaseMessage.Wait;
+import tutti.core.protocol.TwoPhaseMessage.Waits;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * {@code 2pc}: distributed locking and two-phase commit, the baseline of the family: one-copy snapshot isolation on
+ * snapshot engines, one-copy serializability on engines with strict two-phase locking (eager update everywhere with
+ * distributed locking: MacroDDB section 2.2; deadlocks as in the baseline of the TOM paper, section III).
+ *
+ * <pre>
+ *  client    executed         at every member                       all have voted          delivered at p, everywhere
+ *    |          |                    |                                    |                          |
+ *    +--run-----+-- multicast -------+-- locks, prepare -- multicast -----+--- order Decide ---------+-- commit -- answer
+ *       (locks at home)  Prepare                           Vote               (epoch, changes)           and unlock
+ * </pre>
+ *
+ * <p>
+ * <b>Locks.</b> A transaction locks what it writes at its own replica while it runs. When it has run, its replica, the
+ * coordinator, asks all other members to make the changes and hold the locks. {@link KeyLocks} knows the keys of all that
+ * have run or been prepared here; who meets them waits in here, and so it is known for whom. Local transactions that still
+ * run hold locks that only the engine knows; the prepared one then waits in the engine.
+ *
+ * <p>
+ * <b>Deadlocks.</b> Each replica tells the members who waits for whom. In each set of transactions that all wait for one
+ * another the one with the highest number is aborted by its coordinator. The news may be old, which can abort one too
+ * many, never miss one for good. Waits that only an engine knows end by timeout.
+ *
+ * <p>
+ * <b>Members and epochs.</b> Classical two-phase commit blocks when a coordinator is lost. Here the decision, with the
+ * changes, and the membership go through the same total order. A member that is gone is removed by a message; a restarted
+ * replica that begins to coordinate announces its new life by one. Each such position, and each request that every replica executes,
+ * begins an epoch. A decision counts only in the epoch that its sender saw when all had voted; otherwise it is
+ * refused, at all replicas alike, and the coordinator, if it still lives, asks whom it has not asked in their present life and
+ * tries again. So a decision of a life that is over cannot come late: what it prepared is dropped when the epoch
+ * begins, and nobody waits for it for ever. Engines recover from the order alone, which holds the changes of all decisions.
+ *
+ * <p>
+ * <b>Why that is snapshot isolation.</b> Let T of coordinator A commit at p, and U conflict with T and commit at u &lt; p
+ * above T's snapshot. Replicas make positions visible in order, so snapshots are prefixes.
+ * <ul>
+ * <li>U was prepared at A and A delivered u before T locked the key there: T's engine refused the write, as U became
+ * visible after T's snapshot (first updater wins); for keys that engines do not look after, {@link #executed} finds U.
+ * <li>T had locked it before: U was not prepared at A before T's end, because locks at A exclude each other. So either A was
+ * no member when U was decided, or its vote was of an earlier life. A's own membership began, then, in a later epoch than
+ * U's, so A delivered u before it could decide T, found T in the way ({@link #overrule}) and aborted it; or T's decision
+ * was on its way already, in an earlier epoch than U's, and was refused.
+ * </ul>
+ * Votes repeat the epoch in which they were asked for, so that one of an earlier life is known. A prepared transaction is kept until
+ * its end is known in the order: a coordinator that has ended it says after which position ({@link Ended}).
+ * With strict two-phase locking in the engines a read is locked where it happens, and conflicts with every write of a
+ * member in the same way: reads and writes exclude each other until the end, which makes the history serializable in order of
+ * position. Snapshot engines do not lock reads; what is left is snapshot isolation.
+ */
+public final class TwoPhaseCommit implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "2pc";
+
+    private static final byte SNAPSHOT_VERSION = 1;
+    private static final long TICK_TIMER = 1;
+
+    /**
+     * Parameters; the same at every replica except {@code node}.
+     *
+     * @param node this replica
+     * @param replicas all replicas, alive or not, this one included
+     * @param tickNanos how often waits are told to the others and timeouts are looked at, in nanoseconds
+     * @param lockTicks how many ticks a transaction waits for all votes before it is aborted
+     * @param inquireTicks after how many ticks without news a participant asks for a transaction
+     */
+    public record Parameters(int node, Set<Integer> replicas, long tickNanos, int lockTicks, int inquireTicks) {
+        /** Ticks of 50 milliseconds; locks time out after 10 seconds, as in the TOM paper; inquiries after 2. */
+        public static Parameters defaults(int node, Set<Integer> replicas) {
+            return new Parameters(node, replicas, 50_000_000L, 200, 40);
+        }
+
+        public Parameters {
+            replicas = Set.copyOf(replicas);
+            if (!replicas.contains(node)) {
+                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
+            }
+            if (tickNanos < 1 || lockTicks < 1 || inquireTicks < 1) {
+                throw new IllegalArgumentException("tickNanos " + tickNanos + ", lockTicks " + lockTicks
+                        + ", inquireTicks " + inquireTicks);
+            }
+        }
+    }
+
+    /**
+     * A replica whose locks are needed.
+     *
+     * @param incarnation its transactions of earlier lives are over
+     * @param since the position from which on votes count
+     */
+    private record Member(long incarnation, long since) {}
+
+    private enum Phase {
+        /** Runs in the engine. */
+        EXECUTING,
+        /** Has run, holds its locks at home; collects votes. */
+        PREPARING,
+        /** Its decision is on its way. */
+        DECIDED,
+        /** Its decision is on its way; it was rolled back in the engine. */
+        DECIDED_ROLLED_BACK
+    }
+
+    /** A transaction of this replica that has not been answered. */
+    private static final class Local {
+        final TransactionId id;
+        Phase phase = Phase.EXECUTING;
+        WriteSet writes = WriteSet.EMPTY;
+        final Set<Integer> asked = new HashSet<>();
+        final Set<Integer> votes = new HashSet<>();
+        int ticks;
+
+        Local(TransactionId id) {
+            this.id = id;
+        }
+    }
+
+    private enum Part {
+        /** Waits in here for locks that others hold. */
+        WAITING,
+        /** The engine makes its changes. */
+        PREPARING,
+        /** In the engine, with its locks. */
+        PREPARED
+    }
+
+    /** A transaction of another coordinator that this replica was asked to prepare. */
+    private static final class Participation {
+        final TransactionId id;
+        final WriteSet writes;
+        Part part = Part.WAITING;
+        long round;
+        int ticks;
+
+        Participation(TransactionId id, WriteSet writes) {
+            this.id = id;
+            this.writes = writes;
+        }
+    }
+
+    /** It commits at a position that is not visible yet; its locks are held until then. */
+    private record Decided(long position, TransactionId transaction, boolean local) {}
+
+    private final Parameters parameters;
+    private final Replica replica;
+    private final Map<TransactionId, Local> local = new LinkedHashMap<>();
+    private final Map<TransactionId, Participation> remote = new LinkedHashMap<>();
+    private final KeyLocks locks = new KeyLocks();
+    /** Who waits for whom, as each node has told last. */
+    private final Map<Integer, List<Wait>> waits = new TreeMap<>();
+    private final ArrayDeque<Decided> invisible = new ArrayDeque<>();
+    private final CertificationIndex index = new CertificationIndex();
+    private final TreeMap<Integer, Member> members = new TreeMap<>();
+    private Set<Integer> alive;
+    private long epoch;
+    private long delivered;
+    /** Of this life; known once something was submitted. */
+    private long incarnation = -1;
+    private boolean joining;
+    private boolean toldWaits;
+    private boolean timerRuns;
+
+    /** A replica at the beginning of the order. */
+    public TwoPhaseCommit(Parameters parameters, Replica replica) {
+        this.parameters = parameters;
+        this.replica = replica;
+        this.alive = parameters.replicas();
+        parameters.replicas().forEach(node -> members.put(node, new Member(0, 0)));
+    }
+
+    // ------------------------------------------------------------------------------------------ coordinator
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        incarnation = transaction.incarnation();
+        Local own = new Local(transaction);
+        if (local.putIfAbsent(transaction, own) != null) {
+            throw new IllegalStateException(transaction + " was submitted twice");
+        }
+        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+            own.phase = Phase.DECIDED;
+            replica.order(new Everywhere(transaction, whole));
+        }
+    }
+
+    @Override
+    public void executed(TransactionId transaction, Execution execution) {
+        Local own = local.get(transaction);
+        if (own == null || own.phase != Phase.EXECUTING) {
+            throw new IllegalStateException(transaction + " asked to commit but was not executing");
+        }
+        own.phase = Phase.PREPARING;
+        own.writes = execution.writes();
+        KeySet keys = own.writes.keys();
+        int lost = index.conflict(keys, execution.begun(), execution.lastCommitted());
+        if (lost >= 0) {
+            abort(own, new AbortReason.LostCertification(lost,
+                    index.lastConflicting(keys.hash(lost), keys.kind(lost))));
+            return;
+        }
+        for (TransactionId holder : locks.inTheWay(transaction, keys)) {
+            Participation participation = remote.get(holder);
+            if (participation == null || participation.part == Part.PREPARED) {
+                // Keys that the engine does not lock, such as a child's parent for an applier.
+                abort(own, new AbortReason.Failed("lock-conflict"));
+                return;
+            }
+            // The engine has not given it the lock: this transaction has it.
+            replica.abort(holder);
+            locks.release(holder);
+            participation.part = Part.WAITING;
+        }
+        locks.hold(transaction, keys);
+        ask(own);
+        tick();
+    }
+
+    /** First phase: asks the members that were not asked in their present life; goes on to the second if all have voted. */
+    private void ask(Local own) {
+        Member self = members.get(parameters.node());
+        if (self == null || self.incarnation() < incarnation) {
+            join(incarnation);
+            return;
+        }
+        Set<Integer> others = new HashSet<>(members.keySet());
+        others.remove(parameters.node());
+        Set<Integer> unasked = new HashSet<>(others);
+        unasked.removeAll(own.asked);
+        if (!unasked.isEmpty()) {
+            own.asked.addAll(unasked);
+            replica.multicast(new Prepare(own.id, epoch, own.writes), unasked);
+        }
+        if (own.votes.containsAll(others)) {
+            own.phase = Phase.DECIDED;
+            replica.order(new Decide(own.id, epoch, own.writes));
+        }
+    }
+
+    private void join(long life) {
+        if (!joining) {
+            joining = true;
+            replica.order(new Join(parameters.node(), life));
+        }
+    }
+
+    private void voted(int sender, Vote vote) {
+        Local own = local.get(vote.transaction());
+        Member member = members.get(sender);
+        if (own == null || own.phase != Phase.PREPARING || member == null || vote.round() < member.since()) {
+            return;
+        }
+        if (vote.yes()) {
+            own.votes.add(sender);
+            ask(own);
+        } else {
+            abort(own, new AbortReason.Failed("prepare-refused"));
+        }
+    }
+
+    /** Ends a local transaction that has not been decided, or whose decision was refused. */
+    private void abort(Local own, AbortReason reason) {
+        local.remove(own.id);
+        replica.abort(own.id);
+        replica.answer(own.id, new Outcome.Aborted(reason));
+        if (!own.asked.isEmpty()) {
+            replica.multicast(new Ended(own.id, 0), own.asked);
+        }
+        unlock(own.id);
+    }
+
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
+        Participation participation = remote.get(transaction);
+        if (participation != null) {
+            if (participation.part == Part.PREPARING) {
+                replica.multicast(new Vote(transaction, participation.round, false), Set.of(transaction.node()));
+                drop(participation);
+            }
+            return;
+        }
+        Local own = local.get(transaction);
+        if (own == null || own.phase != Phase.EXECUTING) {
+            throw new IllegalStateException(transaction + " failed but was not executing");
+        }
+        local.remove(transaction);
+        replica.answer(transaction, new Outcome.Aborted(cause));
+    }
+
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
+        Local own = local.get(transaction);
+        if (own == null) {
+            return;
+        }
+        switch (own.phase) {
+            case EXECUTING, PREPARING -> abort(own, new AbortReason.Victim(forPosition));
+            case DECIDED -> own.phase = Phase.DECIDED_ROLLED_BACK;
+            case DECIDED_ROLLED_BACK -> {
+                // Known already.
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ participant
+
+    private void asked(Prepare prepare) {
+        Member coordinator = members.get(prepare.transaction().node());
+        boolean over = coordinator != null && coordinator.incarnation() > prepare.transaction().incarnation();
+        if (over || (!remote.containsKey(prepare.transaction()) && locks.holds(prepare.transaction()))) {
+            // Of a life that is over; or asked again and decided meanwhile.
+            return;
+        }
+        Participation participation = remote.computeIfAbsent(prepare.transaction(),
+                id -> new Participation(id, prepare.writes()));
+        participation.round = Math.max(participation.round, prepare.round());
+        vote(participation);
+        grant();
+        tick();
+    }
+
+    /** Prepares whoever waits in here for nobody any more; first come, first served. */
+    private void grant() {
+        for (Participation participation : remote.values()) {
+            if (participation.part == Part.WAITING
+                    && locks.inTheWay(participation.id, participation.writes.keys()).isEmpty()) {
+                participation.part = Part.PREPARING;
+                locks.hold(participation.id, participation.writes.keys());
+                replica.prepare(participation.id, participation.writes);
+            }
+        }
+    }
+
+    @Override
+    public void prepared(TransactionId transaction) {
+        Participation participation = remote.get(transaction);
+        if (participation == null || participation.part != Part.PREPARING) {
+            throw new IllegalStateException(transaction + " was prepared without having been asked to");
+        }
+        participation.part = Part.PREPARED;
+        vote(participation);
+    }
+
+    /**
+     * Votes yes once the epoch has begun here in which it was asked: what was decided before without this replica may yet
+     * overrule what it holds.
+     */
+    private void vote(Participation participation) {
+        if (participation.part == Part.PREPARED && participation.round <= delivered) {
+            replica.multicast(new Vote(participation.id, participation.round, true),
+                    Set.of(participation.id.node()));
+        }
+    }
+
+    private void drop(Participation participation) {
+        remote.remove(participation.id);
+        if (participation.part != Part.WAITING) {
+            replica.abort(participation.id);
+        }
+        unlock(participation.id);
+    }
+
+    private void unlock(TransactionId transaction) {
+        locks.release(transaction);
+        grant();
+    }
+
+    // ------------------------------------------------------------------------------------------ the order
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        if (position <= delivered) {
+            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+        }
+        delivered = position;
+        switch (message) {
+            case Decide decide -> decide(position, decide);
+            case Everywhere everywhere -> {
+                epoch = position;
+                note(everywhere.request().keys(), position);
+                overrule(everywhere.transaction(), everywhere.request().keys(), position);
+                replica.execute(everywhere.transaction(), position, everywhere.request());
+                invisible.add(new Decided(position, everywhere.transaction(),
+                        local.remove(everywhere.transaction()) != null));
+            }
+            case Join join -> {
+                replica.skip(position);
+                joined(position, join);
+            }
+            case Leave leave -> {
+                replica.skip(position);
+                left(position, leave.node());
+            }
+            default -> throw new IllegalArgumentException("not an ordered message of " + NAME + ": " + message);
+        }
+        if (epoch == position) {
+            remote.values().stream().filter(participation -> participation.round == position).forEach(this::vote);
+        }
+        tick();
+    }
+
+    private void decide(long position, Decide decide) {
+        TransactionId transaction = decide.transaction();
+        Local own = local.get(transaction);
+        if (decide.epoch() != epoch) {
+            replica.skip(position);
+            if (own != null && own.phase == Phase.DECIDED) {
+                own.phase = Phase.PREPARING;
+                own.ticks = 0;
+                ask(own);
+            } else if (own != null) {
+                abort(own, new AbortReason.Victim(position));
+            }
+            return;
+        }
+        KeySet keys = decide.writes().keys();
+        note(keys, position);
+        Participation participation = remote.remove(transaction);
+        boolean held = own != null
+                ? own.phase == Phase.DECIDED
+                : participation != null && participation.part == Part.PREPARED;
+        if (held) {
+            replica.commit(transaction, position, decide.writes());
+        } else {
+            if (participation != null && participation.part == Part.PREPARING) {
+                replica.abort(transaction);
+            }
+            overrule(transaction, keys, position);
+            replica.apply(transaction, position, decide.writes());
+        }
+        invisible.add(new Decided(position, transaction, local.remove(transaction) != null));
+    }
+
+    private void note(KeySet keys, long position) {
+        if (position > index.floor()) {
+            index.note(keys, position);
+        }
+    }
+
+    /** Something that did not ask for locks here commits: it has them from now on, and whoever had them gives way. */
+    private void overrule(TransactionId winner, KeySet keys, long position) {
+        if (!locks.holds(winner)) {
+            locks.hold(winner, keys);
+        }
+        for (TransactionId holder : locks.inTheWay(winner, keys)) {
+            Local own = local.get(holder);
+            Participation participation = remote.get(holder);
+            if (own != null && own.phase == Phase.PREPARING) {
+                abort(own, new AbortReason.Victim(position));
+            } else if (own != null) {
+                // Decided in an epoch that is over: it will be refused.
+                own.phase = Phase.DECIDED_ROLLED_BACK;
+                replica.abort(holder);
+            } else if (participation != null) {
+                participation.part = Part.WAITING;
+                replica.abort(holder);
+                locks.release(holder);
+            }
+        }
+    }
+
+    private void joined(long position, Join join) {
+        Member before = members.get(join.node());
+        long life = before == null ? join.incarnation() : Math.max(before.incarnation(), join.incarnation());
+        members.put(join.node(), new Member(life, position));
+        epoch = position;
+        dropPartsOf(join.node(), life);
+        if (join.node() == parameters.node()) {
+            joining = false;
+        }
+        for (Local own : List.copyOf(local.values())) {
+            own.asked.remove(join.node());
+            own.votes.remove(join.node());
+            if (own.phase == Phase.PREPARING) {
+                ask(own);
+            }
+        }
+    }
+
+    private void left(long position, int node) {
+        if (members.remove(node) == null) {
+            return;
+        }
+        epoch = position;
+        waits.remove(node);
+        dropPartsOf(node, Long.MAX_VALUE);
+        for (Local own : List.copyOf(local.values())) {
+            if (node == parameters.node()) {
+                // The others have dropped what this replica had them prepare.
+                own.asked.clear();
+                own.votes.clear();
+            }
+            if (own.phase == Phase.PREPARING) {
+                ask(own);
+            }
+        }
+    }
+
+    /** What a coordinator asked for in lives below this one is over: its decisions are refused from here on. */
+    private void dropPartsOf(int node, long life) {
+        for (Participation participation : List.copyOf(remote.values())) {
+            if (participation.id.node() == node && participation.id.incarnation() < life
+                    && participation.round <= delivered) {
+                drop(participation);
+            }
+        }
+    }
+
+    @Override
+    public void committed(long position, long horizon) {
+        index.forget(horizon);
+        while (!invisible.isEmpty() && invisible.peek().position() <= position) {
+            Decided decided = invisible.remove();
+            locks.release(decided.transaction());
+            if (decided.local()) {
+                replica.answer(decided.transaction(), new Outcome.Committed(decided.position()));
+            }
+        }
+        grant();
+    }
+
+    // ------------------------------------------------------------------------------------------ deadlocks and timeouts
+
+    @Override
+    public void view(Set<Integer> nodes) {
+        alive = Set.copyOf(nodes);
+        removeLost();
+        tick();
+    }
+
+    /** The lowest that is alive has the members removed that are not. */
+    private void removeLost() {
+        if (alive.stream().mapToInt(Integer::intValue).min().orElse(-1) == parameters.node()) {
+            for (int node : members.keySet()) {
+                if (!alive.contains(node)) {
+                    replica.order(new Leave(node));
+                }
+            }
+        }
+    }
+
+    private void tick() {
+        if (!timerRuns && (!local.isEmpty() || !remote.isEmpty() || toldWaits
+                || !alive.containsAll(members.keySet()))) {
+            timerRuns = true;
+            replica.timer(TICK_TIMER, parameters.tickNanos());
+        }
+    }
+
+    @Override
+    public void timer(long timer) {
+        timerRuns = false;
+        removeLost();
+        for (Local own : List.copyOf(local.values())) {
+            if (own.phase == Phase.PREPARING && ++own.ticks > parameters.lockTicks()) {
+                abort(own, new AbortReason.Failed("lock-timeout"));
+            }
+        }
+        for (Participation participation : List.copyOf(remote.values())) {
+            Member coordinator = members.get(participation.id.node());
+            if (participation.round <= delivered
+                    && (coordinator == null || coordinator.incarnation() > participation.id.incarnation())) {
+                drop(participation);
+            } else if (++participation.ticks % parameters.inquireTicks() == 0) {
+                replica.multicast(new Inquire(participation.id), Set.of(participation.id.node()));
+            }
+        }
+        tellWaits();
+        tick();
+    }
+
+    private void tellWaits() {
+        List<Wait> mine = new ArrayList<>();
+        for (Participation participation : remote.values()) {
+            if (participation.part == Part.WAITING) {
+                for (TransactionId holder : locks.inTheWay(participation.id, participation.writes.keys())) {
+                    mine.add(new Wait(participation.id, holder));
+                }
+            }
+        }
+        if (!mine.isEmpty() || toldWaits) {
+            toldWaits = !mine.isEmpty();
+            Set<Integer> others = new HashSet<>(members.keySet());
+            others.remove(parameters.node());
+            if (!others.isEmpty()) {
+                replica.multicast(new Waits(mine), others);
+            }
+            waits.put(parameters.node(), mine);
+            breakDeadlocks();
+        }
+    }
+
+    private static final Comparator<TransactionId> BY_AGE = Comparator
+            .comparingLong((TransactionId id) -> id.serial() & 0xffff_ffffL).thenComparingInt(TransactionId::node)
+            .thenComparingLong(TransactionId::serial);
+
+    private void breakDeadlocks() {
+        Map<TransactionId, Set<TransactionId>> forward = new HashMap<>();
+        Map<TransactionId, Set<TransactionId>> backward = new HashMap<>();
+        for (List<Wait> told : waits.values()) {
+            for (Wait wait : told) {
+                forward.computeIfAbsent(wait.waiter(), _ -> new HashSet<>()).add(wait.holder());
+                backward.computeIfAbsent(wait.holder(), _ -> new HashSet<>()).add(wait.waiter());
+            }
+        }
+        for (Local own : List.copyOf(local.values())) {
+            Set<TransactionId> together = reachable(own.id, forward);
+            together.retainAll(reachable(own.id, backward));
+            if (own.phase == Phase.PREPARING && together.contains(own.id)
+                    && together.stream().allMatch(other -> BY_AGE.compare(other, own.id) <= 0)) {
+                abort(own, new AbortReason.Failed("distributed-deadlock"));
+            }
+        }
+    }
+
+    private static Set<TransactionId> reachable(TransactionId from, Map<TransactionId, Set<TransactionId>> arrows) {
+        Set<TransactionId> reached = new HashSet<>();
+        ArrayDeque<TransactionId> open = new ArrayDeque<>(arrows.getOrDefault(from, Set.of()));
+        while (!open.isEmpty()) {
+            TransactionId next = open.remove();
+            if (reached.add(next)) {
+                open.addAll(arrows.getOrDefault(next, Set.of()));
+            }
+        }
+        return reached;
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        switch (message) {
+            case Prepare prepare -> asked(prepare);
+            case Vote vote -> voted(sender, vote);
+            case Ended ended -> {
+                Participation participation = remote.get(ended.transaction());
+                if (participation != null && delivered >= ended.after()) {
+                    drop(participation);
+                }
+            }
+            case Inquire inquire -> inquired(sender, inquire.transaction());
+            case Waits told -> {
+                if (members.containsKey(sender)) {
+                    waits.put(sender, told.waits());
+                    breakDeadlocks();
+                }
+            }
+            default -> throw new IllegalArgumentException("not a multicast message of " + NAME + ": " + message);
+        }
+    }
+
+    private void inquired(int sender, TransactionId transaction) {
+        if (local.containsKey(transaction)) {
+            return;
+        }
+        if (transaction.incarnation() == incarnation) {
+            replica.multicast(new Ended(transaction, delivered), Set.of(sender));
+            return;
+        }
+        Member self = members.get(parameters.node());
+        if (self == null || self.incarnation() <= transaction.incarnation()) {
+            // Of a former life, whose decision may still be on its way: the order is to say that it is over.
+            join(transaction.incarnation() + 1);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ the rest of the seam
+
+    @Override
+    public boolean executesAtOnce() {
+        return true;
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        return TwoPhaseMessage.decode(from);
+    }
+
+    @Override
+    public byte[] snapshot() {
+        ByteBuffer to = ByteBuffer.allocate(1 + 8 + 8 + 4 + members.size() * (4 + 8 + 8));
+        to.put(SNAPSHOT_VERSION).putLong(delivered).putLong(epoch).putInt(members.size());
+        members.forEach(
+                (node, member) -> to.putInt(node).putLong(member.incarnation()).putLong(member.since()));
+        return to.array();
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        ByteBuffer from = ByteBuffer.wrap(snapshot);
+        byte version = from.get();
+        if (version != SNAPSHOT_VERSION) {
+            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
+        }
+        delivered = from.getLong();
+        epoch = from.getLong();
+        members.clear();
+        for (int count = from.getInt(); count > 0; count--) {
+            members.put(from.getInt(), new Member(from.getLong(), from.getLong()));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+package tutti.core.protocol.world;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import tutti.core.protocol.ActiveReplication;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+
+/** {@code active} in the test world. */
+class ActiveReplicationTest extends ProtocolSuite {
+    @Override
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+        return new ActiveReplication(replica);
+    }
+
+    @Override
+    protected Guarantee guarantee() {
+        return Guarantee.claimed(ActiveReplication.NAME, Map.of());
+    }
+
+    @Override
+    protected Set<String> mustHappen() {
+        return Set.of("committed", "crash", "restart", "user", "refused", "victim");
+    }
+}

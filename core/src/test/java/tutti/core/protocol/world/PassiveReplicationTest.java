@@ -1,0 +1,34 @@
+package tutti.core.protocol.world;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import tutti.core.protocol.PassiveReplication;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+
+/** {@code passive} in the test world. */
+class PassiveReplicationTest extends ProtocolSuite {
+    @Override
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+        long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
+        return new PassiveReplication(
+                new PassiveReplication.Parameters(node, replicas, window, 1000L + knobs.nextInt(100_000)), replica);
+    }
+
+    @Override
+    protected Guarantee guarantee() {
+        return Guarantee.claimed(PassiveReplication.NAME, Map.of());
+    }
+
+    @Override
+    protected boolean onePrimary() {
+        return true;
+    }
+
+    @Override
+    protected Set<String> mustHappen() {
+        return Set.of("committed", "crash", "restart", "user", "refused", "certification", "deposed", "victim",
+                "began-before-take-over");
+    }
+}

@@ -1,0 +1,77 @@
+package tutti.core.protocol.world;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+
+/**
+ * What every protocol must do, bound per protocol: random runs with crashes, late and wrong views, lost sessions and late
+ * messages of former lives end with replicas that agree, a history with the promised isolation, and every client answered
+ * once. {@code -Dtutti.seeds=N} runs more seeds, {@code -Dtutti.seed=S} just one.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+public abstract class ProtocolSuite {
+    private static final int SEEDS = 250;
+
+    private final Map<String, Integer> counts = new TreeMap<>();
+
+    /**
+     * A replica of the protocol.
+     *
+     * @param knobs to draw parameters from; the same numbers for all replicas of a run
+     */
+    protected abstract Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica);
+
+    /** What it promises. */
+    protected abstract Guarantee guarantee();
+
+    /** Whether only one replica commits at a time. */
+    protected boolean onePrimary() {
+        return false;
+    }
+
+    /** What must have happened at least once in all runs together, by the names under which the world counts. */
+    protected Set<String> mustHappen() {
+        return Set.of("committed", "crash", "restart", "user");
+    }
+
+    LongStream seeds() {
+        Long seed = Long.getLong("tutti.seed");
+        return seed == null ? LongStream.range(0, Integer.getInteger("tutti.seeds", SEEDS)) : LongStream.of(seed);
+    }
+
+    @ParameterizedTest
+    @MethodSource("seeds")
+    void keepsItsPromises(long seed) {
+        new World(seed, this::create, guarantee(), onePrimary(), counts).run();
+    }
+
+    @Test
+    void doesTheSameWhenTheSameHappens() {
+        for (long seed = 0; seed < 10; seed++) {
+            long once = new World(seed, this::create, guarantee(), onePrimary(), new TreeMap<>()).run();
+            long again = new World(seed, this::create, guarantee(), onePrimary(), new TreeMap<>()).run();
+            assertEquals(once, again, "seed " + seed);
+        }
+    }
+
+    @AfterAll
+    void everythingHappened() {
+        if (Long.getLong("tutti.seed") == null) {
+            assertTrue(counts.keySet().containsAll(mustHappen()),
+                    "expected all of " + mustHappen() + ", there was " + counts);
+        }
+    }
+}

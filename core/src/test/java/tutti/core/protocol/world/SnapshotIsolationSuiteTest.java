@@ -1,0 +1,28 @@
+package tutti.core.protocol.world;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+import tutti.core.protocol.SnapshotIsolation;
+
+/** {@code si} in the test world. */
+class SnapshotIsolationSuiteTest extends ProtocolSuite {
+    @Override
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+        long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
+        return new SnapshotIsolation(new SnapshotIsolation.Parameters(node, replicas, window, 1_000_000), replica);
+    }
+
+    @Override
+    protected Guarantee guarantee() {
+        return Guarantee.claimed(SnapshotIsolation.NAME, Map.of());
+    }
+
+    @Override
+    protected Set<String> mustHappen() {
+        return Set.of("committed", "crash", "restart", "user", "certification", "too-old", "victim", "lost",
+                "gave-way-CERTIFIED", "gave-way-ASKED", "gave-way-RUNNING", "deadlock", "first-updater");
+    }
+}

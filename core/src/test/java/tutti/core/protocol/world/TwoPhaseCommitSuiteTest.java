@@ -1,0 +1,27 @@
+package tutti.core.protocol.world;
+
+import java.util.Set;
+import java.util.SplittableRandom;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+import tutti.core.protocol.TwoPhaseCommit;
+
+/** {@code 2pc} in the test world, whose engines are of the snapshot kind. */
+class TwoPhaseCommitSuiteTest extends ProtocolSuite {
+    @Override
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+        return new TwoPhaseCommit(new TwoPhaseCommit.Parameters(node, replicas, 1 + knobs.nextLong(20_000),
+                5 + knobs.nextInt(100), 2 + knobs.nextInt(20)), replica);
+    }
+
+    @Override
+    protected Guarantee guarantee() {
+        return Guarantee.SNAPSHOT_ISOLATION;
+    }
+
+    @Override
+    protected Set<String> mustHappen() {
+        return Set.of("committed", "crash", "restart", "user", "lost", "distributed-deadlock", "lock-timeout",
+                "victim");
+    }
+}

@@ -1,0 +1,49 @@
+package tutti.core.txn;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ConflictClassesTest {
+    @Test
+    void meetIfAClassIsInBoth() {
+        ConflictClasses some = ConflictClasses.of(List.of(9L, -3L, 5L, 5L));
+        assertEquals(3, some.size());
+        assertTrue(some.meet(ConflictClasses.of(List.of(4L, 5L))));
+        assertFalse(some.meet(ConflictClasses.of(List.of(4L, 6L, 10L))));
+        assertTrue(some.meet(ConflictClasses.ALL));
+        assertTrue(ConflictClasses.ALL.meet(some));
+        assertTrue(some.contains(-3));
+        assertFalse(some.contains(3));
+        assertTrue(ConflictClasses.ALL.contains(3));
+    }
+
+    @Test
+    void noClassesAreRefused() {
+        assertThrows(IllegalArgumentException.class, () -> ConflictClasses.of(List.of()));
+    }
+
+    @Test
+    void areReadBackAsTheyWereWritten() {
+        for (ConflictClasses classes : List.of(ConflictClasses.ALL, ConflictClasses.of(List.of(7L, -1L)))) {
+            ByteBuffer buffer = ByteBuffer.allocate(classes.encodedSize());
+            classes.encode(buffer);
+            assertFalse(buffer.hasRemaining());
+            assertEquals(classes, ConflictClasses.decode(buffer.flip()));
+        }
+    }
+
+    @Test
+    void nonsenseIsRefused() {
+        assertThrows(IllegalArgumentException.class,
+                () -> ConflictClasses.decode(ByteBuffer.allocate(12).putInt(2).putLong(1).flip()));
+        assertThrows(IllegalArgumentException.class,
+                () -> ConflictClasses.decode(ByteBuffer.allocate(20).putInt(2).putLong(1).putLong(1).flip()));
+        assertThrows(IllegalArgumentException.class, () -> ConflictClasses.decode(ByteBuffer.allocate(4)));
+    }
+}

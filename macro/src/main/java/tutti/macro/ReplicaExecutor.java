@@ -1,0 +1,147 @@
+package tutti.macro;
+
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The one executor of a replica (MacroDDB, section 3.2.1): lets it follow the order, and executes the reads that were
+ * queued for it.
+ *
+ * <p>
+ * Waking a thread costs more than many an operation. So a thread that has just run out of work does not sleep until it
+ * is woken but looks again after a millisecond, some times; meanwhile it is woken only for what somebody waits for, or
+ * if much has gathered. Reads do not need it: they bring a replica up to date themselves.
+ */
+final class ReplicaExecutor implements Runnable {
+    private static final int WRITES_PER_TURN = 64;
+    private static final int NAPS_MAX = 16;
+    private static final long NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+    private enum Rest {
+        AWAKE, NAPPING, ASLEEP
+    }
+
+    private final Replica replica;
+    private final WorkQueue queue;
+    private final Scheduler scheduler;
+    private final Thread thread;
+    private final AtomicReference<Rest> rest = new AtomicReference<>(Rest.AWAKE);
+    private volatile boolean ended;
+
+    ReplicaExecutor(Replica replica, WorkQueue queue, Scheduler scheduler, ThreadFactory threads, String name) {
+        this.replica = replica;
+        this.queue = queue;
+        this.scheduler = scheduler;
+        thread = threads.newThread(this);
+        thread.setName(name);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /**
+     * There is work.
+     *
+     * @param urgent whether somebody waits for it
+     */
+    void wake(boolean urgent) {
+        Rest now = rest.get();
+        if (now == Rest.ASLEEP || (now == Rest.NAPPING
+                && (urgent || queue.sequenced() - replica.applied() >= WRITES_PER_TURN))) {
+            if (rest.compareAndSet(now, Rest.AWAKE)) {
+                LockSupport.unpark(thread);
+            }
+        }
+    }
+
+    /** Whether queued reads would wait in vain. */
+    boolean ended() {
+        return ended;
+    }
+
+    boolean isCurrentThread() {
+        return Thread.currentThread().equals(thread);
+    }
+
+    /** Waits for the end of the thread; interrupts are kept for later. */
+    boolean join(long nanos) {
+        boolean interrupted = false;
+        long deadline = System.nanoTime() + nanos;
+        try {
+            while (true) {
+                try {
+                    return thread.join(java.time.Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
+                } catch (InterruptedException _) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public void run() {
+        int naps = 0;
+        while (true) {
+            if (turn()) {
+                naps = 0;
+                continue;
+            }
+            if (replica.state() == ReplicaStatus.State.REMOVED || queue.closed()) {
+                break;
+            }
+            queue.empty();
+            rest.set(naps < NAPS_MAX ? Rest.NAPPING : Rest.ASLEEP);
+            if (!work() && replica.state() != ReplicaStatus.State.REMOVED && !queue.closed()) {
+                if (naps < NAPS_MAX) {
+                    LockSupport.parkNanos(this, NAP_NANOS);
+                } else {
+                    LockSupport.park(this);
+                }
+            }
+            rest.set(Rest.AWAKE);
+            naps++;
+        }
+        ended = true;
+        scheduler.rescueReads(replica);
+    }
+
+    private boolean work() {
+        return replica.applied() < queue.sequenced() || !replica.reads().isEmpty();
+    }
+
+    /** Some writes and one read. Returns whether there was anything. */
+    private boolean turn() {
+        if (replica.state() == ReplicaStatus.State.REMOVED) {
+            return false;
+        }
+        Aftermath after = new Aftermath(scheduler);
+        boolean did = false;
+        if (replica.applied() < queue.sequenced()) {
+            long before = replica.applied();
+            long stamp = replica.lock().writeLock();
+            try {
+                replica.advance(Math.min(queue.sequenced(), replica.applied() + WRITES_PER_TURN), queue,
+                        scheduler.invoker(), after);
+            } finally {
+                replica.lock().unlockWrite(stamp);
+            }
+            did = replica.applied() > before;
+            queue.gotOn();
+            after.run();
+        }
+        ReadTask read = replica.reads().peek();
+        if (read != null && (read.answer().given() || read.required() <= replica.applied())) {
+            replica.reads().remove();
+            scheduler.executeRead(replica, read);
+            did = true;
+        }
+        return did;
+    }
+}

@@ -1,0 +1,112 @@
+package tutti.macro.distribution;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Method;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import tutti.macro.call.CallFactory;
+import tutti.macro.call.CallKind;
+import tutti.macro.call.Invocation;
+import tutti.macro.call.OperationTable;
+
+/**
+ * A component as a node has it: its interface, what of it reads, an implementation (a {@link tutti.macro.MacroComponent}'s
+ * {@code component()}, or any other), and how its state is copied. At a node that is only a client there is no
+ * implementation. All nodes must use the same interface with the same classification. Not thread safe.
+ *
+ * @param <C> the interface
+ */
+public final class Hosted<C> {
+    private final Class<C> type;
+    private final @Nullable C implementation;
+    private final MethodHandles.@Nullable Lookup lookup;
+    private final OperationTable.Builder table;
+    private @Nullable StateCodec<C> state;
+
+    private Hosted(Class<C> type, @Nullable C implementation, MethodHandles.@Nullable Lookup lookup) {
+        this.type = type;
+        this.implementation = implementation;
+        this.lookup = lookup;
+        table = OperationTable.of(type);
+        state = implementation == null ? null : StateCodec.known(implementation);
+    }
+
+    /** A component of a public interface. The implementation belongs to the node from here on. */
+    @SuppressWarnings("unchecked")
+    public static <C> Hosted<C> of(Class<? super C> type, C implementation) {
+        return new Hosted<>((Class<C>) type, implementation, null);
+    }
+
+    /** A component of an interface that the lookup has access to. */
+    @SuppressWarnings("unchecked")
+    public static <C> Hosted<C> of(Class<? super C> type, C implementation, MethodHandles.Lookup lookup) {
+        return new Hosted<>((Class<C>) type, implementation, lookup);
+    }
+
+    /** A component that other nodes have. */
+    public static <C> Hosted<C> elsewhere(Class<C> type) {
+        return new Hosted<>(type, null, null);
+    }
+
+    /** See {@link OperationTable.Builder#reads}. */
+    public Hosted<C> reads(String names) {
+        table.reads(names);
+        return this;
+    }
+
+    /** See {@link OperationTable.Builder#writes}. */
+    public Hosted<C> writes(String names) {
+        table.writes(names);
+        return this;
+    }
+
+    /** See {@link OperationTable.Builder#classify}. */
+    public Hosted<C> classify(Function<Method, @Nullable CallKind> rule) {
+        table.classify(rule);
+        return this;
+    }
+
+    /** See {@link OperationTable.Builder#detach}. */
+    public Hosted<C> detach(String names, UnaryOperator<@Nullable Object> copy) {
+        table.detach(names, copy);
+        return this;
+    }
+
+    /** How the state is copied; known for maps and collections. Without it no node can join by a copy. */
+    public Hosted<C> state(StateCodec<C> how) {
+        state = how;
+        return this;
+    }
+
+    Component<C> build(String id, String definition) {
+        return new Component<>(id, definition, type, implementation,
+                CallFactory.of(table.build(), Invocation.GENERATED_CLASSES, lookup), state);
+    }
+
+    /** What {@link Hosted} describes, made. */
+    record Component<C>(String id, String definition, Class<C> type, @Nullable C implementation, CallFactory calls,
+            @Nullable StateCodec<C> state) {
+        C present() {
+            if (implementation == null) {
+                throw new IllegalStateException("this node has no copy of component " + id);
+            }
+            return implementation;
+        }
+
+        StateCodec<C> stateCodec() {
+            if (state == null) {
+                throw new IllegalStateException("component " + id + " was given no state codec, it cannot be copied");
+            }
+            return state;
+        }
+
+        void save(Output to, ObjectCodec values) {
+            stateCodec().save(present(), to, values);
+        }
+
+        void load(Input from, ObjectCodec values) {
+            stateCodec().load(present(), from, values);
+        }
+    }
+}

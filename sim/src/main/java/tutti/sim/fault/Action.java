@@ -1,0 +1,256 @@
+package tutti.sim.fault;
+
+import java.math.BigDecimal;
+import java.util.List;
+import java.util.Locale;
+import tutti.sim.disk.Unsynced;
+import tutti.sim.kernel.Distribution;
+
+/**
+ * What a fault does while it lasts. Hosts are named; {@code *} in place of a list of hosts is all of them.
+ */
+public sealed interface Action {
+    /** Its kind. */
+    FaultKind kind();
+
+    /** The values of the kind's parameters, in their order, as plans have them. */
+    List<String> values();
+
+    /** See {@link FaultKind#LOSS}. */
+    record Loss(List<String> from, List<String> to, double rate) implements Action {
+        public Loss {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.LOSS;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(names(from), names(to), number(rate));
+        }
+    }
+
+    /** See {@link FaultKind#BURSTY_LOSS}: how long nothing arrives, and how long everything does. */
+    record BurstyLoss(List<String> from, List<String> to, Distribution lost, Distribution received) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.BURSTY_LOSS;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(names(from), names(to), lost.toString(), received.toString());
+        }
+    }
+
+    /** See {@link FaultKind#DUPLICATION}. */
+    record Duplication(List<String> from, List<String> to, double rate, Distribution after) implements Action {
+        public Duplication {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.DUPLICATION;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(names(from), names(to), number(rate), after.toString());
+        }
+    }
+
+    /** See {@link FaultKind#DELAY}. */
+    record Delay(List<String> from, List<String> to, Distribution by) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.DELAY;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(names(from), names(to), by.toString());
+        }
+    }
+
+    /** See {@link FaultKind#REORDERING}. */
+    record Reordering(List<String> from, List<String> to, double rate, Distribution by) implements Action {
+        public Reordering {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.REORDERING;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(names(from), names(to), number(rate), by.toString());
+        }
+    }
+
+    /** Whether a partition is symmetric. */
+    enum Direction {
+        /** What is sent from the first hosts to the second is lost. */
+        ONE_WAY,
+        /** And what is sent from the second to the first. */
+        BOTH;
+
+        String word() {
+            return name().toLowerCase(Locale.ROOT).replace('_', '-');
+        }
+    }
+
+    /** See {@link FaultKind#PARTITION}. */
+    record Partition(List<String> from, List<String> to, Direction direction) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.PARTITION;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(names(from), names(to), direction.word());
+        }
+    }
+
+    /** See {@link FaultKind#CLOGGING}. */
+    record Clogging(List<String> from, List<String> to) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.CLOGGING;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(names(from), names(to));
+        }
+    }
+
+    /** See {@link FaultKind#CLOCK_DRIFT}: positive rates are slow clocks. */
+    record ClockDrift(String host, double rate) implements Action {
+        public ClockDrift {
+            if (!(rate >= -0.4 && rate <= 4)) {
+                throw new IllegalArgumentException("a clock drifts at a rate from -0.4 to 4, not " + number(rate));
+            }
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.CLOCK_DRIFT;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(rate));
+        }
+    }
+
+    /** See {@link FaultKind#SCHEDULING_LATENCY}. */
+    record SchedulingLatency(String host, Distribution by) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.SCHEDULING_LATENCY;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, by.toString());
+        }
+    }
+
+    /** See {@link FaultKind#PAUSE}. */
+    record Pause(String host) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.PAUSE;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host);
+        }
+    }
+
+    /** See {@link FaultKind#CRASH}: unsynced writes are kept, lost or torn. */
+    record Crash(String host, Unsynced unsynced) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.CRASH;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, unsynced.name().toLowerCase(Locale.ROOT));
+        }
+    }
+
+    /** See {@link FaultKind#SLOW_DISK}: how many times as long requests take. */
+    record SlowDisk(String host, double factor) implements Action {
+        public SlowDisk {
+            if (!(factor >= 1 && factor <= 1000)) {
+                throw new IllegalArgumentException("a disk is 1 to 1000 times as slow, not " + number(factor));
+            }
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.SLOW_DISK;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(factor));
+        }
+    }
+
+    /** See {@link FaultKind#ENGINE_ABORTS}. */
+    record EngineAborts(String host, double rate) implements Action {
+        public EngineAborts {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.ENGINE_ABORTS;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(rate));
+        }
+    }
+
+    /** See {@link FaultKind#SLOW_COMMITS}. */
+    record SlowCommits(String host, Distribution by) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.SLOW_COMMITS;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, by.toString());
+        }
+    }
+
+    private static void requireRate(double rate) {
+        if (!(rate >= 0 && rate <= 1)) {
+            throw new IllegalArgumentException("a rate is 0 to 1, not " + number(rate));
+        }
+    }
+
+    private static String names(List<String> hosts) {
+        return String.join(",", hosts);
+    }
+
+    private static String number(double value) {
+        return Double.isFinite(value)
+                ? BigDecimal.valueOf(value).stripTrailingZeros().toPlainString()
+                : Double.toString(value);
+    }
+}

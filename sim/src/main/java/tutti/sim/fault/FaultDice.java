@@ -1,0 +1,141 @@
+package tutti.sim.fault;
+
+import java.util.ArrayList;
+import java.util.List;
+import tutti.sim.disk.Unsynced;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+import tutti.sim.net.Impairment;
+
+/**
+ * Draws the faults of a random plan. Magnitudes go from what a protocol should hardly notice to what must stop it for a
+ * while; each fault draws from a stream of its own, so that plans with one fault more begin alike.
+ */
+final class FaultDice {
+    private static final int TRIES = 20;
+    /** Faults last this part of the safety phase on average. */
+    private static final int SHARE = 8;
+    private static final int THOUSAND = 1000;
+    private static final int RATE_MAX_THOUSANDTHS = 300;
+
+    private final RandomStream random;
+    private final FaultProfile profile;
+    private final List<String> hosts;
+    private final long safetyNanos;
+    private final long unit;
+
+    FaultDice(RandomStream random, FaultProfile profile, List<String> hosts, long safetyNanos) {
+        this.random = random;
+        this.profile = profile;
+        this.hosts = List.copyOf(hosts);
+        this.safetyNanos = safetyNanos;
+        // Times are multiples of a millisecond, for people to read, unless all of it is too short for that.
+        this.unit = safetyNanos >= 1000 * Nanos.MILLI ? Nanos.MILLI : 1;
+    }
+
+    List<Fault> faults() {
+        List<Fault> faults = new ArrayList<>();
+        if (profile.kinds().isEmpty() || profile.faultsMax() == 0) {
+            return faults;
+        }
+        int wanted = 1 + random.nextInt(profile.faultsMax());
+        for (int number = 1; number <= wanted; number++) {
+            RandomStream dice = random.fork("fault " + number);
+            for (int tries = 0; tries < TRIES; tries++) {
+                Fault fault = fault(number, dice);
+                if (isAllowed(fault, faults)) {
+                    faults.add(fault);
+                    break;
+                }
+            }
+        }
+        return faults;
+    }
+
+    private Fault fault(int number, RandomStream dice) {
+        FaultKind kind = dice.pick(profile.kinds());
+        long at = dice.nextLong(safetyNanos) / unit * unit;
+        long length = Math.min((long) dice.exponential((double) safetyNanos / SHARE), safetyNanos - at) / unit * unit;
+        return new Fault(number, at, Math.max(unit, length), action(kind, dice));
+    }
+
+    private boolean isAllowed(Fault fault, List<Fault> others) {
+        if (!(fault.action() instanceof Action.Crash)) {
+            return !isPointless(fault.action());
+        }
+        // Counting all that overlap at any time may forbid a little too much, never too little.
+        long overlapping = others.stream().filter(other -> other.action() instanceof Action.Crash
+                && other.atNanos() <= fault.atNanos() + fault.forNanos()
+                && fault.atNanos() <= other.atNanos() + other.forNanos()).count();
+        return overlapping < profile.downMax(hosts.size());
+    }
+
+    private static boolean isPointless(Action action) {
+        return action instanceof Action.Partition partition && partition.to().isEmpty();
+    }
+
+    private Action action(FaultKind kind, RandomStream dice) {
+        return switch (kind) {
+            case LOSS -> new Action.Loss(some(dice), some(dice), rate(dice));
+            case BURSTY_LOSS -> {
+                // Five datagrams of a busy sender and more; most of the time everything arrives.
+                long lost = time(dice, 100 * Nanos.MILLI);
+                yield new Action.BurstyLoss(some(dice), some(dice), new Distribution.Uniform(0, 2 * lost),
+                        new Distribution.Uniform(0, lost * dice.between(4, 40)));
+            }
+            case DUPLICATION -> new Action.Duplication(some(dice), some(dice), rate(dice),
+                    new Distribution.Exponential(time(dice, 100 * Nanos.MILLI)));
+            case DELAY -> new Action.Delay(some(dice), some(dice),
+                    new Distribution.Exponential(time(dice, 200 * Nanos.MILLI)));
+            case REORDERING -> new Action.Reordering(some(dice), some(dice), rate(dice),
+                    new Distribution.Exponential(time(dice, 50 * Nanos.MILLI)));
+            case PARTITION -> partition(dice);
+            case CLOGGING -> new Action.Clogging(some(dice), some(dice));
+            case CLOCK_DRIFT -> new Action.ClockDrift(dice.pick(hosts),
+                    (double) dice.between(-RATE_MAX_THOUSANDTHS, RATE_MAX_THOUSANDTHS) / THOUSAND);
+            case SCHEDULING_LATENCY -> new Action.SchedulingLatency(dice.pick(hosts),
+                    new Distribution.Exponential(time(dice, 50 * Nanos.MILLI)));
+            case PAUSE -> new Action.Pause(dice.pick(hosts));
+            case CRASH -> new Action.Crash(dice.pick(hosts), dice.pick(List.of(Unsynced.values())));
+            case SLOW_DISK -> new Action.SlowDisk(dice.pick(hosts), dice.between(2, 50));
+            case ENGINE_ABORTS -> new Action.EngineAborts(dice.pick(hosts), rate(dice));
+            case SLOW_COMMITS -> new Action.SlowCommits(dice.pick(hosts),
+                    new Distribution.Exponential(time(dice, 100 * Nanos.MILLI)));
+        };
+    }
+
+    private Action partition(RandomStream dice) {
+        List<String> shuffled = new ArrayList<>(hosts);
+        dice.shuffle(shuffled);
+        int cut = hosts.size() == 1 ? 1 : 1 + dice.nextInt(hosts.size() - 1);
+        return new Action.Partition(sorted(shuffled.subList(0, cut)), sorted(shuffled.subList(cut, hosts.size())),
+                dice.pick(List.of(Action.Direction.values())));
+    }
+
+    /** All hosts, or some of them. */
+    private List<String> some(RandomStream dice) {
+        if (dice.chance(0.3)) {
+            return List.of(Impairment.ANY);
+        }
+        List<String> shuffled = new ArrayList<>(hosts);
+        dice.shuffle(shuffled);
+        return sorted(shuffled.subList(0, 1 + dice.nextInt(hosts.size())));
+    }
+
+    private static List<String> sorted(List<String> names) {
+        return names.stream().sorted().toList();
+    }
+
+    /** Small rates are as likely as large ones. */
+    private static double rate(RandomStream dice) {
+        long most = dice.pick(List.of(10L, 50L, (long) RATE_MAX_THOUSANDTHS));
+        return (double) dice.between(1, most) / THOUSAND;
+    }
+
+    /** Short times are as likely as long ones. */
+    private static long time(RandomStream dice, long most) {
+        long limit = dice.pick(List.of(most / 100, most / 10, most));
+        return Math.max(1, dice.between(1, limit / Nanos.MICRO)) * Nanos.MICRO;
+    }
+}

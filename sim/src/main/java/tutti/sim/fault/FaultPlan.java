@@ -1,0 +1,158 @@
+package tutti.sim.fault;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+
+/**
+ * All that goes wrong in one run: made from a seed and a profile, or read from text. Its text form has one line for each
+ * thing and reads back to an equal plan; lines that are empty or begin with {@code #} say nothing.
+ *
+ * <pre>
+ * fault-plan 1
+ * seed 42
+ * hosts n1,n2,n3
+ * safety 10s
+ * f1 at 1.2s for 300ms loss from n1 to n2,n3 rate 0.05
+ * f2 at 4s for 1s crash host n2 unsynced torn
+ * </pre>
+ *
+ * @param seed of what is random in the faults
+ * @param hosts that faults can be about, at least one
+ * @param safetyNanos how long things go wrong; then everything is healed, and the liveness phase begins
+ * @param faults in the order of their beginning, then of their number
+ */
+public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fault> faults) {
+    private static final String FORMAT = "fault-plan";
+    private static final List<String> HEAD = List.of(FORMAT, "seed", "hosts", "safety");
+    private static final String VERSION = "1";
+    private static final int FAULTS_MAX = 10_000;
+
+    public FaultPlan {
+        hosts = List.copyOf(hosts);
+        List<Fault> sorted = new ArrayList<>(faults);
+        sorted.sort(Comparator.comparingLong(Fault::atNanos).thenComparingInt(Fault::number));
+        faults = List.copyOf(sorted);
+        Set<Integer> numbers = new HashSet<>();
+        for (Fault fault : faults) {
+            if (!numbers.add(fault.number())) {
+                throw new IllegalArgumentException("fault f" + fault.number() + " is there twice");
+            }
+        }
+        for (String host : hosts) {
+            if (!host.matches("[A-Za-z][A-Za-z0-9_.-]*")) {
+                throw new IllegalArgumentException("'" + host + "' cannot be the name of a host in a plan");
+            }
+        }
+        if (hosts.isEmpty() || safetyNanos < 1 || faults.size() > FAULTS_MAX) {
+            throw new IllegalArgumentException("a plan has hosts, a safety phase and at most " + FAULTS_MAX
+                    + " faults, not " + hosts + ", " + Nanos.text(safetyNanos) + ", " + faults.size());
+        }
+    }
+
+    /** A plan in which nothing goes wrong. */
+    public static FaultPlan none(List<String> hosts, long safetyNanos) {
+        return new FaultPlan(0, hosts, safetyNanos, List.of());
+    }
+
+    /** The plan of a seed. */
+    public static FaultPlan random(long seed, FaultProfile profile, List<String> hosts, long safetyNanos) {
+        return new FaultPlan(seed, hosts, safetyNanos,
+                new FaultDice(new RandomStream(seed).fork("fault plan"), profile, hosts, safetyNanos).faults());
+    }
+
+    /** The same with other faults. */
+    public FaultPlan withFaults(List<Fault> others) {
+        return new FaultPlan(seed, hosts, safetyNanos, others);
+    }
+
+    /** Random numbers of one of its faults. */
+    RandomStream random(Fault fault) {
+        return new RandomStream(seed).fork("fault " + fault.number());
+    }
+
+    /**
+     * Reads what {@link #toString} writes.
+     *
+     * @throws IllegalArgumentException if it cannot be read; it says in which line what is wrong, and what was probably
+     *             meant
+     */
+    public static FaultPlan parse(String text) {
+        Map<String, String> head = new LinkedHashMap<>();
+        List<Fault> faults = new ArrayList<>();
+        List<String> hosts = List.of();
+        List<String> lines = text.lines().toList();
+        for (int i = 0; i < lines.size(); i++) {
+            String line = lines.get(i).strip();
+            if (line.isEmpty() || line.startsWith("#")) {
+                continue;
+            }
+            try {
+                if (head.size() < HEAD.size()) {
+                    headLine(line, HEAD.get(head.size()), head);
+                    hosts = Arrays.asList(head.getOrDefault("hosts", "").split(",", -1));
+                } else {
+                    Fault fault = FaultReader.fault(line, hosts);
+                    faults.add(fault);
+                    withHead(head, hosts, faults);
+                }
+            } catch (IllegalArgumentException e) {
+                throw new IllegalArgumentException("line " + (i + 1) + ": " + e.getMessage(), e);
+            }
+        }
+        if (head.size() < HEAD.size()) {
+            throw new IllegalArgumentException("line " + (lines.size() + 1) + ": the plan ends before its line '"
+                    + HEAD.get(head.size()) + " ...'");
+        }
+        return withHead(head, hosts, faults);
+    }
+
+    private static void headLine(String line, String expected, Map<String, String> head) {
+        String[] words = line.split("\\s+", 2);
+        if (!words[0].equals(expected) || words.length < 2) {
+            throw Words.unknown("line here that begins with", words[0], List.of(expected));
+        }
+        switch (expected) {
+            case FORMAT -> {
+                if (!words[1].equals(VERSION)) {
+                    throw new IllegalArgumentException("this is version " + words[1] + " of the format, only " + VERSION
+                            + " can be read");
+                }
+            }
+            case "seed" -> {
+                if (!words[1].matches("-?[0-9]{1,19}")) {
+                    throw new IllegalArgumentException("'" + words[1] + "' is no seed: write a whole number");
+                }
+                Long.parseLong(words[1]);
+            }
+            case "safety" -> Nanos.parse(words[1]);
+            default -> {
+                // Hosts are looked at when the plan is made.
+            }
+        }
+        head.put(expected, words[1]);
+    }
+
+    private static FaultPlan withHead(Map<String, String> head, List<String> hosts, List<Fault> faults) {
+        return new FaultPlan(Long.parseLong(head.getOrDefault("seed", "0")), hosts,
+                Nanos.parse(head.getOrDefault("safety", "0s")), faults);
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder();
+        text.append(FORMAT).append(' ').append(VERSION).append('\n');
+        text.append("seed ").append(seed).append('\n');
+        text.append("hosts ").append(String.join(",", hosts)).append('\n');
+        text.append("safety ").append(Nanos.text(safetyNanos)).append('\n');
+        faults.forEach(fault -> text.append(fault).append('\n'));
+        return text.toString();
+    }
+}

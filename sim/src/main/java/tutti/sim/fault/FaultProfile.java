@@ -1,0 +1,80 @@
+package tutti.sim.fault;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Which faults a random plan may have, and how many. Immutable.
+ *
+ * @param kinds that it may have, in the order of the enum
+ * @param faultsMax how many at most; a plan has one to so many, none if there are no kinds
+ * @param downMax how many hosts may be crashed at the same time; -1 stands for less than half of them
+ */
+public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
+    private static final int FAULTS = 8;
+    /** That less than half of the hosts may be down. */
+    private static final int MINORITY = -1;
+
+    public FaultProfile {
+        kinds = List.copyOf(EnumSet.copyOf(kinds.isEmpty() ? EnumSet.noneOf(FaultKind.class) : kinds));
+        if (faultsMax < 0 || downMax < MINORITY) {
+            throw new IllegalArgumentException("a profile with " + faultsMax + " faults, " + downMax + " hosts down");
+        }
+    }
+
+    /** Faults of these kinds, up to eight, less than half of the hosts down. */
+    public static FaultProfile of(Set<FaultKind> kinds) {
+        return new FaultProfile(List.copyOf(kinds), FAULTS, MINORITY);
+    }
+
+    /** The same with another number of faults. */
+    public FaultProfile withFaultsMax(int number) {
+        return new FaultProfile(kinds, number, downMax);
+    }
+
+    /** The same with another number of hosts that may be down. */
+    public FaultProfile withDownMax(int number) {
+        return new FaultProfile(kinds, faultsMax, number);
+    }
+
+    int downMax(int hosts) {
+        return downMax == MINORITY ? (hosts - 1) / 2 : downMax;
+    }
+
+    /**
+     * Reads a list of kinds and of names for several, separated by commas: {@code none}, {@code network}, {@code hosts},
+     * {@code engine}, {@code all}, or words of kinds, like {@code loss,crash}.
+     *
+     * @throws IllegalArgumentException if a word is none of these; it names the nearest
+     */
+    public static FaultProfile parse(String text) {
+        Map<String, Set<FaultKind>> valid = words();
+        EnumSet<FaultKind> kinds = EnumSet.noneOf(FaultKind.class);
+        for (String word : Arrays.asList(text.strip().split("\\s*,\\s*"))) {
+            Set<FaultKind> meant = valid.get(word);
+            if (meant == null) {
+                throw Words.unknown("fault", word, new ArrayList<>(valid.keySet()));
+            }
+            kinds.addAll(meant);
+        }
+        return of(kinds);
+    }
+
+    private static Map<String, Set<FaultKind>> words() {
+        Map<String, Set<FaultKind>> words = new LinkedHashMap<>();
+        words.put("none", EnumSet.noneOf(FaultKind.class));
+        words.put("network", EnumSet.range(FaultKind.LOSS, FaultKind.CLOGGING));
+        words.put("hosts", EnumSet.range(FaultKind.CLOCK_DRIFT, FaultKind.SLOW_DISK));
+        words.put("engine", EnumSet.range(FaultKind.ENGINE_ABORTS, FaultKind.SLOW_COMMITS));
+        words.put("all", EnumSet.allOf(FaultKind.class));
+        for (FaultKind kind : FaultKind.values()) {
+            words.put(kind.word(), EnumSet.of(kind));
+        }
+        return words;
+    }
+}

@@ -1,0 +1,130 @@
+package tutti.sim;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import tutti.sim.disk.DiskFile;
+import tutti.sim.fault.EngineFaults;
+import tutti.sim.fault.FaultPlan;
+import tutti.sim.fault.FaultProfile;
+import tutti.sim.fault.Injector;
+import tutti.sim.host.Host;
+import tutti.sim.host.HostConfig;
+import tutti.sim.kernel.Kernel;
+import tutti.sim.kernel.Label;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+import tutti.sim.net.Address;
+import tutti.sim.net.LinkConfig;
+import tutti.sim.net.Network;
+import tutti.sim.net.Segment;
+import tutti.sim.net.Socket;
+import tutti.sim.thread.SimLock;
+import tutti.sim.thread.SimThread;
+import tutti.sim.thread.Threads;
+
+/**
+ * A bit of everything under random faults, for seeing whether runs are alike: on each of four hosts on two segments, three
+ * threads that think, compute, take a lock, write to the disk, sync, tell another host by unicast and their segment by
+ * multicast, and one that listens and answers.
+ */
+final class Scenario {
+    private static final long SAFETY_NANOS = 2 * Nanos.SECOND;
+    private static final long LIVENESS_NANOS = Nanos.SECOND;
+    private static final List<String> HOSTS = List.of("n1", "n2", "n3", "n4");
+    private static final int PORT = 7000;
+    private static final Label SEEN = Label.of("scenario", "seen");
+    private static final Label ANSWERED = Label.of("scenario", "answered");
+
+    private final Kernel kernel;
+    private final Network network;
+    private final FaultPlan plan;
+
+    private Scenario(long seed) {
+        this.kernel = new Kernel(seed);
+        this.network = new Network(kernel);
+        this.plan = FaultPlan.random(seed, FaultProfile.parse("all"), HOSTS, SAFETY_NANOS);
+    }
+
+    /** Prints a fingerprint for each of so many seeds. */
+    public static void main(String[] arguments) {
+        for (long seed = 1; seed <= Long.parseLong(arguments[0]); seed++) {
+            System.out.println(run(seed));
+        }
+    }
+
+    /** Runs a seed and returns its fingerprint. */
+    static String run(long seed) {
+        Scenario scenario = new Scenario(seed);
+        try (Threads threads = new Threads(scenario.kernel)) {
+            scenario.build(threads);
+            threads.callOnLoop(() -> scenario.kernel.runUntil(SAFETY_NANOS + LIVENESS_NANOS));
+            return scenario.kernel.fingerprint() + ", " + scenario.network.counts();
+        }
+    }
+
+    private void build(Threads threads) {
+        Segment east = network.segment("east", LinkConfig.LAN);
+        Segment west = network.segment("west", LinkConfig.LAN);
+        network.link(east, west, LinkConfig.WAN);
+        for (String name : HOSTS) {
+            Host host = new Host(kernel, threads, name, HostConfig.DEFAULT);
+            network.attach(host, HOSTS.indexOf(name) < 2 ? east : west);
+            host.onBoot(this::program);
+            host.boot();
+        }
+        new Injector(kernel, network, EngineFaults.NONE, plan).start();
+    }
+
+    private void program(Host host) {
+        network.join(host, "all");
+        SimLock lock = new SimLock();
+        SortedSet<String> seen = new TreeSet<>();
+        Socket server = new Socket(network, host, PORT, 100);
+        host.spawn("server", () -> {
+            while (true) {
+                byte[] question = server.receive().payloadBytes();
+                host.compute(20 * Nanos.MICRO);
+                lock.lock();
+                try {
+                    seen.add(new String(question, StandardCharsets.UTF_8));
+                    kernel.trace(SEEN, seen.size());
+                } finally {
+                    lock.unlock();
+                }
+            }
+        });
+        for (int i = 0; i < 3; i++) {
+            int number = i;
+            RandomStream random = host.random("client " + i + " life " + host.life());
+            host.spawn("client " + i, () -> client(host, number, random, lock));
+        }
+    }
+
+    private void client(Host host, int number, RandomStream random, SimLock lock) throws InterruptedException {
+        DiskFile log = host.disk().file("log " + number);
+        try (Socket socket = new Socket(network, host, PORT + 1 + number, 100)) {
+            for (int round = 0;; round++) {
+                SimThread.sleep((long) random.exponential(20 * Nanos.MILLI));
+                host.compute(random.nextLong(Nanos.MILLI));
+                byte[] text = (host.name() + " " + number + " " + round + " " + log.size())
+                        .getBytes(StandardCharsets.UTF_8);
+                lock.lock();
+                try {
+                    log.append(text);
+                    log.syncAndWait();
+                } finally {
+                    lock.unlock();
+                }
+                socket.send(Address.of(random.pick(HOSTS), PORT), text);
+                if (random.chance(0.2)) {
+                    socket.send(Address.group("all", PORT), new byte[random.nextInt(5000)]);
+                }
+                if (socket.receive(random.nextLong(5 * Nanos.MILLI)) != null) {
+                    kernel.trace(ANSWERED, round);
+                }
+            }
+        }
+    }
+}

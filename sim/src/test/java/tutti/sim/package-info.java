@@ -1,0 +1,5 @@
+/** Tests of the simulator as a whole. */
+@NullMarked
+package tutti.sim;
+
+import org.jspecify.annotations.NullMarked;
