@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -156,7 +157,7 @@ public final class Nodo implements Protocol {
     private final Replica replica;
     private final ClassQueues<Place> queues = new ClassQueues<>();
     private final Map<TransactionId, Place> places = new HashMap<>();
-    private final Map<TransactionId, Local> local = new HashMap<>();
+    private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     /** In order of {@code after}. */
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
     private final ArrayDeque<Decided> unanswered = new ArrayDeque<>();

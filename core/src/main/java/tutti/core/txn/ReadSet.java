@@ -1,5 +1,6 @@
 package tutti.core.txn;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
@@ -79,6 +80,54 @@ public final class ReadSet {
             rows = some == null ? rows : LongStream.concat(rows, LongStream.of(some));
         }
         return rows.toArray();
+    }
+
+    /** Bytes that {@link #encode} writes. */
+    public int encodedSize() {
+        int bytes = 4;
+        for (Table table : tables) {
+            long[] rows = table.rows();
+            bytes += 8 + 4 + (rows == null ? 0 : 8 * rows.length);
+        }
+        return bytes;
+    }
+
+    /** Appends it at the buffer's position. */
+    public void encode(ByteBuffer to) {
+        to.putInt(tables.size());
+        for (Table table : tables) {
+            long[] rows = table.rows();
+            to.putLong(table.key()).putInt(rows == null ? -1 : rows.length);
+            for (int i = 0; rows != null && i < rows.length; i++) {
+                to.putLong(rows[i]);
+            }
+        }
+    }
+
+    /** Reads what {@link #encode} wrote, and advances the buffer. */
+    public static ReadSet decode(ByteBuffer from) {
+        int size = from.getInt();
+        if (size < 0 || (long) size * 12 > from.remaining()) {
+            throw new IllegalArgumentException("read set of " + size + " tables in " + from.remaining() + " bytes");
+        }
+        List<Table> tables = new ArrayList<>(size);
+        for (int i = 0; i < size; i++) {
+            long key = from.getLong();
+            int count = from.getInt();
+            if (count < -1 || (long) count * 8 > from.remaining()) {
+                throw new IllegalArgumentException(count + " rows in " + from.remaining() + " bytes");
+            }
+            tables.add(new Table(key, count < 0 ? null : rows(from, count)));
+        }
+        return tables.isEmpty() ? EMPTY : new ReadSet(tables);
+    }
+
+    private static long[] rows(ByteBuffer from, int count) {
+        long[] rows = new long[count];
+        for (int i = 0; i < count; i++) {
+            rows[i] = from.getLong();
+        }
+        return rows;
     }
 
     @Override

@@ -18,6 +18,11 @@ public record WriteSet(KeySet keys, byte[] changes) {
         return changes.length == 0;
     }
 
+    @Override
+    public String toString() {
+        return "keys " + keys + ", " + changes.length + " bytes of changes";
+    }
+
     /** Bytes that {@link #encode} writes. */
     public int encodedSize() {
         return keys.encodedSize() + 4 + changes.length;

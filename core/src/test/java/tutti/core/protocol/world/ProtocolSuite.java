@@ -67,6 +67,18 @@ public abstract class ProtocolSuite {
         }
     }
 
+    /** Recordings that begin at a replica's start, and, with little time, such that begin in the middle. */
+    @Test
+    void recordingsAreReplayedToTheSameEffects() {
+        Flights flights = new Flights(this::create, guarantee(), onePrimary());
+        for (long seed = 0; seed < 15; seed++) {
+            flights.check(seed, seed % 2 == 0 ? 300 : 1_000_000);
+        }
+        assertTrue(flights.states() > 0 && flights.effects() > 0 && flights.replayed() < flights.events(),
+                flights.states() + " states, " + flights.effects() + " effects, " + flights.replayed() + " of "
+                        + flights.events() + " events replayed");
+    }
+
     @AfterAll
     void everythingHappened() {
         if (Long.getLong("tutti.seed") == null) {

@@ -1,0 +1,248 @@
+package tutti.core.flight;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.LongSupplier;
+import tutti.core.protocol.Execution;
+import tutti.core.protocol.Message;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Request;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * What a protocol is told, as records of a tape: complete, so that it can be told again. Every event begins with the time
+ * that the world gave for it.
+ */
+final class Events {
+    private static final byte INTERACTIVE = 0;
+    private static final byte WHOLE = 1;
+
+    private final Tape to;
+    private final LongSupplier nanos;
+
+    /** @param nanos the time, in nanoseconds since any moment */
+    Events(Tape to, LongSupplier nanos) {
+        this.to = to;
+        this.nanos = nanos;
+    }
+
+    private ByteBuffer begin(Kind kind, int payloadMax) {
+        return to.begin(kind, Math.addExact(8, payloadMax)).putLong(nanos.getAsLong());
+    }
+
+    void submitted(TransactionId transaction, Request request) {
+        switch (request) {
+            case Request.Interactive interactive -> {
+                ByteBuffer payload = begin(Kind.SUBMITTED,
+                        TransactionId.ENCODED_BYTES + 1 + interactive.classes().encodedSize());
+                transaction.encode(payload);
+                payload.put(INTERACTIVE);
+                interactive.classes().encode(payload);
+            }
+            case Request.Whole whole -> {
+                ByteBuffer payload = begin(Kind.SUBMITTED, TransactionId.ENCODED_BYTES + 1 + whole.encodedSize());
+                transaction.encode(payload);
+                payload.put(WHOLE);
+                whole.encode(payload);
+            }
+        }
+        to.end();
+    }
+
+    void executed(TransactionId transaction, Execution execution) {
+        ByteBuffer payload = begin(Kind.EXECUTED, TransactionId.ENCODED_BYTES + 16
+                + execution.writes().encodedSize() + execution.reads().encodedSize());
+        transaction.encode(payload);
+        payload.putLong(execution.begun()).putLong(execution.lastCommitted());
+        execution.writes().encode(payload);
+        execution.reads().encode(payload);
+        to.end();
+    }
+
+    void prepared(TransactionId transaction) {
+        transaction.encode(begin(Kind.PREPARED, TransactionId.ENCODED_BYTES));
+        to.end();
+    }
+
+    void failed(TransactionId transaction, AbortReason.Failed cause) {
+        byte[] label = cause.label().getBytes(StandardCharsets.UTF_8);
+        ByteBuffer payload = begin(Kind.FAILED, TransactionId.ENCODED_BYTES + 4 + label.length);
+        transaction.encode(payload);
+        payload.putInt(label.length).put(label);
+        to.end();
+    }
+
+    void victim(TransactionId transaction, long forPosition) {
+        ByteBuffer payload = begin(Kind.VICTIM, TransactionId.ENCODED_BYTES + 8);
+        transaction.encode(payload);
+        payload.putLong(forPosition);
+        to.end();
+    }
+
+    void committed(long position, long horizon) {
+        begin(Kind.COMMITTED, 16).putLong(position).putLong(horizon);
+        to.end();
+    }
+
+    void delivered(long position, int sender, Message message) {
+        ByteBuffer payload = begin(Kind.DELIVERED, 12 + message.encodedSize()).putLong(position).putInt(sender);
+        message.encode(payload);
+        to.end();
+    }
+
+    /** @param kind {@code TENTATIVE} or {@code RECEIVED} */
+    void heard(Kind kind, int sender, Message message) {
+        ByteBuffer payload = begin(kind, 4 + message.encodedSize()).putInt(sender);
+        message.encode(payload);
+        to.end();
+    }
+
+    void view(Set<Integer> members) {
+        putNodes(begin(Kind.VIEW, 4 + 4 * members.size()), members);
+        to.end();
+    }
+
+    void timer(long timer) {
+        begin(Kind.TIMER, 8).putLong(timer);
+        to.end();
+    }
+
+    void snapshot() {
+        begin(Kind.SNAPSHOT, 0);
+        to.end();
+    }
+
+    static void putNodes(ByteBuffer to, Collection<Integer> nodes) {
+        to.putInt(nodes.size());
+        nodes.stream().sorted().forEach(to::putInt);
+    }
+
+    static Set<Integer> nodes(ByteBuffer from) {
+        Set<Integer> nodes = new TreeSet<>();
+        for (int count = from.getInt(); count > 0; count--) {
+            nodes.add(from.getInt());
+        }
+        return nodes;
+    }
+
+    static String text(ByteBuffer from) {
+        int length = from.getInt();
+        if (length < 0 || length > from.remaining()) {
+            throw new IllegalArgumentException("a text of " + length + " bytes in " + from.remaining());
+        }
+        byte[] bytes = new byte[length];
+        from.get(bytes);
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * An event that was read back.
+     *
+     * @param nanos when it happened, by the world's time
+     * @param words what it was
+     * @param again tells it once more, to the protocol that it was read with; what it answers is of interest only
+     *            for a snapshot
+     */
+    record Event(long nanos, String words, Telling again) {}
+
+    /** Tells a protocol something. */
+    interface Telling {
+        /** Answers the snapshot, if that was the event; otherwise nothing of interest. */
+        byte[] tell();
+    }
+
+    private static final byte[] NOTHING = new byte[0];
+
+    private static Telling of(Runnable event) {
+        return () -> {
+            event.run();
+            return NOTHING;
+        };
+    }
+
+    /**
+     * Reads the payload of an event.
+     *
+     * @param protocol that it will be told to, which knows its messages
+     */
+    static Event read(Kind kind, ByteBuffer from, Protocol protocol) {
+        long nanos = from.getLong();
+        return switch (kind) {
+            case SUBMITTED -> {
+                TransactionId transaction = TransactionId.decode(from);
+                Request request = from.get() == INTERACTIVE
+                        ? new Request.Interactive(ConflictClasses.decode(from))
+                        : Request.Whole.decode(from);
+                yield new Event(nanos, "submitted " + transaction + " (" + Words.of(request) + ")",
+                        of(() -> protocol.submitted(transaction, request)));
+            }
+            case EXECUTED -> {
+                TransactionId transaction = TransactionId.decode(from);
+                Execution execution = new Execution(from.getLong(), from.getLong(), WriteSet.decode(from),
+                        ReadSet.decode(from));
+                yield new Event(nanos, "executed " + transaction + " (begun at " + execution.begun()
+                        + ", last committed " + execution.lastCommitted() + ", " + Words.of(execution.writes())
+                        + (execution.reads().isEmpty() ? "" : ", reads " + Words.shortened(execution.reads()))
+                        + ")", of(() -> protocol.executed(transaction, execution)));
+            }
+            case PREPARED -> {
+                TransactionId transaction = TransactionId.decode(from);
+                yield new Event(nanos, "prepared " + transaction, of(() -> protocol.prepared(transaction)));
+            }
+            case FAILED -> {
+                TransactionId transaction = TransactionId.decode(from);
+                String label = text(from);
+                yield new Event(nanos, "failed " + transaction + " (" + label + ")",
+                        of(() -> protocol.failed(transaction, new AbortReason.Failed(label))));
+            }
+            case VICTIM -> {
+                TransactionId transaction = TransactionId.decode(from);
+                long forPosition = from.getLong();
+                yield new Event(nanos, "victim " + transaction + " (gave way to position " + forPosition + ")",
+                        of(() -> protocol.victim(transaction, forPosition)));
+            }
+            case COMMITTED -> {
+                long position = from.getLong();
+                long horizon = from.getLong();
+                yield new Event(nanos, "committed position " + position + " (horizon " + horizon + ")",
+                        of(() -> protocol.committed(position, horizon)));
+            }
+            case DELIVERED -> {
+                long position = from.getLong();
+                int sender = from.getInt();
+                Message message = protocol.decode(from);
+                yield new Event(nanos, "delivered position " + position + " from node " + sender + ": "
+                        + Words.shortened(message), of(() -> protocol.delivered(position, sender, message)));
+            }
+            case TENTATIVE, RECEIVED -> {
+                int sender = from.getInt();
+                Message message = protocol.decode(from);
+                yield new Event(nanos, kind.words() + " from node " + sender + ": " + Words.shortened(message),
+                        of(() -> {
+                            if (kind == Kind.RECEIVED) {
+                                protocol.received(sender, message);
+                            } else {
+                                protocol.tentative(sender, message);
+                            }
+                        }));
+            }
+            case VIEW -> {
+                Set<Integer> members = nodes(from);
+                yield new Event(nanos, "view " + members, of(() -> protocol.view(members)));
+            }
+            case TIMER -> {
+                long timer = from.getLong();
+                yield new Event(nanos, "timer " + timer, of(() -> protocol.timer(timer)));
+            }
+            case SNAPSHOT -> new Event(nanos, "a snapshot was asked for", protocol::snapshot);
+            default -> throw new IllegalArgumentException("not an event: " + kind);
+        };
+    }
+}

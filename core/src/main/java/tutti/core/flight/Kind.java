@@ -1,0 +1,36 @@
+package tutti.core.flight;
+
+import java.util.Locale;
+
+/** What a record on a tape is of: something the protocol was told, something it asked for, or how an event ended otherwise. */
+enum Kind {
+    /* Events: Protocol. */
+    SUBMITTED, EXECUTED, PREPARED, FAILED, VICTIM, COMMITTED, DELIVERED, TENTATIVE, RECEIVED, VIEW, TIMER,
+    /** The world took a snapshot. */
+    SNAPSHOT,
+    /* Effects: Replica. */
+    RUN, PREPARE, APPLY, COMMIT, EXECUTE, SKIP, ABORT, ANSWER, ORDER, MULTICAST, SET_TIMER,
+    /** What the snapshot was. */
+    SNAPSHOT_TAKEN,
+    /** The protocol threw an exception. */
+    THREW;
+
+    private static final Kind[] VALUES = values();
+
+    /** The kind with this ordinal, as it is stored. */
+    static Kind of(int ordinal) {
+        if (ordinal < 0 || ordinal >= VALUES.length) {
+            throw new IllegalArgumentException("no record is of kind " + ordinal);
+        }
+        return VALUES[ordinal];
+    }
+
+    boolean event() {
+        return ordinal() <= SNAPSHOT.ordinal();
+    }
+
+    /** As a person reads it. */
+    String words() {
+        return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
+}

@@ -1,0 +1,17 @@
+package tutti.core.flight;
+
+import tutti.core.protocol.Replica;
+
+/** A protocol that holds a thread, which cannot be written into a file. */
+final class Closed extends Flawed {
+    private final Thread thread = Thread.currentThread();
+
+    Closed(Replica replica) {
+        super(replica);
+    }
+
+    @Override
+    public String toString() {
+        return "closed, " + thread;
+    }
+}

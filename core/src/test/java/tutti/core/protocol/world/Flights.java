@@ -1,0 +1,100 @@
+package tutti.core.protocol.world;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import tutti.core.flight.FlightRecorder;
+import tutti.core.flight.FlightRecording;
+import tutti.core.flight.FlightReplay;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+
+/** Runs of the test world with a flight recorder in every replica, in every life of it. */
+final class Flights {
+    private record Flight(int node, Set<Integer> replicas, FlightRecorder recorder) {}
+
+    private static final FlightReplay.Listener NOBODY = (_, _, _, _) -> {};
+
+    private final World.Factory factory;
+    private final Guarantee guarantee;
+    private final boolean onePrimary;
+    private long clock;
+    private long events;
+    private long effects;
+    private long states;
+    private long replayed;
+
+    Flights(World.Factory factory, Guarantee guarantee, boolean onePrimary) {
+        this.factory = factory;
+        this.guarantee = guarantee;
+        this.onePrimary = onePrimary;
+    }
+
+    /**
+     * The recorder changes nothing, and every recording is replayed to the same effects and states.
+     *
+     * @param nanos how far back is kept at least; there are two or three to an event
+     */
+    void check(long seed, long nanos) {
+        List<Flight> flights = new ArrayList<>();
+        World.Factory recording = (node, replicas, knobs, replica) -> {
+            FlightRecorder recorder = new FlightRecorder(new FlightRecording.Subject("any", Map.of(), node, replicas),
+                    new FlightRecorder.Limits(1 << 24, nanos), () -> ++clock, why -> {
+                        throw new AssertionError(why);
+                    });
+            flights.add(new Flight(node, replicas, recorder));
+            return recorder.attach(replica, world -> factory.create(node, replicas, knobs, world));
+        };
+        long without = new World(seed, factory, guarantee, onePrimary, new TreeMap<>()).run();
+        assertEquals(without, new World(seed, recording, guarantee, onePrimary, new TreeMap<>()).run(),
+                "seed " + seed + ": the recorder has changed what happens");
+        for (Flight flight : flights) {
+            if (flight.recorder().events() > 0) {
+                check(seed, flight);
+            }
+        }
+    }
+
+    private void check(long seed, Flight flight) {
+        ByteArrayOutputStream file = new ByteArrayOutputStream();
+        flight.recorder().recording(Map.of("seed", Long.toString(seed)))
+                .encode(piece -> file.write(piece.array(), piece.arrayOffset() + piece.position(), piece.remaining()));
+        FlightRecording recording = FlightRecording.decode(file.toByteArray(), "seed " + seed);
+        FlightReplay.Result result = FlightReplay.run(recording, world -> maker(seed, flight, world), NOBODY);
+        assertNull(result.divergence(), () -> "seed " + seed + ", replica " + flight.node() + ": " + result);
+        assertNull(result.thrown());
+        events += flight.recorder().events();
+        replayed += result.events();
+        effects += result.effects();
+        states += result.states();
+    }
+
+    private Protocol maker(long seed, Flight flight, Replica world) {
+        return factory.create(flight.node(), flight.replicas(), new SplittableRandom(seed + 1), world);
+    }
+
+    /** Events that were told, replayed or dropped. */
+    long events() {
+        return events;
+    }
+
+    long replayed() {
+        return replayed;
+    }
+
+    long effects() {
+        return effects;
+    }
+
+    /** Boundaries of segments at which states were compared. */
+    long states() {
+        return states;
+    }
+}
