@@ -57,7 +57,7 @@ public record FlightRecording(Subject subject, Map<String, String> notes, List<S
      * @param state of the protocol before its first event
      * @param records events and effects
      */
-    record Segment(long firstEvent, long beganNanos, byte[] state, byte[] records) {
+    public record Segment(long firstEvent, long beganNanos, byte[] state, byte[] records) {
         long bytes() {
             return (long) state.length + records.length;
         }
@@ -71,6 +71,16 @@ public record FlightRecording(Subject subject, Map<String, String> notes, List<S
     /** Whether bytes begin as a recording does. */
     public static boolean isOne(byte[] bytes) {
         return bytes.length >= MAGIC.length && ByteBuffer.wrap(bytes, 0, MAGIC.length).equals(ByteBuffer.wrap(MAGIC));
+    }
+
+    /**
+     * Some of its segments, as a recording.
+     *
+     * @param from index of the first, 0 and up
+     * @param to index behind the last
+     */
+    public FlightRecording part(int from, int to) {
+        return new FlightRecording(subject, notes, segments.subList(from, to));
     }
 
     /** Bytes of all segments. */

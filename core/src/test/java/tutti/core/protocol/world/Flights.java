@@ -70,6 +70,12 @@ final class Flights {
         FlightReplay.Result result = FlightReplay.run(recording, world -> maker(seed, flight, world), NOBODY);
         assertNull(result.divergence(), () -> "seed " + seed + ", replica " + flight.node() + ": " + result);
         assertNull(result.thrown());
+        int segments = recording.segments().size();
+        for (int from = 1; from < segments; from++) {
+            FlightRecording part = recording.part(from, Math.min(segments, from + 2));
+            FlightReplay.Result middle = FlightReplay.run(part, world -> maker(seed, flight, world), NOBODY);
+            assertNull(middle.divergence(), () -> "seed " + seed + ", replica " + flight.node() + ": " + middle);
+        }
         events += flight.recorder().events();
         replayed += result.events();
         effects += result.effects();
