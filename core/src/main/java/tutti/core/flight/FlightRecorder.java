@@ -32,7 +32,8 @@ import tutti.core.protocol.Replica;
  * drops what it has, says so ({@link #trouble}), and tries again after the time of a segment.
  *
  * <p>
- * Not for use by several threads: it belongs to whoever tells the protocol events.
+ * The recorded protocol is for one thread at a time, as every protocol is; a recording may be asked for by any thread at any
+ * time, and waits for the end of the event under way.
  */
 public final class FlightRecorder {
     private static final int SEGMENTS = 8;
@@ -106,27 +107,26 @@ public final class FlightRecorder {
     }
 
     /** Why it does not record at present, in words; null if it does. */
-    public @Nullable String trouble() {
+    public synchronized @Nullable String trouble() {
         return trouble;
     }
 
     /** Bytes kept at present. */
-    public long bytes() {
+    public synchronized long bytes() {
         return closedBytes + (on ? state.length + tape.bytes() : 0);
     }
 
     /** Events told since it was made. */
-    public long events() {
+    public synchronized long events() {
         return eventCount;
     }
 
     /**
-     * What is kept, up to now; to be asked for between two events. Costs a copy of the last segment, and may be encoded by
-     * any thread.
+     * What is kept, up to the last event. Costs a copy of the last segment; the protocol waits for no more than that.
      *
      * @param notes anything worth knowing about it, by name
      */
-    public FlightRecording recording(Map<String, String> notes) {
+    public synchronized FlightRecording recording(Map<String, String> notes) {
         List<FlightRecording.Segment> segments = new ArrayList<>(closed);
         if (on) {
             segments.add(segment());

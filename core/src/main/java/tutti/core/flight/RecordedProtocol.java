@@ -10,7 +10,7 @@ import tutti.core.protocol.Request;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 
-/** Writes down what a protocol is told, and tells it. */
+/** Writes down what a protocol is told, and tells it. Each event excludes whoever asks the recorder for a recording. */
 final class RecordedProtocol implements Protocol {
     private final FlightRecorder recorder;
     private final Protocol protocol;
@@ -21,12 +21,14 @@ final class RecordedProtocol implements Protocol {
     }
 
     private void event(Consumer<Events> note, Runnable event) {
-        recorder.event(note);
-        try {
-            event.run();
-        } catch (RuntimeException | Error thrown) {
-            recorder.effect(to -> to.threw(thrown));
-            throw thrown;
+        synchronized (recorder) {
+            recorder.event(note);
+            try {
+                event.run();
+            } catch (RuntimeException | Error thrown) {
+                recorder.effect(to -> to.threw(thrown));
+                throw thrown;
+            }
         }
     }
 
@@ -88,8 +90,11 @@ final class RecordedProtocol implements Protocol {
     @Override
     public byte[] snapshot() {
         byte[][] taken = new byte[1][];
-        event(Events::snapshot, () -> taken[0] = protocol.snapshot());
-        recorder.effect(to -> to.snapshotTaken(taken[0]));
+        event(Events::snapshot, () -> {
+            byte[] snapshot = protocol.snapshot();
+            recorder.effect(to -> to.snapshotTaken(snapshot));
+            taken[0] = snapshot;
+        });
         return taken[0];
     }
 

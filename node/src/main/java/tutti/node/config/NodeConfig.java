@@ -28,7 +28,9 @@ public record NodeConfig(
         @Setting(doc = "The durable total order of transactions.") Order order,
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
-        @Setting(doc = "Sequences and identity columns.") Sequences sequences) {
+        @Setting(doc = "Sequences and identity columns.") Sequences sequences,
+        @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
+                + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder) {
 
     public NodeConfig {
         members = List.copyOf(members);
@@ -182,4 +184,10 @@ public record NodeConfig(
             @Setting(doc = "Every sequence counts in steps of this size, each node from an offset of its own, so that no"
                     + " two nodes produce the same value. One more than the highest id that a member can ever have; the"
                     + " same on every node, and fixed once the database is in use.", byDefault = "16", min = "1", max = "256") int stride) {}
+
+    /** The flight recorder. */
+    public record FlightRecorder(
+            @Setting(doc = "Whether it records.", byDefault = "false") boolean enabled,
+            @Setting(doc = "How far back it keeps, if that is not more than its bytes.", byDefault = "5min", min = "1s", max = "24h") Duration keep,
+            @Setting(doc = "How much memory it takes.", byDefault = "64 MiB", min = "1 MiB", max = "1 GiB", bytes = true) long memoryBytes) {}
 }

@@ -8,6 +8,7 @@ import java.io.OutputStream;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -18,7 +19,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Answers operators and their tools: {@code /health/live}, {@code /health/ready}, {@code /metrics}, {@code /status} and a
- * page for people at {@code /}. Read-only, and without a password; it belongs on loopback or behind a firewall.
+ * page for people at {@code /}. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file.
+ * Nothing else can be changed here, and nothing asks for a password; it belongs on loopback or behind a firewall. A
+ * request that a page of another site has a browser send is refused.
  *
  * <p>
  * Every request runs on a virtual thread of its own, at most {@value #REQUESTS_MAX} at a time; one more is answered 503.
@@ -33,6 +36,7 @@ public final class AdminServer implements AutoCloseable {
     private final Semaphore running = new Semaphore(REQUESTS_MAX);
     private final Supplier<NodeStatus> status;
     private final MetricsPage metrics;
+    private final Recordings recordings;
 
     /** Writes all metrics in the Prometheus text format. */
     public interface MetricsPage {
@@ -40,13 +44,33 @@ public final class AdminServer implements AutoCloseable {
         void writeTo(OutputStream out) throws IOException;
     }
 
-    private AdminServer(HttpServer server, Supplier<NodeStatus> status, MetricsPage metrics) {
+    /** Writes flight recordings. */
+    public interface Recordings {
+        /**
+         * Writes one; from any thread, and may block.
+         *
+         * @return the file
+         * @throws IOException if there is nothing to write or it cannot be written; the message says why
+         */
+        Path write() throws IOException;
+    }
+
+    private AdminServer(HttpServer server, Supplier<NodeStatus> status, MetricsPage metrics, Recordings recordings) {
         this.server = server;
+        this.recordings = recordings;
         this.status = status;
         this.metrics = metrics;
         executor = Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("admin-", 0).factory());
         server.setExecutor(executor);
         server.createContext("/", this::handle);
+    }
+
+    /** As below, of a node without a flight recorder. */
+    public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics)
+            throws IOException {
+        return start(address, status, metrics, () -> {
+            throw new IOException("this node has no flight recorder");
+        });
     }
 
     /**
@@ -55,10 +79,11 @@ public final class AdminServer implements AutoCloseable {
      * @param address port 0 takes a free one, see {@link #port()}
      * @param status asked once per request, from any thread; must not block
      * @param metrics asked likewise
+     * @param recordings of the flight recorder
      * @throws IOException if the address cannot be listened on; the message names it and what to do
      */
-    public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics)
-            throws IOException {
+    public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics,
+            Recordings recordings) throws IOException {
         HttpServer server;
         try {
             server = HttpServer.create(address, BACKLOG);
@@ -66,7 +91,7 @@ public final class AdminServer implements AutoCloseable {
             throw new IOException("cannot listen for admin HTTP on " + address.getHostString() + ":" + address.getPort()
                     + ": " + e.getMessage() + "; choose another http.port, or stop what uses this one", e);
         }
-        AdminServer admin = new AdminServer(server, status, metrics);
+        AdminServer admin = new AdminServer(server, status, metrics, recordings);
         server.start();
         return admin;
     }
@@ -95,6 +120,10 @@ public final class AdminServer implements AutoCloseable {
 
     private void answer(HttpExchange exchange) throws IOException {
         String method = exchange.getRequestMethod();
+        if (exchange.getRequestURI().getPath().equals("/flight-recording")) {
+            record(exchange, method);
+            return;
+        }
         if (!method.equals("GET") && !method.equals("HEAD")) {
             exchange.getResponseHeaders().set("Allow", "GET, HEAD");
             send(exchange, 405, "text/plain", "only GET and HEAD\n");
@@ -119,7 +148,25 @@ public final class AdminServer implements AutoCloseable {
             }
             case "/" -> send(exchange, 200, "text/html", StatusPage.write(status.get()));
             default -> send(exchange, 404, "text/plain",
-                    "nothing here; there are /health/live, /health/ready, /metrics, /status and /\n");
+                    "nothing here; there are /health/live, /health/ready, /metrics, /status, /flight-recording and /\n");
+        }
+    }
+
+    private void record(HttpExchange exchange, String method) throws IOException {
+        if (!method.equals("POST")) {
+            exchange.getResponseHeaders().set("Allow", "POST");
+            send(exchange, 405, "text/plain", "only POST\n");
+        } else if (exchange.getRequestHeaders().containsKey("Origin")) {
+            send(exchange, 403, "text/plain", "not for pages in a browser\n");
+        } else {
+            String file;
+            try {
+                file = recordings.write().toString();
+            } catch (IOException broken) {
+                send(exchange, 409, "text/plain", broken.getMessage() + "\n");
+                return;
+            }
+            send(exchange, 200, "text/plain", file + "\n");
         }
     }
 

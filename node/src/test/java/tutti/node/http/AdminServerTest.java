@@ -12,6 +12,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
@@ -51,6 +52,34 @@ class AdminServerTest {
         assertEquals(200, get("/health/ready").statusCode());
         assertEquals("ready\n", get("/health/ready").body());
         assertEquals(200, get("/health/live").statusCode());
+    }
+
+    @Test
+    void aFlightRecordingIsWrittenForThoseWhoPost() throws Exception {
+        AtomicReference<@Nullable String> broken = new AtomicReference<>();
+        try (AdminServer recorded = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, () -> {
+                    String why = broken.get();
+                    if (why != null) {
+                        throw new IOException(why);
+                    }
+                    return Path.of("incident");
+                })) {
+            HttpRequest.Builder request = HttpRequest
+                    .newBuilder(URI.create("http://localhost:" + recorded.port() + "/flight-recording"))
+                    .POST(HttpRequest.BodyPublishers.noBody());
+            HttpResponse<String> written = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            assertEquals(200, written.statusCode());
+            assertEquals("incident\n", written.body());
+            broken.set("the recorder is off");
+            HttpResponse<String> refused = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            assertEquals(409, refused.statusCode());
+            assertEquals("the recorder is off\n", refused.body());
+            assertEquals(405, client.send(request.copy().GET().build(), HttpResponse.BodyHandlers.ofString())
+                    .statusCode());
+            assertEquals(403, client.send(request.copy().header("Origin", "http://elsewhere").build(),
+                    HttpResponse.BodyHandlers.ofString()).statusCode());
+        }
     }
 
     @Test
