@@ -84,5 +84,11 @@ public interface Engine extends AutoCloseable {
          * it lasts. From any thread.
          */
         void blocked(long position, LocalTransaction holder);
+
+        /**
+         * A local transaction holds a lock that another one waits for which has been run with priority. May be told
+         * repeatedly while it lasts. From any thread.
+         */
+        default void blocked(LocalTransaction waiter, LocalTransaction holder) {}
     }
 }
