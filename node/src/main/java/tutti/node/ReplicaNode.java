@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -63,6 +64,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param replicas numbers of all replicas
      * @param directory for the node's own files
      * @param protocolName how the protocol is called in configurations; nodes with different ones refuse each other
+     * @param protocolParameters what of it is not as by default; nodes with different ones refuse each other
      * @param appliers how many write sets are applied side by side, at least 1
      * @param groupPositionsMax how many positions are made visible by one engine transaction at most
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
@@ -71,13 +73,19 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param durabilityNanos how often the engine's durable position is told to the others, in nanoseconds
      * @param snapshotPositions after how many positions a snapshot of the protocol is taken
      */
-    public record Settings(int node, Set<Integer> replicas, Path directory, String protocolName, int appliers,
+    public record Settings(int node, Set<Integer> replicas, Path directory, String protocolName,
+            Map<String, String> protocolParameters, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
             long snapshotPositions) {
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions. */
         public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName) {
-            return new Settings(node, replicas, directory, protocolName, 4, 64, 1000, 256L << 20, 2_000_000_000L,
-                    50_000);
+            return new Settings(node, replicas, directory, protocolName, Map.of(), 4, 64, 1000, 256L << 20,
+                    2_000_000_000L, 50_000);
+        }
+
+        /** The protocol as nodes tell it each other. */
+        String protocol() {
+            return protocolParameters.isEmpty() ? protocolName : protocolName + " " + new TreeMap<>(protocolParameters);
         }
     }
 
@@ -174,7 +182,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.files = new NodeFiles(settings.directory());
         this.incarnation = files.nextIncarnation();
         this.protocol = protocol.apply(new World());
-        this.needsClasses = Protocols.describe(settings.protocolName()).claims().needsClasses();
+        this.needsClasses = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims().needsClasses();
         this.loop = new EventLoop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
                 new Parts(), metrics, horizon);
@@ -220,7 +228,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         loop.execute(() -> {
             long seen = horizon.visible(recoveredPosition);
             tell(() -> protocol.committed(recoveredPosition, seen));
-            send(new Control.Hello(incarnation, settings.protocolName()).encode());
+            send(new Control.Hello(incarnation, settings.protocol()).encode());
         });
         loop.schedule(this::tellDurable, settings.durabilityNanos());
     }
@@ -549,9 +557,10 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private void onControl(Delivery delivery, Control control) {
         switch (control) {
             case Control.Hello hello -> {
-                if (!hello.protocol().equals(settings.protocolName())) {
+                if (!hello.protocol().equals(settings.protocol())) {
                     throw new IllegalStateException("node " + delivery.sender() + " runs protocol " + hello.protocol()
-                            + ", this node " + settings.protocolName() + ": give all nodes the same `protocol`");
+                            + ", this node " + settings.protocol()
+                            + ": give all nodes the same `protocol` and `protocol-parameters`, which a cluster keeps for good");
                 }
                 if (delivery.sender() == settings.node() && hello.incarnation() == incarnation) {
                     helloPosition = delivery.position();

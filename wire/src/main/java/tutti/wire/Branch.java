@@ -6,6 +6,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Replica.Priority;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
@@ -40,6 +41,15 @@ final class Branch implements LocalTransaction {
 
     Ticket ticket() {
         return java.util.Objects.requireNonNull(ticket, "begun");
+    }
+
+    @Override
+    public void run(Priority priority) {
+        try {
+            loop.execute(() -> session.onRun(this, priority));
+        } catch (RejectedExecutionException stopped) {
+            LOG.debug("turn after the event loop stopped", stopped);
+        }
     }
 
     @Override

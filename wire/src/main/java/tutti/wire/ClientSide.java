@@ -7,6 +7,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Request;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
@@ -72,6 +73,7 @@ final class ClientSide implements FrameSink {
         }
         if (session.cycle == Session.Cycle.NONE) {
             session.cycle = Session.Cycle.OPEN;
+            session.since = session.services.transactions().visiblePosition();
             inBlock = session.status != Backend.IDLE;
         }
         return switch (type) {
@@ -107,7 +109,9 @@ final class ClientSide implements FrameSink {
         }
         int count = classifier.count();
         if (count <= 1) {
-            return single(buffer, start, bodyLength, length);
+            return mustWait(classifier.single(), session.status == Backend.IN_TRANSACTION)
+                    ? awaitTurn(Frontend.QUERY, buffer, start, bodyLength)
+                    : single(buffer, start, bodyLength, length);
         }
         boolean plain = true;
         boolean writes = false;
@@ -130,8 +134,69 @@ final class ClientSide implements FrameSink {
             session.script.next(false);
             return false;
         }
-        return plain(copies ? StatementKind.COPY_IN : writes ? StatementKind.WRITE : StatementKind.READ, buffer, start,
-                bodyLength);
+        StatementKind kind = copies ? StatementKind.COPY_IN : writes ? StatementKind.WRITE : StatementKind.READ;
+        return mustWait(kind, session.status == Backend.IN_TRANSACTION)
+                ? awaitTurn(Frontend.QUERY, buffer, start, bodyLength)
+                : plain(kind, buffer, start, bodyLength);
+    }
+
+    // ------------------------------------------------------------------------------------------ turns
+
+    /** Whether a statement may not be sent before its transaction's turn has come: it looks at the database. */
+    private boolean mustWait(StatementKind kind, boolean inTransaction) {
+        return session.status != Backend.FAILED && session.needsTurn() && switch (kind) {
+            case WRITE, COPY_IN -> true;
+            case READ, SCHEMA -> inTransaction;
+            default -> false;
+        };
+    }
+
+    /** Keeps a message until the turn of its transaction has come, and then deals with it anew. */
+    private boolean awaitTurn(byte type, ByteBuf buffer, int start, int bodyLength) {
+        byte[] message = message(buffer, start, bodyLength);
+        session.awaitTurn(Request.Interactive.UNDECLARED, session.status == Backend.IDLE && !inBlock,
+                () -> again(type, message));
+        return false;
+    }
+
+    private static byte[] message(ByteBuf buffer, int start, int bodyLength) {
+        byte[] message = new byte[HEADER + bodyLength];
+        buffer.getBytes(start - HEADER, message);
+        return message;
+    }
+
+    /** Deals with a message that has waited. */
+    private void again(byte type, byte[] message) {
+        ByteBuf buffer = Unpooled.wrappedBuffer(message);
+        if (frame(type, buffer, HEADER, message.length - HEADER)) {
+            session.toEngine(buffer);
+        } else {
+            buffer.release();
+        }
+    }
+
+    /**
+     * As {@link #awaitTurn}, outside of a transaction block: what has been sent of this cycle began a transaction in the
+     * engine, which has its snapshot by now, and is ended first.
+     */
+    private boolean awaitTurnImplicitly(ByteBuf buffer, int start, int bodyLength) {
+        byte[] message = message(buffer, start, bodyLength);
+        session.waiting = true;
+        ByteBuf out = session.buffer();
+        session.own.sync(out, operations);
+        session.steps.add(() -> {
+            if (session.cycleFailed) {
+                session.waiting = false;
+                session.discard = true;
+                return;
+            }
+            session.awaitTurn(Request.Interactive.UNDECLARED, true, () -> {
+                session.beginImplicit(false);
+                again(Frontend.BIND, message);
+            });
+        });
+        session.toEngine(out);
+        return false;
     }
 
     private boolean single(ByteBuf buffer, int start, int bodyLength, int length) {
@@ -165,6 +230,7 @@ final class ClientSide implements FrameSink {
             case BEGIN -> {
                 if (session.status == Backend.IDLE) {
                     session.openTransaction();
+                    session.readOnly = classifier.readOnly();
                 }
                 yield pass(Operations.QUERY);
             }
@@ -211,6 +277,11 @@ final class ClientSide implements FrameSink {
 
     /** For {@link Script}: one run of plain statements, as a query of its own. */
     void scriptPlain(StatementKind kind, ByteBuf message, boolean inTransaction) {
+        if (mustWait(kind, inTransaction)) {
+            session.awaitTurn(Request.Interactive.UNDECLARED, !inTransaction,
+                    () -> scriptPlain(kind, message, inTransaction));
+            return;
+        }
         if (kind.mayWrite()) {
             ErrorFields refusal = writeRefusal();
             if (refusal != null) {
@@ -326,8 +397,12 @@ final class ClientSide implements FrameSink {
         Prepared prepared = switch (kind) {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, utility(scratch, 0, length), null);
             case REFUSED -> new Prepared(kind, null, classifier.refusal());
+            case BEGIN -> classifier.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
             default -> Prepared.of(kind);
         };
+        if (mustWait(kind, inBlock) && inBlock) {
+            return awaitTurn(Frontend.PARSE, buffer, start, bodyLength);
+        }
         if (!statements.put(buffer, start, nameEnd, prepared)) {
             return refuseExecute(tooMany("prepared statements"));
         }
@@ -343,6 +418,12 @@ final class ClientSide implements FrameSink {
         int portalEnd = end(buffer, start, limit);
         int statementEnd = end(buffer, portalEnd + 1, limit);
         Prepared prepared = statements.get(buffer, portalEnd + 1, statementEnd);
+        StatementKind kind = prepared == null ? StatementKind.WRITE : prepared.kind();
+        if (mustWait(kind, inBlock)) {
+            return inBlock
+                    ? awaitTurn(Frontend.BIND, buffer, start, bodyLength)
+                    : awaitTurnImplicitly(buffer, start, bodyLength);
+        }
         if (!portals.put(buffer, start, portalEnd, prepared == null ? Prepared.of(StatementKind.WRITE) : prepared)) {
             return refuseExecute(tooMany("portals"));
         }
@@ -387,6 +468,7 @@ final class ClientSide implements FrameSink {
                 session.hideWarnings = session.implicit;
                 session.implicit = false;
                 session.openTransaction();
+                session.readOnly = prepared == Prepared.BEGIN_READ_ONLY && !session.handedIn;
                 inBlock = true;
                 return pass(Operations.EXECUTE);
             }

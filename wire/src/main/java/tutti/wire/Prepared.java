@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param refusal why it is refused, if it is
  */
 record Prepared(StatementKind kind, @Nullable Utility utility, @Nullable String refusal) {
+    /** BEGIN READ ONLY. */
+    static final Prepared BEGIN_READ_ONLY = new Prepared(StatementKind.BEGIN, null, null);
     private static final Map<StatementKind, Prepared> PLAIN = new EnumMap<>(StatementKind.class);
 
     static {

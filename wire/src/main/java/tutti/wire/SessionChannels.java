@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -113,6 +114,18 @@ abstract class SessionChannels {
     ErrorFields refusal;
     @Nullable
     Script script;
+
+    /** What the transaction has read so far; null if nothing, or nobody wants to know. */
+    ReadSet.@Nullable Builder read;
+    /** A position that was visible before anything of the current cycle was sent. */
+    long since;
+    /** The open transaction has been handed in to wait for its turn. */
+    boolean handedIn;
+    /** It was begun to read only, so it needs no turn. */
+    boolean readOnly;
+    /** What goes on when its turn has come; null unless it waits for that. */
+    @Nullable
+    Runnable turn;
 
     /** Read by the engine's threads too. */
     volatile @Nullable Branch branch;

@@ -9,9 +9,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -58,7 +61,7 @@ abstract class SessionTransaction extends SessionChannels {
         if (branch == null) {
             Branch opened = new Branch(this, loop);
             branch = opened;
-            opened.ticket(services.transactions().begin(opened));
+            opened.ticket(services.transactions().begin(opened, since));
         }
         state(SessionState.IN_TRANSACTION);
     }
@@ -76,7 +79,14 @@ abstract class SessionTransaction extends SessionChannels {
         }
     }
 
+    /** What the transaction has read, if somebody wants to know. */
+    private ReadSet reads() {
+        ReadSet.Builder seen = read;
+        return seen == null ? ReadSet.EMPTY : seen.build();
+    }
+
     private void nothingWritten() {
+        read = null;
         wrote = false;
         wroteRows = false;
         schemaChanged = false;
@@ -85,6 +95,9 @@ abstract class SessionTransaction extends SessionChannels {
 
     void forget() {
         branch = null;
+        handedIn = false;
+        readOnly = false;
+        turn = null;
         rollbackWanted = false;
         rolledBack = false;
         outcome = null;
@@ -94,9 +107,61 @@ abstract class SessionTransaction extends SessionChannels {
         waiters.forEach(Runnable::run);
     }
 
+    // ------------------------------------------------------------------------------------------ its turn
+
+    /** Whether the open transaction, or the one about to begin, must wait for its turn before it looks at the database. */
+    boolean needsTurn() {
+        return !handedIn && !readOnly && !services.transactions().executesAtOnce();
+    }
+
+    /**
+     * Hands the transaction in. No message of the client's is read, and none of its statements may have been sent, until its
+     * turn has come.
+     *
+     * @param implicitly whether it is to be begun by us, for one cycle
+     * @param then sends what the client has said meanwhile
+     */
+    void awaitTurn(Request request, boolean implicitly, Runnable then) {
+        waiting = true;
+        if (implicitly) {
+            implicit = true;
+            commit = Commit.IMPLICIT;
+        }
+        openTransaction();
+        handedIn = true;
+        turn = () -> {
+            if (implicitly) {
+                implicit = false;
+            }
+            then.run();
+        };
+        Branch waitingOne = java.util.Objects.requireNonNull(branch, "just opened");
+        waitingOne.ticket().submit(request);
+    }
+
+    /** From the node: its turn has come. */
+    void onRun(Branch asked, Priority priority) {
+        Runnable then = turn;
+        if (asked != branch || then == null || rollbackWanted) {
+            LOG.debug("nothing to run with priority {}", priority);
+            return;
+        }
+        turn = null;
+        waiting = false;
+        then.run();
+        settle();
+    }
+
+    /** It is over before it has run. */
+    private void loseTurn() {
+        turn = null;
+        startRollback();
+    }
+
     /** Sends BEGIN ahead of a statement outside of a transaction block. */
     void beginImplicit(boolean sync) {
         implicit = true;
+        commit = Commit.IMPLICIT;
         openTransaction();
         ByteBuf out = buffer();
         writeBegin(out);
@@ -271,9 +336,13 @@ abstract class SessionTransaction extends SessionChannels {
         } else if (committing.writes.isEmpty()) {
             state(SessionState.COMMITTING);
             sendCommit(null, () -> finishCommit(commitSeen ? null : ownError, false));
+        } else if (!handedIn && !services.transactions().executesAtOnce()) {
+            committing.writes = WriteSet.EMPTY;
+            giveUp(Errors.error(Errors.READ_ONLY, "the transaction has changed something, though it could not be told"
+                    + " from its statements").with('H', "Begin it with a statement that shows it, or with BEGIN."));
         } else {
             state(SessionState.CERTIFYING);
-            committing.ticket().executed(committing.writes);
+            committing.ticket().executed(committing.writes, reads());
         }
     }
 
@@ -354,7 +423,9 @@ abstract class SessionTransaction extends SessionChannels {
             return;
         }
         rollbackWanted = true;
-        if (state == SessionState.CERTIFYING || (operations.size() == 0 && cycle == Cycle.NONE)) {
+        if (turn != null) {
+            loseTurn();
+        } else if (state == SessionState.CERTIFYING || (operations.size() == 0 && cycle == Cycle.NONE)) {
             startRollback();
         } else if (state != SessionState.COMMITTING && state != SessionState.ROLLING_BACK
                 && state != SessionState.AWAITING_ANSWER) {
@@ -427,6 +498,9 @@ abstract class SessionTransaction extends SessionChannels {
             return;
         }
         outcome = end;
+        if (turn != null) {
+            loseTurn();
+        }
         tryAnswer();
         settle();
     }
@@ -557,6 +631,7 @@ abstract class SessionTransaction extends SessionChannels {
     }
 
     void chain(String begin) {
+        since = services.transactions().visiblePosition();
         openTransaction();
         waiting = true;
         ByteBuf out = buffer();

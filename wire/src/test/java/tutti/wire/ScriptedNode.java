@@ -14,6 +14,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -22,6 +23,7 @@ import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
@@ -35,6 +37,9 @@ import tutti.pgwire.PostgresException;
 final class ScriptedNode implements Transactions, AutoCloseable {
     final BlockingQueue<String> committed = new LinkedBlockingQueue<>();
     final BlockingQueue<Open> begun = new LinkedBlockingQueue<>();
+    final BlockingQueue<Open> submitted = new LinkedBlockingQueue<>();
+    /** Whether transactions run without waiting for a turn that the test gives them. */
+    volatile boolean atOnce = true;
     final BlockingQueue<Open> asked = new LinkedBlockingQueue<>();
     final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
     final BlockingQueue<String> barriers = new LinkedBlockingQueue<>();
@@ -67,7 +72,12 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         public void touched(KeySet keys) {}
 
         @Override
-        public void executed(WriteSet asking) {
+        public void submit(Request request) {
+            submitted.add(this);
+        }
+
+        @Override
+        public void executed(WriteSet asking, ReadSet seen) {
             writes = asking;
             loop.execute(() -> {
                 AbortReason reason = abort;
@@ -146,7 +156,22 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     }
 
     @Override
-    public Ticket begin(LocalTransaction transaction) {
+    public boolean executesAtOnce() {
+        return atOnce;
+    }
+
+    @Override
+    public boolean needsReads() {
+        return false;
+    }
+
+    @Override
+    public long visiblePosition() {
+        return position.get();
+    }
+
+    @Override
+    public Ticket begin(LocalTransaction transaction, long since) {
         Open open = new Open(transaction);
         begun.add(open);
         return open;

@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.protocol.SnapshotIsolation;
+import tutti.core.protocol.Protocols;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order.TruncatedException;
 import tutti.engine.postgres.PostgresEngine;
@@ -114,11 +114,12 @@ final class NodeLife implements AutoCloseable {
         Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet());
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
-                config.data().resolve("replica"), config.protocol(), config.apply().appliers(),
+                config.data().resolve("replica"), config.protocol(), config.protocolParameters(),
+                config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000);
         ReplicaNode node = new ReplicaNode(settings, order, engine,
-                world -> new SnapshotIsolation(SnapshotIsolation.Parameters.defaults(config.node(), replicas), world),
+                world -> Protocols.create(config.protocol(), config.node(), replicas, config.protocolParameters(), world),
                 metrics, (cause, restartable) -> ended.complete(new Ending(cause, restartable)));
         started.push(node);
         replica = node;
