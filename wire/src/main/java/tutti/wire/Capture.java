@@ -7,6 +7,7 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
+import tutti.wire.sql.ReadPlan;
 
 /**
  * How does a session learn what its transaction changed? The front end's view of the engine's capture service. Used from
@@ -26,6 +27,21 @@ public interface Capture {
      * @throws CatalogNeeded if it changed tables that are known only inside the transaction
      */
     Captured close(byte[] gathered, List<@Nullable QueryResult> catalogs) throws CaptureException, CatalogNeeded;
+
+    /**
+     * What a piece of SQL reads.
+     *
+     * @param sql in UTF-8
+     * @param standardStrings whether backslashes in plain strings are characters like any other
+     */
+    default ReadPlan reads(byte[] sql, int from, int to, boolean standardStrings) {
+        return ReadPlan.EVERYTHING;
+    }
+
+    /** Equals what was answered before as long as {@link #reads} answers the same of the same SQL. */
+    default Object schemaVersion() {
+        return this;
+    }
 
     /** A transaction that changed the schema has committed at this node. */
     void schemaChanged();

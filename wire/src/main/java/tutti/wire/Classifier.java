@@ -2,6 +2,7 @@ package tutti.wire;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
+import tutti.wire.sql.SqlTokens;
 
 /**
  * What kinds of statements does a piece of SQL consist of? Splits it at its top-level semicolons and judges each by its

@@ -13,6 +13,7 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.ProtocolViolation;
+import tutti.wire.sql.ReadPlan;
 
 /** Reads what a client sends to its session after start-up, passes it on, and steps in where a statement asks for it. */
 final class ClientSide implements FrameSink {
@@ -75,6 +76,9 @@ final class ClientSide implements FrameSink {
             session.cycle = Session.Cycle.OPEN;
             session.since = session.services.transactions().visiblePosition();
             inBlock = session.status != Backend.IDLE;
+            if (session.branch == null) {
+                session.read = null;
+            }
         }
         return switch (type) {
             case Frontend.QUERY -> query(buffer, start, bodyLength);
@@ -253,6 +257,9 @@ final class ClientSide implements FrameSink {
 
     /** Statements that do not control the transaction, and commit together if they are outside of one. */
     private boolean plain(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        if (kind.mayWrite() || session.status == Backend.IN_TRANSACTION) {
+            noteReads(buffer, start, bodyLength - 1);
+        }
         if (!kind.mayWrite() || session.status == Backend.FAILED) {
             return pass(Operations.QUERY);
         }
@@ -275,8 +282,44 @@ final class ClientSide implements FrameSink {
         return false;
     }
 
+    /** Whether what transactions read is to be noted. */
+    private boolean notesReads() {
+        return session.services.transactions().needsReads();
+    }
+
+    /** Notes what a simple query reads. */
+    private void noteReads(ByteBuf buffer, int start, int length) {
+        if (notesReads() && length > 0) {
+            byte[] sql = new byte[length];
+            buffer.getBytes(start, sql);
+            reads(sql).addTo(session.readSet(), ReadPlan.NO_VALUES);
+        }
+    }
+
+    private ReadPlan reads(byte[] sql) {
+        return understood(sql)
+                ? session.capture.reads(sql, 0, sql.length, backendSide.standardStrings())
+                : ReadPlan.EVERYTHING;
+    }
+
+    /** Whether names in it can be told: it is in UTF-8, or nothing but ASCII. */
+    private boolean understood(byte[] sql) {
+        if (backendSide.utf8()) {
+            return true;
+        }
+        for (byte b : sql) {
+            if (b < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** For {@link Script}: one run of plain statements, as a query of its own. */
     void scriptPlain(StatementKind kind, ByteBuf message, boolean inTransaction) {
+        if (kind.mayWrite() || inTransaction) {
+            noteReads(message, message.readerIndex() + HEADER, message.readableBytes() - HEADER - 1);
+        }
         if (mustWait(kind, inTransaction)) {
             session.awaitTurn(Request.Interactive.UNDECLARED, !inTransaction,
                     () -> scriptPlain(kind, message, inTransaction));
@@ -400,6 +443,13 @@ final class ClientSide implements FrameSink {
             case BEGIN -> classifier.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
             default -> Prepared.of(kind);
         };
+        if (notesReads() && (kind == StatementKind.READ || kind.mayWrite())) {
+            byte[] sql = Arrays.copyOf(scratch, length);
+            prepared = understood(sql)
+                    ? prepared.with(new Reading(session.capture, sql, backendSide.standardStrings(),
+                            Reading.types(buffer, nameEnd + 1 + length + 1, limit)))
+                    : prepared;
+        }
         if (mustWait(kind, inBlock) && inBlock) {
             return awaitTurn(Frontend.PARSE, buffer, start, bodyLength);
         }
@@ -424,7 +474,13 @@ final class ClientSide implements FrameSink {
                     ? awaitTurn(Frontend.BIND, buffer, start, bodyLength)
                     : awaitTurnImplicitly(buffer, start, bodyLength);
         }
-        if (!portals.put(buffer, start, portalEnd, prepared == null ? Prepared.of(StatementKind.WRITE) : prepared)) {
+        Reading reading = prepared == null ? null : prepared.reading();
+        if (prepared == null) {
+            prepared = Prepared.of(StatementKind.WRITE);
+        } else if (reading != null) {
+            prepared = prepared.with(reading.bind(buffer, statementEnd + 1, limit));
+        }
+        if (!portals.put(buffer, start, portalEnd, prepared)) {
             return refuseExecute(tooMany("portals"));
         }
         return pass(Operations.BIND);
@@ -450,6 +506,14 @@ final class ClientSide implements FrameSink {
         }
         boolean inTransaction = inBlock || session.implicit;
         boolean first = session.executed++ == 0;
+        if (notesReads() && (kind.mayWrite() || kind == StatementKind.READ)) {
+            Reading.Bound reads = prepared == null ? null : prepared.reads();
+            if (reads != null) {
+                reads.addTo(session.readSet());
+            } else {
+                ReadPlan.EVERYTHING.addTo(session.readSet(), ReadPlan.NO_VALUES);
+            }
+        }
         switch (kind) {
             case WRITE, COPY_IN -> {
                 ErrorFields refusal = writeRefusal();

@@ -79,6 +79,16 @@ abstract class SessionTransaction extends SessionChannels {
         }
     }
 
+    /** Where to note what the transaction reads. */
+    ReadSet.Builder readSet() {
+        ReadSet.Builder seen = read;
+        if (seen == null) {
+            seen = new ReadSet.Builder();
+            read = seen;
+        }
+        return seen;
+    }
+
     /** What the transaction has read, if somebody wants to know. */
     private ReadSet reads() {
         ReadSet.Builder seen = read;

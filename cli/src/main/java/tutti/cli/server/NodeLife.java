@@ -141,7 +141,8 @@ final class NodeLife implements AutoCloseable {
             if (tls != null) {
                 settings = settings.withTls(tlsContext(tls), false);
             }
-            EngineCapture capture = new EngineCapture(engine::catalog, () -> refresh(engine), engine.secret(),
+            EngineCapture capture = new EngineCapture(engine::catalog, engine::references, () -> refresh(engine),
+                    engine.secret(),
                     PostgresEngine.RECORD);
             PostgresFrontEnd front = new PostgresFrontEnd(settings, node, capture, new Sessions(engine), loops);
             synchronized (started) {
@@ -170,8 +171,8 @@ final class NodeLife implements AutoCloseable {
         }
     }
 
-    private void refresh(PostgresEngine engine) {
-        engine.refreshCatalog().whenComplete((_, failure) -> {
+    private CompletableFuture<Void> refresh(PostgresEngine engine) {
+        return engine.refreshCatalog().whenComplete((_, failure) -> {
             if (failure != null && !closing) {
                 ended.complete(new Ending(new IOException("the catalog of the database cannot be read after a schema"
                         + " change: " + failure.getMessage(), failure), true));

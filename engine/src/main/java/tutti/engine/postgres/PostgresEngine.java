@@ -27,6 +27,8 @@ import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.catalog.CatalogQuery;
+import tutti.engine.postgres.catalog.References;
+import tutti.engine.postgres.catalog.ReferencesQuery;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -78,6 +80,7 @@ public final class PostgresEngine implements Engine {
     private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions = new ConcurrentHashMap<>();
     private final Object adminLock = new Object();
     private volatile TableCatalog catalog = TableCatalog.EMPTY;
+    private volatile References references = References.NONE;
     private volatile BlockedListener listener = NOBODY;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean closed;
@@ -117,6 +120,7 @@ public final class PostgresEngine implements Engine {
             if (!uncaptured.isEmpty()) {
                 throw new IllegalStateException("tables are not captured: " + uncaptured);
             }
+            engine.references = ReferencesQuery.read(connection.execute(ReferencesQuery.SQL, TIMEOUT));
             engine.catalog = CatalogQuery.read(connection.execute(CatalogQuery.SQL, TIMEOUT));
             opened = true;
             return engine;
@@ -158,9 +162,17 @@ public final class PostgresEngine implements Engine {
         return catalog;
     }
 
+    /** What names stand for, at least as new as {@link #catalog()} when that was asked for before. */
+    public References references() {
+        return references;
+    }
+
     /** Loads the catalog anew: after a local transaction that changed the schema. */
     public CompletableFuture<Void> refreshCatalog() {
-        return admin().thenCompose(connection -> connection.query(CatalogQuery.SQL)).thenAccept(result -> {
+        return admin().thenCompose(connection -> connection.query(ReferencesQuery.SQL).thenCompose(result -> {
+            references = ReferencesQuery.read(result);
+            return connection.query(CatalogQuery.SQL);
+        })).thenAccept(result -> {
             catalog = CatalogQuery.read(result);
         });
     }
