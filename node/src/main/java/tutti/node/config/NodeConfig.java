@@ -21,7 +21,7 @@ public record NodeConfig(
         @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
                 + " same on every node.", byDefault = "si", oneOf = {"si", "dbsm", "postgres-r",
-                        "passive"}) String protocol,
+                        "passive", "nodo", "akara"}) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,
         @Setting(doc = "The PostgreSQL server that holds this node's copy: either `embedded`, a server of its own that"

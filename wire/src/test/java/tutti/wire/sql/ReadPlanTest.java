@@ -14,7 +14,6 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -38,7 +37,7 @@ class ReadPlanTest {
             "dynamic", view("begin execute 'select 1'; end"),
             "native", new Named(Set.of(), Set.of(), List.of(), true),
             "guarded", new Named(Set.of(TableCatalog.tableKey("public", "guarded")), Set.of("part"),
-                    List.of("CREATE TRIGGER t AFTER UPDATE ON guarded EXECUTE FUNCTION total()"), false)),
+                    List.of("CREATE TRIGGER t AFTER UPDATE ON guarded total()"), false)),
             false);
 
     private static Named named(String schema, String table) {
@@ -157,7 +156,7 @@ class ReadPlanTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
+    @ValueSource(strings = {
             "select * from account|ACCOUNT",
             "select * from account where id > 5|ACCOUNT",
             "select * from account where id = 5 or balance = 3|ACCOUNT",
@@ -180,9 +179,9 @@ class ReadPlanTest {
             "select * from label where name = 'it''s'|label it's",
             "select * from label where name = E'it'|LABEL",
             "select * from \"Odd\" where \"Id\" = 'a'|ODD",
-            "select * from Odd|''",
+            "select * from Odd|",
             "select * from twice where id = 5|OTHER.TWICE, TWICE",
-            "insert into account values (5, 1)|''",
+            "insert into account values (5, 1)|",
             "insert into account values (5, 1) on conflict do nothing|ACCOUNT",
             "insert into account select * from entry|ENTRY",
             "insert into account select 9, max(balance) from account|ACCOUNT",
@@ -202,9 +201,10 @@ class ReadPlanTest {
             "select 1; select * from entry; update account set balance = 1 where id = 5|ENTRY, account 5",
             "copy account to stdout|ACCOUNT",
             "declare c cursor for select * from account where id = 5|ACCOUNT",
-            "select 'account'|''"})
-    void everythingElseIsATableOrMore(String sql, String expected) {
-        assertEquals(expected.equals("''") ? "" : expected, read(sql));
+            "select 'account'|"})
+    void everythingElseIsATableOrMore(String sqlAndExpected) {
+        int bar = sqlAndExpected.lastIndexOf('|');
+        assertEquals(sqlAndExpected.substring(bar + 1), read(sqlAndExpected.substring(0, bar)));
     }
 
     @Test
