@@ -127,6 +127,10 @@ abstract class SessionChannels {
     @Nullable
     Runnable turn;
 
+    /** Ends the engine's looking after the transaction. */
+    @Nullable
+    Runnable watch;
+
     /** Read by the engine's threads too. */
     volatile @Nullable Branch branch;
     /** One for each Sync or query of ours that is under way. */

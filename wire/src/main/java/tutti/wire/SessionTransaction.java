@@ -108,6 +108,11 @@ abstract class SessionTransaction extends SessionChannels {
         handedIn = false;
         readOnly = false;
         turn = null;
+        Runnable watched = watch;
+        if (watched != null) {
+            watch = null;
+            watched.run();
+        }
         rollbackWanted = false;
         rolledBack = false;
         outcome = null;
@@ -152,6 +157,9 @@ abstract class SessionTransaction extends SessionChannels {
     /** From the node: its turn has come. */
     void onRun(Branch asked, Priority priority) {
         Runnable then = turn;
+        if (asked == branch && priority == Priority.ORDERED && watch == null && !rollbackWanted) {
+            watch = services.registry().watch(loop, connection.processId(), asked, () -> operations.size() > 0);
+        }
         if (asked != branch || then == null || rollbackWanted) {
             LOG.debug("nothing to run with priority {}", priority);
             return;

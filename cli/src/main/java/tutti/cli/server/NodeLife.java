@@ -1,5 +1,6 @@
 package tutti.cli.server;
 
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -20,8 +21,10 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -163,6 +166,12 @@ final class NodeLife implements AutoCloseable {
         @Override
         public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
             return engine.registerSession(processId, current)::close;
+        }
+
+        @Override
+        public Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
+            ScheduledFuture<?> watching = engine.watch(loop, waiter, processId, waits);
+            return () -> watching.cancel(false);
         }
 
         @Override
