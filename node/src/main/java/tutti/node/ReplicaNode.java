@@ -182,7 +182,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.files = new NodeFiles(settings.directory());
         this.incarnation = files.nextIncarnation();
         this.protocol = protocol.apply(new World());
-        this.needsClasses = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims().needsClasses();
+        this.needsClasses = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims()
+                .needsClasses();
         this.loop = new EventLoop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
                 new Parts(), metrics, horizon);

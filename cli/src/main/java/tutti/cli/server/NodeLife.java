@@ -122,7 +122,8 @@ final class NodeLife implements AutoCloseable {
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000);
         ReplicaNode node = new ReplicaNode(settings, order, engine,
-                world -> Protocols.create(config.protocol(), config.node(), replicas, config.protocolParameters(), world),
+                world -> Protocols.create(config.protocol(), config.node(), replicas, config.protocolParameters(),
+                        world),
                 metrics, (cause, restartable) -> ended.complete(new Ending(cause, restartable)));
         started.push(node);
         replica = node;

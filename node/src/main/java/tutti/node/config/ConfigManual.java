@@ -85,16 +85,17 @@ public final class ConfigManual {
     }
 
     private static void protocols(StringBuilder text) {
-        text.append("""
+        text.append(
+                """
 
-                ## Parameters of protocols
+                        ## Parameters of protocols
 
-                Under `protocol-parameters`, for example `protocol-parameters: {reads: bloom}`. Nodes with different ones
-                refuse each other. Times are written `500us`, `20ms`, `1s`, `5min`.
+                        Under `protocol-parameters`, for example `protocol-parameters: {reads: bloom}`. Nodes with different ones
+                        refuse each other. Times are written `500us`, `20ms`, `1s`, `5min`.
 
-                | protocol | parameter | default | valid | meaning |
-                |---|---|---|---|---|
-                """);
+                        | protocol | parameter | default | valid | meaning |
+                        |---|---|---|---|---|
+                        """);
         for (String name : Protocols.names()) {
             for (Parameter parameter : Protocols.describe(name).parameters()) {
                 text.append("| `").append(name).append("` | `").append(parameter.name()).append("` | `")

@@ -20,7 +20,8 @@ public record NodeConfig(
                 + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
         @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
-                + " same on every node.", byDefault = "si", oneOf = {"si", "dbsm", "postgres-r",
+                + " same on every node.", byDefault = "si", oneOf = {
+                        "si", "dbsm", "postgres-r",
                         "passive", "nodo", "akara"}) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,

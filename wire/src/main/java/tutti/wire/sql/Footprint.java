@@ -21,7 +21,8 @@ import tutti.engine.postgres.catalog.References.Named;
 final class Footprint {
     private static final Set<String> BY_STRING = Set.of("execute", "query_to_xml", "query_to_xml_and_xmlschema",
             "query_to_xmlschema", "cursor_to_xml", "cursor_to_xmlschema", "table_to_xml", "table_to_xml_and_xmlschema",
-            "schema_to_xml", "schema_to_xml_and_xmlschema", "database_to_xml", "database_to_xml_and_xmlschema", "ts_stat",
+            "schema_to_xml", "schema_to_xml_and_xmlschema", "database_to_xml", "database_to_xml_and_xmlschema",
+            "ts_stat",
             "ts_rewrite", "refcursor");
     private static final int NESTED_MAX = 64;
 

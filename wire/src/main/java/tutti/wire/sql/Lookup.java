@@ -28,9 +28,11 @@ final class Lookup {
     private static final Set<String> TAIL = Set.of("group", "having", "window", "order", "limit", "offset", "fetch",
             "for", "returning");
     private static final Set<String> BEFORE_JOIN = Set.of("inner", "cross");
-    private static final Set<String> NO_ALIAS = Set.of("join", "inner", "cross", "on", "where", "set", "group", "having",
+    private static final Set<String> NO_ALIAS = Set.of("join", "inner", "cross", "on", "where", "set", "group",
+            "having",
             "window", "order", "limit", "offset", "fetch", "for", "returning", "from");
-    private static final Set<String> CASTS = Set.of("int", "int2", "int4", "int8", "integer", "bigint", "smallint", "text",
+    private static final Set<String> CASTS = Set.of("int", "int2", "int4", "int8", "integer", "bigint", "smallint",
+            "text",
             "varchar");
 
     /** A table and the values of its primary key, in the order of the key's columns. */
@@ -209,7 +211,8 @@ final class Lookup {
     }
 
     private boolean conditions() {
-        return at == tokens.size() || (accept("where") ? conjunction() : token() instanceof Token t && t.isWordOf(TAIL));
+        return at == tokens.size()
+                || (accept("where") ? conjunction() : token() instanceof Token t && t.isWordOf(TAIL));
     }
 
     /** Conditions joined by AND, up to what may follow them. */

@@ -53,7 +53,8 @@ class ReadPlanTest {
     }
 
     private static List<@Nullable String> column(int oid, String table, int number, String name, String type) {
-        return Arrays.asList(Integer.toString(oid), "public", table, "r", Integer.toString(number), name, type, "b", "f",
+        return Arrays.asList(Integer.toString(oid), "public", table, "r", Integer.toString(number), name, type, "b",
+                "f",
                 "t", "t", "f", "f");
     }
 
@@ -68,7 +69,8 @@ class ReadPlanTest {
                 column(2, "entry", 2, "number", "int8"), column(2, "entry", 3, "amount", "numeric"),
                 column(3, "label", 1, "name", "text"), column(4, "Odd", 1, "Id", "uuid"),
                 column(5, "guarded", 1, "gid", "int4"));
-        List<List<@Nullable String>> keys = List.of(key(1, "account", "1"), key(2, "entry", "1 2"), key(3, "label", "1"),
+        List<List<@Nullable String>> keys = List.of(key(1, "account", "1"), key(2, "entry", "1 2"),
+                key(3, "label", "1"),
                 key(4, "Odd", "1"), key(5, "guarded", "1"));
         return CatalogQuery.read(new QueryResult(List.of(rows(columns), rows(keys), rows(List.of())), List.of()));
     }

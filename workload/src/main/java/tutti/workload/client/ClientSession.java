@@ -112,7 +112,8 @@ final class ClientSession implements Runnable {
 
     private static boolean saysRolledBack(SQLException e) {
         String state = e.getSQLState();
-        return state != null && (state.equals("40001") || state.equals("40P01") || state.equals("25006") || state.startsWith("23"));
+        return state != null
+                && (state.equals("40001") || state.equals("40P01") || state.equals("25006") || state.startsWith("23"));
     }
 
     private void failed(Connection current, SQLException e) {
