@@ -120,7 +120,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final Order order;
     private final Engine engine;
     private final Protocol protocol;
-    private final boolean needsClasses;
+    private final Protocols.Claims claims;
     private final NodeFiles files;
     private final NodeMetrics metrics;
     private final FailureListener failureListener;
@@ -182,8 +182,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.files = new NodeFiles(settings.directory());
         this.incarnation = files.nextIncarnation();
         this.protocol = protocol.apply(new World());
-        this.needsClasses = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims()
-                .needsClasses();
+        this.claims = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims();
         this.loop = new EventLoop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
                 new Parts(), metrics, horizon);
@@ -299,6 +298,16 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public boolean needsClasses() {
+        return claims.needsClasses();
+    }
+
+    @Override
+    public boolean classesCoverReads() {
+        return claims.needsClasses() && claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
+    }
+
+    @Override
     public Ticket begin(LocalTransaction session, long since) {
         return transactions.begin(session, since);
     }
@@ -369,7 +378,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public boolean needsClasses() {
-            return needsClasses;
+            return claims.needsClasses();
         }
     }
 

@@ -22,6 +22,16 @@ public interface Transactions {
     /** Whether {@link Ticket#executed} must tell what was read. */
     boolean needsReads();
 
+    /** Whether transactions are ordered by their conflict classes, so that it pays to know them. */
+    default boolean needsClasses() {
+        return false;
+    }
+
+    /** Whether what a transaction reads must lie in its classes too, and not only what it changes. */
+    default boolean classesCoverReads() {
+        return false;
+    }
+
     /** A position that is visible in the engine now. What is seen in a snapshot taken later is no older. */
     long visiblePosition();
 

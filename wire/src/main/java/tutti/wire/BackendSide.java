@@ -198,6 +198,10 @@ final class BackendSide implements FrameSink {
             return false;
         }
         session.cycleFailed = true;
+        if (session.repeatable(fields)) {
+            session.retry = fields;
+            return false;
+        }
         Script script = session.script;
         String position = fields.get('P');
         if (script != null && script.offset() > 0 && position != null) {

@@ -3,10 +3,12 @@ package tutti.wire;
 import java.util.List;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
+import tutti.wire.sql.Classes;
 import tutti.wire.sql.ReadPlan;
 
 /**
@@ -36,6 +38,26 @@ public interface Capture {
      */
     default ReadPlan reads(byte[] sql, int from, int to, boolean standardStrings) {
         return ReadPlan.EVERYTHING;
+    }
+
+    /** The conflict classes of a piece of SQL in UTF-8: whatever it may touch. */
+    default ConflictClasses classes(byte[] sql, int from, int to, boolean standardStrings) {
+        return ConflictClasses.ALL;
+    }
+
+    /** What a client declares that lists tables. */
+    default Classes.Declaration declaration(String list) {
+        return new Classes.Declaration(ConflictClasses.ALL, List.of());
+    }
+
+    /** What a write set touches outside of its classes, for the client's error, or null. */
+    default @Nullable String outside(KeySet keys, ConflictClasses classes) {
+        return null;
+    }
+
+    /** Which of these relations, by object id, lies outside of the classes, for the client's error, or null. */
+    default @Nullable String outside(List<Long> relations, ConflictClasses classes) {
+        return null;
     }
 
     /** Equals what was answered before as long as {@link #reads} answers the same of the same SQL. */

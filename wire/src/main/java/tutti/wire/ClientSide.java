@@ -7,12 +7,12 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.protocol.Request;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.ProtocolViolation;
+import tutti.wire.sql.Classes;
 import tutti.wire.sql.ReadPlan;
 
 /** Reads what a client sends to its session after start-up, passes it on, and steps in where a statement asks for it. */
@@ -24,6 +24,7 @@ final class ClientSide implements FrameSink {
     private final BackendSide backendSide;
     private final Operations operations;
     private final Classifier classifier;
+    private final Turns turns;
     private final Names<Prepared> statements = new Names<>();
     private final Names<Prepared> portals = new Names<>();
     private byte[] scratch = new byte[256];
@@ -35,6 +36,7 @@ final class ClientSide implements FrameSink {
         this.backendSide = backendSide;
         this.operations = session.operations;
         this.classifier = classifier;
+        this.turns = new Turns(session, this, backendSide);
     }
 
     @Override
@@ -80,6 +82,14 @@ final class ClientSide implements FrameSink {
                 session.read = null;
             }
         }
+        if (turns.recording()) {
+            Prepared about = switch (type) {
+                case Frontend.PARSE -> prepare(buffer, start, bodyLength);
+                case Frontend.BIND -> bound(buffer, start, bodyLength);
+                default -> null;
+            };
+            return turns.record(type, about, buffer, start, bodyLength);
+        }
         return switch (type) {
             case Frontend.QUERY -> query(buffer, start, bodyLength);
             case Frontend.PARSE -> parse(buffer, start, bodyLength);
@@ -113,8 +123,8 @@ final class ClientSide implements FrameSink {
         }
         int count = classifier.count();
         if (count <= 1) {
-            return mustWait(classifier.single(), session.status == Backend.IN_TRANSACTION)
-                    ? awaitTurn(Frontend.QUERY, buffer, start, bodyLength)
+            return mustWait(classifier.single())
+                    ? awaitTurn(classifier.single(), buffer, start, bodyLength)
                     : single(buffer, start, bodyLength, length);
         }
         boolean plain = true;
@@ -139,74 +149,30 @@ final class ClientSide implements FrameSink {
             return false;
         }
         StatementKind kind = copies ? StatementKind.COPY_IN : writes ? StatementKind.WRITE : StatementKind.READ;
-        return mustWait(kind, session.status == Backend.IN_TRANSACTION)
-                ? awaitTurn(Frontend.QUERY, buffer, start, bodyLength)
-                : plain(kind, buffer, start, bodyLength);
+        return mustWait(kind) ? awaitTurn(kind, buffer, start, bodyLength) : plain(kind, buffer, start, bodyLength);
     }
 
-    // ------------------------------------------------------------------------------------------ turns
-
-    /** Whether a statement may not be sent before its transaction's turn has come: it looks at the database. */
-    private boolean mustWait(StatementKind kind, boolean inTransaction) {
-        return session.status != Backend.FAILED && session.needsTurn() && switch (kind) {
-            case WRITE, COPY_IN -> true;
-            case READ, SCHEMA -> inTransaction;
-            default -> false;
-        };
+    private boolean mustWait(StatementKind kind) {
+        return turns.mustWait(kind, session.status == Backend.IN_TRANSACTION);
     }
 
-    /** Keeps a message until the turn of its transaction has come, and then deals with it anew. */
-    private boolean awaitTurn(byte type, ByteBuf buffer, int start, int bodyLength) {
-        byte[] message = message(buffer, start, bodyLength);
-        session.awaitTurn(Request.Interactive.UNDECLARED, session.status == Backend.IDLE && !inBlock,
-                () -> again(type, message));
-        return false;
-    }
-
-    private static byte[] message(ByteBuf buffer, int start, int bodyLength) {
-        byte[] message = new byte[HEADER + bodyLength];
-        buffer.getBytes(start - HEADER, message);
-        return message;
-    }
-
-    /** Deals with a message that has waited. */
-    private void again(byte type, byte[] message) {
-        ByteBuf buffer = Unpooled.wrappedBuffer(message);
-        if (frame(type, buffer, HEADER, message.length - HEADER)) {
-            session.toEngine(buffer);
-        } else {
-            buffer.release();
-        }
-    }
-
-    /**
-     * As {@link #awaitTurn}, outside of a transaction block: what has been sent of this cycle began a transaction in the
-     * engine, which has its snapshot by now, and is ended first.
-     */
-    private boolean awaitTurnImplicitly(ByteBuf buffer, int start, int bodyLength) {
-        byte[] message = message(buffer, start, bodyLength);
-        session.waiting = true;
-        ByteBuf out = session.buffer();
-        session.own.sync(out, operations);
-        session.steps.add(() -> {
-            if (session.cycleFailed) {
-                session.waiting = false;
-                session.discard = true;
-                return;
-            }
-            session.awaitTurn(Request.Interactive.UNDECLARED, true, () -> {
-                session.beginImplicit(false);
-                again(Frontend.BIND, message);
-            });
-        });
-        session.toEngine(out);
-        return false;
+    private boolean awaitTurn(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        return session.status == Backend.IN_TRANSACTION
+                ? turns.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength)
+                : turns.awaitQuery(kind, buffer, start, bodyLength);
     }
 
     private boolean single(ByteBuf buffer, int start, int bodyLength, int length) {
         StatementKind kind = classifier.single();
         if (session.status == Backend.FAILED) {
             return pass(Operations.QUERY);
+        }
+        if (kind == StatementKind.SESSION) {
+            ErrorFields refusal = turns.declare(Classes.declared(scratch, 0, length),
+                    session.status == Backend.IN_TRANSACTION);
+            if (refusal != null) {
+                return refuseQuery(refusal);
+            }
         }
         return switch (kind) {
             case READ, WRITE, COPY_IN, EMPTY, SESSION -> plain(kind, buffer, start, bodyLength);
@@ -303,7 +269,7 @@ final class ClientSide implements FrameSink {
     }
 
     /** Whether names in it can be told: it is in UTF-8, or nothing but ASCII. */
-    private boolean understood(byte[] sql) {
+    boolean understood(byte[] sql) {
         if (backendSide.utf8()) {
             return true;
         }
@@ -320,9 +286,8 @@ final class ClientSide implements FrameSink {
         if (kind.mayWrite() || inTransaction) {
             noteReads(message, message.readerIndex() + HEADER, message.readableBytes() - HEADER - 1);
         }
-        if (mustWait(kind, inTransaction)) {
-            session.awaitTurn(Request.Interactive.UNDECLARED, !inTransaction,
-                    () -> scriptPlain(kind, message, inTransaction));
+        if (turns.mustWait(kind, inTransaction)) {
+            turns.awaitPart(message, inTransaction, () -> scriptPlain(kind, message, inTransaction));
             return;
         }
         if (kind.mayWrite()) {
@@ -432,31 +397,49 @@ final class ClientSide implements FrameSink {
     }
 
     private boolean parse(ByteBuf buffer, int start, int bodyLength) {
+        Prepared prepared = prepare(buffer, start, bodyLength);
+        if (inBlock && turns.mustWait(prepared.kind(), true)) {
+            return turns.awaitInBlock(Frontend.PARSE, buffer, start, bodyLength);
+        }
+        if (!statements.put(buffer, start, end(buffer, start, start + bodyLength), prepared)) {
+            return refuseExecute(tooMany("prepared statements"));
+        }
+        return pass(Operations.PARSE);
+    }
+
+    /** What a Parse message prepares. */
+    private Prepared prepare(ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
         int nameEnd = end(buffer, start, limit);
         int length = text(buffer, nameEnd + 1, limit);
         classifier.classify(scratch, 0, length, backendSide.standardStrings());
         StatementKind kind = classifier.count() > 1 ? StatementKind.WRITE : classifier.single();
-        Prepared prepared = switch (kind) {
+        return switch (kind) {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, utility(scratch, 0, length), null);
             case REFUSED -> new Prepared(kind, null, classifier.refusal());
+            case SESSION -> {
+                String list = Classes.declared(scratch, 0, length);
+                yield list == null ? Prepared.of(kind) : new Prepared(kind, new Utility(list, null, null), null);
+            }
             case BEGIN -> classifier.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
+            case READ, WRITE, COPY_IN -> {
+                byte[] sql = Arrays.copyOf(scratch, length);
+                boolean texts = notesReads() || session.services.transactions().needsClasses();
+                yield texts && understood(sql)
+                        ? Prepared.of(kind).with(new Reading(session.capture, sql, backendSide.standardStrings(),
+                                Reading.types(buffer, nameEnd + 1 + length + 1, limit)))
+                        : Prepared.of(kind);
+            }
             default -> Prepared.of(kind);
         };
-        if (notesReads() && (kind == StatementKind.READ || kind.mayWrite())) {
-            byte[] sql = Arrays.copyOf(scratch, length);
-            prepared = understood(sql)
-                    ? prepared.with(new Reading(session.capture, sql, backendSide.standardStrings(),
-                            Reading.types(buffer, nameEnd + 1 + length + 1, limit)))
-                    : prepared;
-        }
-        if (mustWait(kind, inBlock) && inBlock) {
-            return awaitTurn(Frontend.PARSE, buffer, start, bodyLength);
-        }
-        if (!statements.put(buffer, start, nameEnd, prepared)) {
-            return refuseExecute(tooMany("prepared statements"));
-        }
-        return pass(Operations.PARSE);
+    }
+
+    /** The statement that a Bind message names; one that may do anything if it is not known. */
+    private Prepared bound(ByteBuf buffer, int start, int bodyLength) {
+        int limit = start + bodyLength;
+        int portalEnd = end(buffer, start, limit);
+        Prepared prepared = statements.get(buffer, portalEnd + 1, end(buffer, portalEnd + 1, limit));
+        return prepared == null ? Prepared.of(StatementKind.WRITE) : prepared;
     }
 
     private static ErrorFields tooMany(String what) {
@@ -466,19 +449,15 @@ final class ClientSide implements FrameSink {
     private boolean bind(ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
         int portalEnd = end(buffer, start, limit);
-        int statementEnd = end(buffer, portalEnd + 1, limit);
-        Prepared prepared = statements.get(buffer, portalEnd + 1, statementEnd);
-        StatementKind kind = prepared == null ? StatementKind.WRITE : prepared.kind();
-        if (mustWait(kind, inBlock)) {
+        Prepared prepared = bound(buffer, start, bodyLength);
+        if (turns.mustWait(prepared.kind(), inBlock)) {
             return inBlock
-                    ? awaitTurn(Frontend.BIND, buffer, start, bodyLength)
-                    : awaitTurnImplicitly(buffer, start, bodyLength);
+                    ? turns.awaitInBlock(Frontend.BIND, buffer, start, bodyLength)
+                    : turns.record(prepared, buffer, start, bodyLength);
         }
-        Reading reading = prepared == null ? null : prepared.reading();
-        if (prepared == null) {
-            prepared = Prepared.of(StatementKind.WRITE);
-        } else if (reading != null) {
-            prepared = prepared.with(reading.bind(buffer, statementEnd + 1, limit));
+        Reading reading = prepared.reading();
+        if (reading != null && notesReads()) {
+            prepared = prepared.with(reading.bind(buffer, end(buffer, portalEnd + 1, limit) + 1, limit));
         }
         if (!portals.put(buffer, start, portalEnd, prepared)) {
             return refuseExecute(tooMany("portals"));
@@ -577,7 +556,12 @@ final class ClientSide implements FrameSink {
                 forget();
                 return pass(Operations.EXECUTE);
             }
-            case EMPTY, READ, SESSION, SAVEPOINT, LOCAL -> {
+            case SESSION -> {
+                Utility list = prepared == null ? null : prepared.utility();
+                ErrorFields refusal = turns.declare(list == null ? null : list.sql(), inTransaction);
+                return refusal == null ? pass(Operations.EXECUTE) : refuseExecute(refusal);
+            }
+            case EMPTY, READ, SAVEPOINT, LOCAL -> {
                 return pass(Operations.EXECUTE);
             }
         }

@@ -8,6 +8,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.engine.postgres.Statement;
@@ -18,6 +19,7 @@ import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.QueryResult;
+import tutti.wire.sql.Classes;
 import tutti.wire.sql.ReadPlan;
 
 /** The front end's view of the PostgreSQL engine's capture service. */
@@ -98,6 +100,29 @@ public final class EngineCapture implements Capture {
         return refreshing.get() > 0
                 ? ReadPlan.EVERYTHING
                 : ReadPlan.of(sql, from, to, standardStrings, now, references.get());
+    }
+
+    @Override
+    public ConflictClasses classes(byte[] sql, int from, int to, boolean standardStrings) {
+        return refreshing.get() > 0
+                ? ConflictClasses.ALL
+                : Classes.of(sql, from, to, standardStrings, references.get());
+    }
+
+    @Override
+    public Classes.Declaration declaration(String list) {
+        TableCatalog now = catalog.get();
+        return Classes.declaration(list, now, references.get());
+    }
+
+    @Override
+    public @Nullable String outside(KeySet keys, ConflictClasses classes) {
+        return Classes.outside(keys, classes, catalog.get());
+    }
+
+    @Override
+    public @Nullable String outside(List<Long> relations, ConflictClasses classes) {
+        return Classes.outside(relations, classes, catalog.get());
     }
 
     @Override

@@ -13,6 +13,8 @@ final class Errors {
     /** SQLSTATE of what cannot be done at the moment. */
     static final String CANNOT_CONNECT_NOW = "57P03";
 
+    /** SQLSTATE of an access outside of the conflict classes that a transaction was ordered by. */
+    static final String OUTSIDE_OF_CLASSES = "2F003";
     /** SQLSTATE of a change in a transaction, or at a node, that may only read. */
     static final String READ_ONLY = "25006";
 

@@ -18,6 +18,11 @@ final class OwnMessages {
     private final byte[] commit;
     private final String secret;
     private final byte[] catalog;
+    private static final byte[] LOCKS = encode(out -> {
+        collected(out, "SELECT DISTINCT relation FROM pg_catalog.pg_locks WHERE locktype = 'relation'"
+                + " AND pid = pg_catalog.pg_backend_pid()");
+        Frontend.sync(out);
+    });
     private static final byte[] ROLLBACK = encode(out -> Frontend.query(out, "ROLLBACK"));
     private static final byte[] INVALID_PARSE = encode(out -> Frontend.parse(out, INVALID, INVALID));
     private static final byte[] INVALID_QUERY = encode(out -> Frontend.query(out, INVALID));
@@ -35,13 +40,7 @@ final class OwnMessages {
         begin = run("tutti_begin");
         secret = sql.secret();
         catalog = encode(out -> {
-            for (String statement : sql.catalog()) {
-                prepare(out, "tutti_catalog", statement);
-                Frontend.bind(out, "tutti_catalog", "tutti_catalog");
-                Frontend.describePortal(out, "tutti_catalog");
-                Frontend.execute(out, "tutti_catalog", 0);
-                Frontend.closePortal(out, "tutti_catalog");
-            }
+            sql.catalog().forEach(statement -> collected(out, statement));
             Frontend.sync(out);
         });
         closing = encode(out -> {
@@ -68,6 +67,14 @@ final class OwnMessages {
     private static void prepare(ByteBuf out, String name, String sql) {
         Frontend.closeStatement(out, name);
         Frontend.parse(out, name, sql);
+    }
+
+    private static void collected(ByteBuf out, String statement) {
+        prepare(out, "tutti_catalog", statement);
+        Frontend.bind(out, "tutti_catalog", "tutti_catalog");
+        Frontend.describePortal(out, "tutti_catalog");
+        Frontend.execute(out, "tutti_catalog", 0);
+        Frontend.closePortal(out, "tutti_catalog");
     }
 
     private static byte[] run(String name) {
@@ -159,6 +166,12 @@ final class OwnMessages {
     /** Reads the catalog; does not disturb the client's unnamed statement and portal, as a simple query would. */
     void catalog(ByteBuf out, Operations operations) {
         out.writeBytes(catalog);
+        operations.add(Operations.OWN_COLLECTED);
+    }
+
+    /** Asks which relations the open transaction has used. */
+    void locks(ByteBuf out, Operations operations) {
+        out.writeBytes(LOCKS);
         operations.add(Operations.OWN_COLLECTED);
     }
 

@@ -3,17 +3,18 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.ReadSet;
 import tutti.pgwire.ProtocolViolation;
 import tutti.wire.sql.ReadPlan;
 
-/** What a prepared statement reads, and, once values are bound to its parameters, which rows. On a session's event loop. */
+/** What a prepared statement touches, and, once values are bound to its parameters, which rows. On a session's event loop. */
 final class Reading {
     private final Capture capture;
     private final byte[] sql;
     private final boolean standardStrings;
     private final int[] types;
-    private ReadPlan plan;
+    private @Nullable ReadPlan plan;
     private Object asOf;
 
     /** Of a statement with so many declared types of parameters. */
@@ -22,8 +23,7 @@ final class Reading {
         this.sql = sql;
         this.standardStrings = standardStrings;
         this.types = types;
-        this.asOf = capture.schemaVersion();
-        this.plan = capture.reads(sql, 0, sql.length, standardStrings);
+        this.asOf = this;
     }
 
     /** The types that a Parse message declares, which begin here. */
@@ -50,11 +50,18 @@ final class Reading {
 
     private ReadPlan plan() {
         Object now = capture.schemaVersion();
-        if (!now.equals(asOf)) {
+        ReadPlan known = plan;
+        if (known == null || !now.equals(asOf)) {
             asOf = now;
-            plan = capture.reads(sql, 0, sql.length, standardStrings);
+            known = capture.reads(sql, 0, sql.length, standardStrings);
+            plan = known;
         }
-        return plan;
+        return known;
+    }
+
+    /** The conflict classes of its transaction, if it has one to itself. */
+    ConflictClasses classes() {
+        return capture.classes(sql, 0, sql.length, standardStrings);
     }
 
     /** A portal's. */

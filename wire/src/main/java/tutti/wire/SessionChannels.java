@@ -9,6 +9,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.pgwire.Backend;
@@ -123,6 +124,19 @@ abstract class SessionChannels {
     boolean handedIn;
     /** It was begun to read only, so it needs no turn. */
     boolean readOnly;
+    /** The classes that its client has declared, or null. */
+    @Nullable
+    ConflictClasses declared;
+    /** The classes that it has been handed in with. */
+    ConflictClasses classes = ConflictClasses.ALL;
+    /** Executes a whole request, and executes it again; null if the transaction is none, or cannot be repeated any more. */
+    @Nullable
+    Runnable repeat;
+    /** It is to be repeated as soon as it is rolled back. */
+    boolean repeatPending;
+    /** Why what has run of a whole request must be repeated, or be given up. */
+    @Nullable
+    ErrorFields retry;
     /** What goes on when its turn has come; null unless it waits for that. */
     @Nullable
     Runnable turn;

@@ -13,6 +13,7 @@ import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
@@ -107,6 +108,10 @@ abstract class SessionTransaction extends SessionChannels {
         branch = null;
         handedIn = false;
         readOnly = false;
+        declared = null;
+        repeat = null;
+        repeatPending = false;
+        retry = null;
         turn = null;
         Runnable watched = watch;
         if (watched != null) {
@@ -144,12 +149,17 @@ abstract class SessionTransaction extends SessionChannels {
         }
         openTransaction();
         handedIn = true;
-        turn = () -> {
+        classes = request.classes();
+        Runnable run = () -> {
             if (implicitly) {
                 implicit = false;
             }
             then.run();
         };
+        turn = run;
+        if (request instanceof Request.Whole) {
+            repeat = run;
+        }
         Branch waitingOne = java.util.Objects.requireNonNull(branch, "just opened");
         waitingOne.ticket().submit(request);
     }
@@ -160,14 +170,63 @@ abstract class SessionTransaction extends SessionChannels {
         if (asked == branch && priority == Priority.ORDERED && watch == null && !rollbackWanted) {
             watch = services.registry().watch(loop, connection.processId(), asked, () -> operations.size() > 0);
         }
-        if (asked != branch || then == null || rollbackWanted) {
+        if (asked != branch) {
             LOG.debug("nothing to run with priority {}", priority);
+        } else if (then != null && !rollbackWanted) {
+            turn = null;
+            waiting = false;
+            runNow(then);
+        } else if (state == SessionState.AWAITING_ANSWER) {
+            repeatNow();
+        } else if (rollbackWanted) {
+            repeatPending = true;
+        }
+        settle();
+    }
+
+    private void runNow(Runnable what) {
+        if (repeat != null) {
+            held.holdAll();
+        }
+        what.run();
+    }
+
+    /** What it has done is rolled back, and it is to run again. */
+    private void repeatNow() {
+        repeatPending = false;
+        Branch again = java.util.Objects.requireNonNull(branch, "a transaction is open");
+        Runnable what = repeat;
+        if (what == null || held.overflowed() || clientGone) {
+            again.ticket().failed(new AbortReason.Failed(clientGone ? "disconnect" : "cannot-repeat"));
             return;
         }
-        turn = null;
-        waiting = false;
-        then.run();
-        settle();
+        rollbackWanted = false;
+        rolledBack = false;
+        suppress = false;
+        cycleFailed = false;
+        closingSent = false;
+        ownError = null;
+        retry = null;
+        again.writes = WriteSet.EMPTY;
+        held.drop();
+        state(SessionState.IDLE);
+        runNow(what);
+    }
+
+    /** A whole request has failed for reasons that may not hold when it runs again, or with priority. */
+    private void askForRepetition(ErrorFields cause) {
+        ownRollback(() -> {
+            rollbackComplete();
+            state(SessionState.AWAITING_ANSWER);
+            Branch failed = java.util.Objects.requireNonNull(branch, "a transaction is open");
+            failed.ticket().failed(new AbortReason.Failed(cause.sqlState().equals("40P01") ? "deadlock" : "first-updater"));
+            tryAnswer();
+        });
+    }
+
+    /** Whether an error of the engine's lets the transaction be repeated. */
+    boolean repeatable(ErrorFields cause) {
+        return repeat != null && !held.overflowed() && cause.sqlState().startsWith("40");
     }
 
     /** It is over before it has run. */
@@ -245,8 +304,11 @@ abstract class SessionTransaction extends SessionChannels {
         if (state != SessionState.CLOSING) {
             state(SessionState.CLOSING);
         }
+        ErrorFields failure = retry == null && ownError != null && repeatable(ownError) ? ownError : retry;
         if (rollbackWanted) {
             startRollback();
+        } else if (failure != null) {
+            askForRepetition(failure);
         } else if (status == Backend.IN_TRANSACTION) {
             captured();
         } else {
@@ -321,11 +383,16 @@ abstract class SessionTransaction extends SessionChannels {
 
     /** Reads the catalog as the transaction sees it. */
     void readCatalog(Consumer<CompletableFuture<QueryResult>> then) {
+        ByteBuf out = buffer();
+        own.catalog(out, operations);
+        collect(out, then);
+    }
+
+    /** Sends a question of ours, which ends with Sync, and goes on with the answer. */
+    private void collect(ByteBuf out, Consumer<CompletableFuture<QueryResult>> then) {
         CompletableFuture<QueryResult> result = new CompletableFuture<>();
         QueryCollector collecting = new QueryCollector(result);
         collector = collecting;
-        ByteBuf out = buffer();
-        own.catalog(out, operations);
         steps.add(() -> {
             collector = null;
             collecting.ready(status);
@@ -340,6 +407,36 @@ abstract class SessionTransaction extends SessionChannels {
             committing.writes = read.writes();
             committing.describe = read.describe();
         }
+        if (declared != null && !classes.all() && services.transactions().classesCoverReads()) {
+            checkUsed(committing);
+        } else {
+            characteristics(committing);
+        }
+    }
+
+    /** What a transaction has used must lie in the classes that its client has declared. */
+    private void checkUsed(Branch committing) {
+        ByteBuf out = buffer();
+        own.locks(out, operations);
+        collect(out, result -> {
+            if (rollbackWanted) {
+                startRollback();
+            } else if (result.isCompletedExceptionally()) {
+                giveUp(Errors.error("XX000", "the locks could not be read: " + result.exceptionNow().getMessage()));
+            } else {
+                List<Long> used = result.resultNow().rows().stream()
+                        .map(row -> Long.parseLong(java.util.Objects.requireNonNull(row.getFirst()))).toList();
+                String table = capture.outside(used, classes);
+                if (table == null) {
+                    characteristics(committing);
+                } else {
+                    giveUp(outsideOfClasses(table, "used"));
+                }
+            }
+        });
+    }
+
+    private void characteristics(Branch committing) {
         if (chain) {
             readCharacteristics(() -> execute(committing));
         } else {
@@ -354,6 +451,9 @@ abstract class SessionTransaction extends SessionChannels {
         } else if (committing.writes.isEmpty()) {
             state(SessionState.COMMITTING);
             sendCommit(null, () -> finishCommit(commitSeen ? null : ownError, false));
+        } else if (outside(committing) instanceof String table) {
+            committing.writes = WriteSet.EMPTY;
+            giveUp(outsideOfClasses(table, "changed"));
         } else if (!handedIn && !services.transactions().executesAtOnce()) {
             committing.writes = WriteSet.EMPTY;
             giveUp(Errors.error(Errors.READ_ONLY, "the transaction has changed something, though it could not be told"
@@ -362,6 +462,17 @@ abstract class SessionTransaction extends SessionChannels {
             state(SessionState.CERTIFYING);
             committing.ticket().executed(committing.writes, reads());
         }
+    }
+
+    private @Nullable String outside(Branch committing) {
+        return classes.all() || !handedIn ? null : capture.outside(committing.writes.keys(), classes);
+    }
+
+    private static ErrorFields outsideOfClasses(String table, String what) {
+        return Errors.error(Errors.OUTSIDE_OF_CLASSES, "the transaction has " + what + " " + table
+                + ", which is not among the conflict classes that it was ordered by")
+                .with('H', "List every table that it touches: SET LOCAL tutti.classes = 'one, another' as the first"
+                        + " statement; or declare nothing, which means all.");
     }
 
     void sendCommit(@Nullable String position, Step then) {
@@ -479,7 +590,11 @@ abstract class SessionTransaction extends SessionChannels {
         ownRollback(() -> {
             rollbackComplete();
             state(SessionState.AWAITING_ANSWER);
-            tryAnswer();
+            if (repeatPending) {
+                repeatNow();
+            } else {
+                tryAnswer();
+            }
         });
     }
 
