@@ -30,6 +30,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -387,6 +388,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         @Override
         public void apply(TransactionId transaction, long position, WriteSet writes) {
             effects.add(() -> {
+                pipeline().drop(transaction);
                 if (position > recoveredPosition) {
                     metrics.certified(writes.keys().size());
                     transactions.pushAside(writes.keys(), position);
@@ -399,7 +401,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         public void commit(TransactionId transaction, long position, WriteSet writes) {
             effects.add(() -> {
                 metrics.certified(writes.keys().size());
-                if (!transactions.commit(transaction, position, writes)) {
+                if (!transactions.commit(transaction, position, writes)
+                        && !pipeline().prepared(transaction, position, writes)) {
                     throw new IllegalStateException(transaction + " is to be committed but is not known");
                 }
             });
@@ -422,8 +425,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void prepare(TransactionId transaction, WriteSet writes) {
-            throw new UnsupportedOperationException("this node's engine prepares no transactions of others; "
-                    + settings.protocolName() + " cannot run on it");
+            effects.add(() -> pipeline().prepare(transaction, writes));
         }
 
         @Override
@@ -433,7 +435,10 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void abort(TransactionId transaction) {
-            effects.add(() -> transactions.abort(transaction));
+            effects.add(() -> {
+                transactions.abort(transaction);
+                pipeline().drop(transaction);
+            });
         }
 
         @Override
@@ -602,6 +607,17 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             tell(() -> protocol.committed(position, seen));
             measureBacklog();
             maybeReady();
+        }
+
+        @Override
+        public void prepared(TransactionId transaction) {
+            tell(() -> protocol.prepared(transaction));
+        }
+
+        @Override
+        public void notPrepared(TransactionId transaction, EngineFailure cause) {
+            LOG.debug("{} could not be prepared: {} {}", transaction, cause.sqlState(), cause.message());
+            tell(() -> protocol.failed(transaction, new AbortReason.Failed("prepare")));
         }
 
         @Override

@@ -167,7 +167,7 @@ class ProtocolNodesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc"})
     void transactionsAtAllNodesEndAndCopiesAreEqual(String protocol) throws Exception {
         openAll(protocol);
         List<Client> clients = new ArrayList<>();
@@ -190,7 +190,7 @@ class ProtocolNodesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"passive", "nodo", "akara"})
+    @ValueSource(strings = {"passive", "nodo", "akara", "2pc"})
     void whatChangesNothingLetsTheNextOnesPass(String protocol) throws Exception {
         openAll(protocol);
         for (int i = 0; i < 20; i++) {
@@ -201,7 +201,7 @@ class ProtocolNodesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc"})
     void aBarrierIsExecutedByEveryNode(String protocol) throws Exception {
         openAll(protocol);
         CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
@@ -223,7 +223,7 @@ class ProtocolNodesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc"})
     void aNodeThatIsGoneHoldsUpNobodyAndCatchesUp(String protocol) throws Exception {
         openAll(protocol);
         for (int i = 0; i < 20; i++) {

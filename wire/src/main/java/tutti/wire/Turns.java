@@ -167,6 +167,9 @@ final class Turns {
         Recorded last = done.messages.getLast();
         boolean complete = last.type() == Frontend.SYNC;
         boolean whole = complete && !done.interactive;
+        if (complete) {
+            session.cycle = Session.Cycle.BUSY;
+        }
         ByteBuf out = session.buffer();
         session.own.sync(out, session.operations);
         session.steps.add(() -> {

@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.TwoPhaseCommit;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order.TruncatedException;
 import tutti.engine.postgres.PostgresEngine;
@@ -216,7 +217,9 @@ final class NodeLife implements AutoCloseable {
         String password = postgres.password() == null ? secret() : postgres.password();
         ServerConfiguration server = ServerConfiguration.of(ServerBinaries.unpacked(),
                 config.data().resolve("postgres"), port, postgres.user(), password)
-                .with("max_connections", Integer.toString(config.limits().sessions() + config.apply().appliers() + 20))
+                .with("max_connections",
+                        Integer.toString(config.limits().sessions() * (prepares() ? config.members().size() : 1)
+                                + config.apply().appliers() + 20))
                 .with("shared_buffers", (embedded.sharedBuffersBytes() >> 10) + "kB");
         for (Map.Entry<String, String> parameter : new TreeMap<>(embedded.parameters()).entrySet()) {
             server = server.with(parameter.getKey(), parameter.getValue());
@@ -231,6 +234,11 @@ final class NodeLife implements AutoCloseable {
         });
         return BackendSettings.of(address(running), postgres.user(), postgres.database(),
                 new Credentials.Password(password));
+    }
+
+    /** Whether each transaction of another node may need a connection of its own to hold its locks. */
+    private boolean prepares() {
+        return config.protocol().equals(TwoPhaseCommit.NAME);
     }
 
     /** The embedded server's Unix socket, which takes a third less work than TCP, where there is one. */

@@ -36,7 +36,7 @@ class ProtocolClusterTest {
     private Path directory;
 
     static List<String> protocols() {
-        return List.of("si", "dbsm", "postgres-r", "passive", "nodo", "akara");
+        return List.of("si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc");
     }
 
     @ParameterizedTest
@@ -47,6 +47,7 @@ class ProtocolClusterTest {
             List<String> urls = cluster.ids().mapToObj(id -> cluster.node(id).jdbcUrl()).toList();
             ListAppendRun.createTables(urls.getFirst(), LISTS);
             BankRun.createTables(urls.getFirst(), BankOptions.usual());
+            cluster.assertSame();
             ListAppendRun lists = ListAppendRun.start(ClientOptions.of(urls, SESSIONS, LONG_ENOUGH, 5), LISTS);
             BankRun bank = BankRun.start(ClientOptions.of(urls, SESSIONS, LONG_ENOUGH, 6), BankOptions.usual());
             awaitMore(lists, bank, 60);

@@ -45,6 +45,8 @@ public final class PostgresApplier implements Applier {
     private @Nullable TableCatalog preparedFor;
     private final Map<String, Integer> prepared = new HashMap<>();
     private boolean schemaChanged;
+    /** Changes are being made. */
+    private boolean applying;
     private boolean closed;
 
     /** Made by {@link PostgresEngine#openApplier}. */
@@ -62,17 +64,20 @@ public final class PostgresApplier implements Applier {
                 changes.addAll(Changes.read(set.changes()));
             }
             schemaChanged = false;
+            applying = true;
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
             applyFrom(server, engine.catalog(), changes, 0, true, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
                     watch.cancel(false);
+                    applying = false;
                     done.succeeded(null);
                 }
 
                 @Override
                 public void failed(EngineFailure failure) {
                     watch.cancel(false);
+                    applying = false;
                     rollback(() -> done.failed(failure));
                 }
             });
@@ -180,6 +185,16 @@ public final class PostgresApplier implements Applier {
         batch.plain("SELECT pg_catalog.set_config('tutti.statement', '', true)");
         statement.settings().keySet().forEach(name -> batch.plain("RESET " + Table.quote(name)));
         return place;
+    }
+
+    @Override
+    public void cancel() {
+        loop.execute(() -> {
+            BackendConnection server = connection;
+            if (server != null && applying) {
+                CompletableFuture<?> _ = server.cancel();
+            }
+        });
     }
 
     @Override

@@ -37,8 +37,8 @@ public final class ReferencesQuery {
                     THEN coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc) END
                 FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE p.provolatile <> 'i' AND %1$s
-            UNION ALL SELECT 'x', c.relname, NULL, replace(pg_catalog.pg_get_triggerdef(t.oid), ' EXECUTE FUNCTION ', ' ')
-                FROM pg_catalog.pg_trigger t
+            UNION ALL SELECT 'x', c.relname, NULL, concat(pg_catalog.quote_ident(p.proname), ' ',
+                    substring(pg_catalog.pg_get_triggerdef(t.oid) from ' WHEN (.*) EXECUTE FUNCTION ')) FROM pg_catalog.pg_trigger t
                 JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
