@@ -24,9 +24,10 @@ final class OwnMessages {
         Frontend.sync(out);
     });
     private static final byte[] ROLLBACK = encode(out -> Frontend.query(out, "ROLLBACK"));
+    private static final byte[] ROLLBACK_PREPARED = run("tutti_rollback");
     private static final byte[] INVALID_PARSE = encode(out -> Frontend.parse(out, INVALID, INVALID));
     private static final byte[] INVALID_QUERY = encode(out -> Frontend.query(out, INVALID));
-    private static final int STATEMENTS = 6;
+    private static final int STATEMENTS = 7;
 
     OwnMessages(Capture.Sql sql) {
         prepare = encode(out -> {
@@ -34,6 +35,7 @@ final class OwnMessages {
             prepare(out, "tutti_close", sql.close());
             prepare(out, "tutti_before", sql.beforeCommit());
             prepare(out, "tutti_commit", "COMMIT");
+            prepare(out, "tutti_rollback", "ROLLBACK");
             prepare(out, "tutti_settings", sql.settings());
             prepare(out, "tutti_allow", sql.allow());
         });
@@ -178,6 +180,14 @@ final class OwnMessages {
     void sync(ByteBuf out, Operations operations) {
         Frontend.sync(out);
         operations.add(Operations.OWN_SYNC);
+    }
+
+    /** Rolls back and leaves the client's unnamed statement as it is; only if our statements are prepared. */
+    void rollbackPrepared(ByteBuf out, Operations operations) {
+        out.writeBytes(ROLLBACK_PREPARED);
+        operations.add(Operations.OWN_BIND);
+        operations.add(Operations.OWN_EXECUTE);
+        sync(out, operations);
     }
 
     void rollback(ByteBuf out, Operations operations) {

@@ -615,7 +615,11 @@ abstract class SessionTransaction extends SessionChannels {
                 return;
             }
             ByteBuf out = buffer();
-            own.rollback(out, operations);
+            if (repeat != null && prepared) {
+                own.rollbackPrepared(out, operations);
+            } else {
+                own.rollback(out, operations);
+            }
             hideWarnings = true;
             steps.add(() -> {
                 hideWarnings = false;

@@ -49,7 +49,8 @@ final class Turns {
 
     /** Whether a statement may not be sent before its transaction's turn has come: it looks at the database. */
     boolean mustWait(StatementKind kind, boolean inTransaction) {
-        return session.status != Backend.FAILED && session.needsTurn() && switch (kind) {
+        return session.status != Backend.FAILED && session.pendingAbort == null && session.needsTurn()
+                && switch (kind) {
             case WRITE, COPY_IN -> true;
             case READ, SCHEMA -> inTransaction;
             default -> false;

@@ -6,6 +6,7 @@ import static tutti.wire.FrontEndFixture.PATIENCE;
 import static tutti.wire.ScriptedNode.take;
 
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
+import tutti.pgwire.TestServer;
 
 /** Transactions that wait for their turn, as protocols want it that order first and execute then. */
 @Timeout(60)
@@ -83,6 +85,12 @@ class TurnTest {
     private static void elsewhere(String sql) throws Exception {
         fixture.admin.execute("SET session_replication_role = replica; " + sql + "; RESET session_replication_role",
                 PATIENCE);
+    }
+
+    private static Connection beneath() throws SQLException {
+        return DriverManager.getConnection(
+                "jdbc:postgresql://127.0.0.1:" + fixture.server.address().getPort() + "/postgres",
+                TestServer.SUPERUSER, TestServer.PASSWORD);
     }
 
     /** In each mode of the driver: what waits sees what was committed before its turn came. */
@@ -200,6 +208,76 @@ class TurnTest {
                     elsewhere("DELETE FROM account");
                 }
             }
+        }
+    }
+
+    @Test
+    void aTransactionThatGaveWayWhileItsClientWasIdleIsToldSoAtTheNextStatement() throws Exception {
+        elsewhere("INSERT INTO account VALUES (1, 10)");
+        for (String mode : new String[]{"simple", "extended"}) {
+            try (Connection connection = fixture.jdbc("preferQueryMode=" + mode)) {
+                connection.setAutoCommit(false);
+                CompletableFuture<Object> write = meanwhile(
+                        () -> update(connection, "update account set balance = 11 where id = 1"));
+                ScriptedNode.Open first = take(fixture.node.submitted);
+                first.transaction.run(Priority.OPTIMISTIC);
+                assertEquals("1", get(write));
+                first.rollBack(new AbortReason.Victim(7));
+                assertEquals("40001",
+                        sqlState(meanwhile(() -> update(connection, "update account set balance = 12 where id = 1"))));
+                connection.rollback();
+                CompletableFuture<Object> again = meanwhile(
+                        () -> update(connection, "update account set balance = 13 where id = 1"));
+                take(fixture.node.submitted).transaction.run(Priority.OPTIMISTIC);
+                assertEquals("1", get(again), mode);
+                connection.rollback();
+            }
+        }
+    }
+
+    @Test
+    void aWholeRequestThatGaveWayRunsAgainAndItsClientSeesOneResult() throws Exception {
+        elsewhere("INSERT INTO account VALUES (1, 10)");
+        for (String mode : new String[]{"simple", "extended"}) {
+            try (Connection connection = fixture.jdbc("preferQueryMode=" + mode)) {
+                fixture.node.manual = true;
+                CompletableFuture<Object> write = meanwhile(
+                        () -> query(connection, "update account set balance = balance + 1 where id = 1 returning balance"));
+                ScriptedNode.Open open = take(fixture.node.submitted);
+                open.transaction.run(Priority.OPTIMISTIC);
+                take(fixture.node.asked);
+                CompletableFuture<Void> gone = new CompletableFuture<>();
+                open.transaction.rollback(() -> gone.complete(null));
+                gone.get(20, TimeUnit.SECONDS);
+                elsewhere("UPDATE account SET balance = 20 WHERE id = 1");
+                open.transaction.run(Priority.ORDERED);
+                take(fixture.node.asked).commit();
+                assertEquals("21", get(write), mode);
+                assertEquals("1:21", fixture.accounts());
+                elsewhere("UPDATE account SET balance = 10 WHERE id = 1");
+            }
+        }
+    }
+
+    @Test
+    void aWholeRequestThatMeetsAConcurrentChangeRunsAgain() throws Exception {
+        elsewhere("INSERT INTO account VALUES (1, 10)");
+        try (Connection connection = fixture.jdbc(); Connection other = beneath()) {
+            other.setAutoCommit(false);
+            update(other, "set session_replication_role = replica");
+            update(other, "update account set balance = 30 where id = 1");
+            CompletableFuture<Object> write = meanwhile(
+                    () -> update(connection, "update account set balance = balance + 1 where id = 1"));
+            ScriptedNode.Open open = take(fixture.node.submitted);
+            open.transaction.run(Priority.OPTIMISTIC);
+            while (!query(other, "select count(*) from pg_stat_activity where wait_event_type = 'Lock'").equals("1")) {
+                Thread.onSpinWait();
+            }
+            other.commit();
+            assertEquals("first-updater", take(fixture.node.ended));
+            open.transaction.run(Priority.ORDERED);
+            assertEquals("1", get(write));
+            assertEquals("1:31", fixture.accounts());
         }
     }
 
