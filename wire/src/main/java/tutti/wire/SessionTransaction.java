@@ -219,7 +219,8 @@ abstract class SessionTransaction extends SessionChannels {
             rollbackComplete();
             state(SessionState.AWAITING_ANSWER);
             Branch failed = java.util.Objects.requireNonNull(branch, "a transaction is open");
-            failed.ticket().failed(new AbortReason.Failed(cause.sqlState().equals("40P01") ? "deadlock" : "first-updater"));
+            failed.ticket()
+                    .failed(new AbortReason.Failed(cause.sqlState().equals("40P01") ? "deadlock" : "first-updater"));
             tryAnswer();
         });
     }

@@ -51,10 +51,10 @@ final class Turns {
     boolean mustWait(StatementKind kind, boolean inTransaction) {
         return session.status != Backend.FAILED && session.pendingAbort == null && session.needsTurn()
                 && switch (kind) {
-            case WRITE, COPY_IN -> true;
-            case READ, SCHEMA -> inTransaction;
-            default -> false;
-        };
+                    case WRITE, COPY_IN -> true;
+                    case READ, SCHEMA -> inTransaction;
+                    default -> false;
+                };
     }
 
     /** Keeps a message of a transaction block until its turn has come, and then deals with it anew. */
@@ -68,7 +68,8 @@ final class Turns {
     boolean awaitQuery(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
         byte[] message = message(buffer, start, bodyLength);
         session.awaitTurn(
-                request(classes(Arrays.copyOfRange(message, HEADER, message.length - 1)), kind != StatementKind.COPY_IN),
+                request(classes(Arrays.copyOfRange(message, HEADER, message.length - 1)),
+                        kind != StatementKind.COPY_IN),
                 true, () -> again(Frontend.QUERY, message));
         return false;
     }

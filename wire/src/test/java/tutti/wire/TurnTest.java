@@ -242,7 +242,8 @@ class TurnTest {
             try (Connection connection = fixture.jdbc("preferQueryMode=" + mode)) {
                 fixture.node.manual = true;
                 CompletableFuture<Object> write = meanwhile(
-                        () -> query(connection, "update account set balance = balance + 1 where id = 1 returning balance"));
+                        () -> query(connection,
+                                "update account set balance = balance + 1 where id = 1 returning balance"));
                 ScriptedNode.Open open = take(fixture.node.submitted);
                 open.transaction.run(Priority.OPTIMISTIC);
                 take(fixture.node.asked);

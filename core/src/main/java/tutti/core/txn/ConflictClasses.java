@@ -81,7 +81,8 @@ public final class ConflictClasses {
             return ALL;
         }
         return new ConflictClasses(
-                LongStream.concat(Arrays.stream(hashes), Arrays.stream(other.hashes)).sorted().distinct().toArray(), false);
+                LongStream.concat(Arrays.stream(hashes), Arrays.stream(other.hashes)).sorted().distinct().toArray(),
+                false);
     }
 
     /** Bytes that {@link #encode} writes. */
