@@ -329,7 +329,7 @@ final class CommitPipeline {
             throw new IllegalStateException("position " + slot.position + " was not prepared");
         }
         slot.state = State.COMMITTING;
-        preparations.commit(preparation, slot.position, _ -> {
+        preparations.commit(preparation, slot.position, () -> {
             slot.preparation = null;
             becameVisible(slot);
         }, _ -> {

@@ -163,11 +163,11 @@ final class Preparations {
     }
 
     /** Commits what was taken. */
-    void commit(Preparation taken, long position, Consumer<Void> success, Consumer<EngineFailure> failure) {
-        taken.applier().commit(position, onLoop(done -> {
+    void commit(Preparation taken, long position, Runnable success, Consumer<EngineFailure> failure) {
+        taken.applier().commit(position, onLoop(_ -> {
             free(taken);
             taken.state = State.GONE;
-            success.accept(done);
+            success.run();
         }, cause -> {
             free(taken);
             taken.state = State.GONE;

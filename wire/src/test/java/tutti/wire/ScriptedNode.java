@@ -14,6 +14,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -40,6 +41,10 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     final BlockingQueue<Open> submitted = new LinkedBlockingQueue<>();
     /** Whether transactions run without waiting for a turn that the test gives them. */
     volatile boolean atOnce = true;
+    /** Whether a turn comes at once. */
+    volatile boolean runs;
+    volatile boolean needsReads;
+    volatile boolean needsClasses;
     final BlockingQueue<Open> asked = new LinkedBlockingQueue<>();
     final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
     final BlockingQueue<String> barriers = new LinkedBlockingQueue<>();
@@ -58,6 +63,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         final LocalTransaction transaction;
         final TransactionId id = new TransactionId(0, serial.incrementAndGet());
         volatile WriteSet writes = WriteSet.EMPTY;
+        volatile ReadSet reads = ReadSet.EMPTY;
+        volatile @Nullable Request request;
 
         Open(LocalTransaction transaction) {
             this.transaction = transaction;
@@ -72,13 +79,18 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         public void touched(KeySet keys) {}
 
         @Override
-        public void submit(Request request) {
+        public void submit(Request asked) {
+            request = asked;
             submitted.add(this);
+            if (runs) {
+                transaction.run(Priority.ORDERED);
+            }
         }
 
         @Override
         public void executed(WriteSet asking, ReadSet seen) {
             writes = asking;
+            reads = seen;
             loop.execute(() -> {
                 AbortReason reason = abort;
                 if (manual) {
@@ -162,7 +174,17 @@ final class ScriptedNode implements Transactions, AutoCloseable {
 
     @Override
     public boolean needsReads() {
-        return false;
+        return needsReads;
+    }
+
+    @Override
+    public boolean needsClasses() {
+        return needsClasses;
+    }
+
+    @Override
+    public boolean classesCoverReads() {
+        return needsClasses;
     }
 
     @Override
