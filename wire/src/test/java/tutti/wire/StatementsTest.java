@@ -54,7 +54,7 @@ class StatementsTest {
         BackendConnection admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
         admin.execute("""
                 CREATE TABLE account (id int PRIMARY KEY, balance int);
-                CREATE TABLE audit (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, account int);
+                CREATE TABLE audit (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, source int);
                 CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES account ON DELETE CASCADE);
                 CREATE TABLE label (name text PRIMARY KEY);
                 CREATE TABLE part (id int PRIMARY KEY) PARTITION BY RANGE (id);
@@ -62,7 +62,7 @@ class StatementsTest {
                 CREATE TABLE watched (id int PRIMARY KEY);
                 CREATE VIEW names AS SELECT name FROM label;
                 CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
-                    'BEGIN INSERT INTO audit (account) VALUES (NEW.id); RETURN NULL; END';
+                    'BEGIN INSERT INTO audit (source) VALUES (NEW.id); RETURN NULL; END';
                 CREATE TRIGGER note AFTER INSERT ON watched FOR EACH ROW EXECUTE FUNCTION note();
                 CREATE FUNCTION total() RETURNS bigint LANGUAGE sql AS 'SELECT sum(balance) FROM account';
                 INSERT INTO account VALUES (1, 10), (2, 20);
@@ -166,7 +166,7 @@ class StatementsTest {
                 execute(connection, "prepare p as select * from account", "execute p",
                         "delete from label where name = '" + mode + "'");
                 connection.commit();
-                assertEquals("EVERYTHING label 1", reads());
+                assertEquals("ACCOUNT EVERYTHING label 1", reads());
             }
         }
     }

@@ -41,8 +41,7 @@ public final class Classes {
                 if (tables == null) {
                     return ConflictClasses.ALL;
                 }
-                hashes.addAll(tables.direct());
-                hashes.addAll(tables.brought());
+                hashes.addAll(tables.all());
                 start = i + 1;
             }
         }
@@ -84,9 +83,9 @@ public final class Classes {
             } else if (name.size() == 3) {
                 hashes.add(TableCatalog.tableKey(name.get(0).text(), name.get(2).text()));
                 hashes.addAll(tables.brought());
+                hashes.addAll(tables.cascaded());
             } else {
-                hashes.addAll(tables.direct());
-                hashes.addAll(tables.brought());
+                hashes.addAll(tables.all());
             }
             at = end + 1;
         }

@@ -26,9 +26,14 @@ final class Footprint {
             "ts_rewrite", "refcursor");
     private static final int NESTED_MAX = 64;
 
+    private enum How {
+        DIRECT, BROUGHT, CASCADED
+    }
+
     private final References references;
     private final Set<Long> direct = new HashSet<>();
     private final Set<Long> brought = new HashSet<>();
+    private final Set<Long> cascaded = new HashSet<>();
     private final Set<String> seen = new HashSet<>();
     private boolean everything;
 
@@ -42,15 +47,24 @@ final class Footprint {
      *
      * @param direct those whose names stand in the statement itself
      * @param brought those that come along with something else, also if they are named as well
+     * @param cascaded those that foreign keys change along with others. They are not read: that no child has come or gone
+     *            is certain from the parent's key, which the child's write set refers to
      */
-    record Tables(Set<Long> direct, Set<Long> brought) {}
+    record Tables(Set<Long> direct, Set<Long> brought, Set<Long> cascaded) {
+        Set<Long> all() {
+            Set<Long> all = new HashSet<>(direct);
+            all.addAll(brought);
+            all.addAll(cascaded);
+            return all;
+        }
+    }
 
     /** The tables that a statement may touch; null if that may be any. */
     static @Nullable Tables of(List<SqlText.Token> tokens, References references) {
         Footprint footprint = new Footprint(references);
         boolean body = tokens.stream().findFirst().filter(first -> first.isWord("do")).isPresent();
         footprint.add(tokens, body, 0);
-        return footprint.everything ? null : new Tables(footprint.direct, footprint.brought);
+        return footprint.everything ? null : new Tables(footprint.direct, footprint.brought, footprint.cascaded);
     }
 
     private void add(List<SqlText.Token> tokens, boolean stringsToo, int depth) {
@@ -63,24 +77,30 @@ final class Footprint {
             }
             if (token.isName()) {
                 everything |= !token.plain() || token.isWordOf(BY_STRING);
-                name(token.text(), depth);
+                name(token.text(), depth == 0 ? How.DIRECT : How.BROUGHT, depth);
             } else if (stringsToo && token.kind() == SqlTokens.STRING) {
                 add(SqlText.of(token.text()).tokens(), true, depth + 1);
             }
         }
     }
 
-    private void name(String name, int depth) {
+    private void name(String name, How how, int depth) {
         Named named = references.get(name);
         if (named == null) {
             return;
         }
-        (depth == 0 ? direct : brought).addAll(named.tables());
+        (switch (how) {
+            case DIRECT -> direct;
+            case BROUGHT -> brought;
+            case CASCADED -> cascaded;
+        }).addAll(named.tables());
         if (!seen.add(name)) {
             return;
         }
         everything |= named.unknown();
-        named.related().forEach(related -> name(related, depth + 1));
+        How next = how == How.CASCADED ? How.CASCADED : How.BROUGHT;
+        named.related().forEach(related -> name(related, next, depth + 1));
+        named.cascades().forEach(child -> name(child, How.CASCADED, depth + 1));
         for (String text : named.texts()) {
             add(SqlText.of(text).tokens(), true, depth + 1);
         }

@@ -31,21 +31,21 @@ class ReadPlanTest {
     private static final References REFERENCES = new References(Map.of(
             "account", named("public", "account"), "entry", named("public", "entry"), "label", named("public", "label"),
             "Odd", named("public", "Odd"), "twice", new Named(Set.of(TableCatalog.tableKey("public", "twice"),
-                    TableCatalog.tableKey("other", "twice")), Set.of(), List.of(), false),
+                    TableCatalog.tableKey("other", "twice")), Set.of(), Set.of(), List.of(), false),
             "rich", view("SELECT id FROM account WHERE balance > 1000"),
             "total", view("begin return (select sum(amount) from entry); end"),
             "dynamic", view("begin execute 'select 1'; end"),
-            "native", new Named(Set.of(), Set.of(), List.of(), true),
+            "native", new Named(Set.of(), Set.of(), Set.of(), List.of(), true),
             "guarded", new Named(Set.of(TableCatalog.tableKey("public", "guarded")), Set.of("part"),
-                    List.of("total"), false)),
+                    Set.of(), List.of("total"), false)),
             false);
 
     private static Named named(String schema, String table) {
-        return new Named(Set.of(TableCatalog.tableKey(schema, table)), Set.of(), List.of(), false);
+        return new Named(Set.of(TableCatalog.tableKey(schema, table)), Set.of(), Set.of(), List.of(), false);
     }
 
     private static Named view(String text) {
-        return new Named(Set.of(), Set.of(), List.of(text), false);
+        return new Named(Set.of(), Set.of(), Set.of(), List.of(text), false);
     }
 
     private static QueryResult.Statement rows(List<List<@Nullable String>> rows) {

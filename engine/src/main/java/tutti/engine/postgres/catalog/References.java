@@ -32,15 +32,17 @@ public record References(Map<String, Named> names, boolean opaque) {
      * What a name brings along.
      *
      * @param tables tables of this name, as ("table", name) keys
-     * @param related names that come with it: partitions, tables that a foreign key changes along with it
+     * @param related names that come with it: partitions
+     * @param cascades tables that a foreign key changes along with it
      * @param texts SQL that runs along with it: a view's definition, a function's body, policies, defaults, triggers
      * @param unknown whether something runs that cannot be looked into
      */
-    public record Named(Set<Long> tables, Set<String> related, List<String> texts, boolean unknown) {
+    public record Named(Set<Long> tables, Set<String> related, Set<String> cascades, List<String> texts, boolean unknown) {
         /** Keeps copies. */
         public Named {
             tables = Set.copyOf(tables);
             related = Set.copyOf(related);
+            cascades = Set.copyOf(cascades);
             texts = List.copyOf(texts);
         }
     }

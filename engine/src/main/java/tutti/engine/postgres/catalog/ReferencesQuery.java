@@ -53,7 +53,7 @@ public final class ReferencesQuery {
             UNION ALL SELECT 'r', c.relname, k.relname, NULL FROM pg_catalog.pg_inherits i
                 JOIN pg_catalog.pg_class c ON c.oid = i.inhparent JOIN pg_catalog.pg_class k ON k.oid = i.inhrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE %1$s
-            UNION ALL SELECT 'r', c.relname, k.relname, NULL FROM pg_catalog.pg_constraint f
+            UNION ALL SELECT 'c', c.relname, k.relname, NULL FROM pg_catalog.pg_constraint f
                 JOIN pg_catalog.pg_class c ON c.oid = f.confrelid JOIN pg_catalog.pg_class k ON k.oid = f.conrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 WHERE f.contype = 'f' AND (f.confupdtype NOT IN ('a', 'r') OR f.confdeltype NOT IN ('a', 'r')) AND %1$s
@@ -91,6 +91,7 @@ public final class ReferencesQuery {
         switch (kind) {
             case "t" -> building.tables.add(TableCatalog.tableKey(String.valueOf(other), name));
             case "r" -> building.related.add(String.valueOf(other));
+            case "c" -> building.cascades.add(String.valueOf(other));
             case "x" -> building.texts.add(text == null ? "" : text);
             default -> building.unknown = true;
         }
@@ -99,11 +100,12 @@ public final class ReferencesQuery {
     private static final class Building {
         private final Set<Long> tables = new HashSet<>();
         private final Set<String> related = new HashSet<>();
+        private final Set<String> cascades = new HashSet<>();
         private final List<String> texts = new ArrayList<>();
         private boolean unknown;
 
         Named finish() {
-            return new Named(tables, related, texts, unknown);
+            return new Named(tables, related, cascades, texts, unknown);
         }
     }
 }
