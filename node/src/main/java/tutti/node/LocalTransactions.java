@@ -511,7 +511,7 @@ final class LocalTransactions {
 
     /** {@link tutti.core.protocol.Replica#execute}: somebody here may be waiting for it. */
     void executing(TransactionId transaction, long position) {
-        if (barriers.containsKey(transaction)) {
+        if (barriers.containsKey(transaction) || known.containsKey(transaction)) {
             barrierPositions.put(position, transaction);
         }
     }
@@ -519,6 +519,10 @@ final class LocalTransactions {
     /** A barrier was executed and is about to be visible. */
     void executed(long position, ExecuteResult result) {
         TransactionId id = barrierPositions.remove(position);
+        Open open = id == null ? null : known.get(id);
+        if (open != null && !open.gone) {
+            open.session.executed(result);
+        }
         Barrier barrier = id == null ? null : barriers.get(id);
         if (barrier != null) {
             barrier.result = result;

@@ -304,6 +304,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public boolean wholeOnly() {
+        return claims.wholeOnly();
+    }
+
+    @Override
     public boolean classesCoverReads() {
         return claims.needsClasses() && claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
     }

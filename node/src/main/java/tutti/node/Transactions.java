@@ -32,6 +32,11 @@ public interface Transactions {
         return false;
     }
 
+    /** Whether what changes something must be handed in as a whole request that every replica can execute. */
+    default boolean wholeOnly() {
+        return false;
+    }
+
     /** A position that is visible in the engine now. What is seen in a snapshot taken later is no older. */
     long visiblePosition();
 

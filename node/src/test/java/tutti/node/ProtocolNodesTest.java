@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -135,6 +136,58 @@ class ProtocolNodesTest {
         Outcome outcome() throws Exception {
             return session.outcome.get(20, TimeUnit.SECONDS);
         }
+    }
+
+    @Test
+    void everyNodeExecutesWholeRequests() throws Exception {
+        openAll("active");
+        List<CompletableFuture<Outcome>> outcomes = new ArrayList<>();
+        List<CompletableFuture<ExecuteResult>> results = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            byte[] statement = ("request " + i).getBytes(StandardCharsets.UTF_8);
+            CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+            CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
+            outcomes.add(outcome);
+            results.add(result);
+            ReplicaNode at = nodes.get(i % 3);
+            assertTrue(at.wholeOnly());
+            at.begin(new LocalTransaction() {
+                @Override
+                public void executed(ExecuteResult answered) {
+                    result.complete(answered);
+                }
+
+                @Override
+                public void commit(long position, Completion<Void> done) {
+                    throw new AssertionError("it has not run here by itself");
+                }
+
+                @Override
+                public void rollback(Runnable done) {
+                    throw new AssertionError("it has not run here by itself");
+                }
+
+                @Override
+                public void answer(Outcome answer) {
+                    assertTrue(result.isDone(), "the result comes first");
+                    outcome.complete(answer);
+                }
+            }).submit(new Request.Whole(statement, ConflictClasses.ALL, KeySet.EMPTY, Request.Placement.EITHER));
+        }
+        long last = 0;
+        for (CompletableFuture<Outcome> outcome : outcomes) {
+            last = Math.max(last,
+                    assertInstanceOf(Outcome.Committed.class, outcome.get(20, TimeUnit.SECONDS)).position());
+        }
+        assertEquals("request 7", new String(results.get(7).join().response(), StandardCharsets.UTF_8));
+        for (ReplicaNode node : nodes.values()) {
+            while (node.visiblePosition() < last) {
+                Thread.onSpinWait();
+            }
+        }
+        assertEquals(60, engines.get(0).changes().size());
+        assertEquals(engines.get(0).changes(), engines.get(1).changes());
+        assertEquals(engines.get(0).changes(), engines.get(2).changes());
     }
 
     /** Nodes at which changes may be made, until one is found. */

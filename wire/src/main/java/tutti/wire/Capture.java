@@ -77,6 +77,20 @@ public interface Capture {
      */
     byte[] statement(int place, String sql, List<@Nullable String> settings);
 
+    /** The statements of a request that every replica is to execute; the texts are in UTF-8. */
+    default Classes.Statements statements(byte[] sql, boolean standardStrings) {
+        return new Classes.Statements(List.of(), "everything");
+    }
+
+    /**
+     * A request that every replica executes, in the form that the node takes.
+     *
+     * @param settings the row that {@link Sql#settings} returned
+     */
+    default byte[] request(List<String> statements, List<@Nullable String> settings) {
+        throw new UnsupportedOperationException("this engine executes no requests of other nodes");
+    }
+
     /** The keys that a statement outside of a transaction is taken to touch. */
     KeySet barrierKeys();
 

@@ -157,9 +157,15 @@ final class ClientSide implements FrameSink {
     }
 
     private boolean awaitTurn(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        ErrorFields refusal = writeRefusal();
+        if (refusal != null) {
+            return refuseQuery(refusal);
+        }
         return session.status == Backend.IN_TRANSACTION
                 ? turns.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength)
-                : turns.awaitQuery(kind, buffer, start, bodyLength);
+                : session.services.transactions().wholeOnly()
+                        ? turns.awaitEverywhere(kind, buffer, start, bodyLength)
+                        : turns.awaitQuery(kind, buffer, start, bodyLength);
     }
 
     private boolean single(ByteBuf buffer, int start, int bodyLength, int length) {
@@ -287,6 +293,12 @@ final class ClientSide implements FrameSink {
             noteReads(message, message.readerIndex() + HEADER, message.readableBytes() - HEADER - 1);
         }
         if (turns.mustWait(kind, inTransaction)) {
+            ErrorFields refusal = writeRefusal();
+            if (refusal != null) {
+                message.release();
+                refuseQuery(refusal);
+                return;
+            }
             turns.awaitPart(message, inTransaction, () -> scriptPlain(kind, message, inTransaction));
             return;
         }
@@ -399,7 +411,10 @@ final class ClientSide implements FrameSink {
     private boolean parse(ByteBuf buffer, int start, int bodyLength) {
         Prepared prepared = prepare(buffer, start, bodyLength);
         if (inBlock && turns.mustWait(prepared.kind(), true)) {
-            return turns.awaitInBlock(Frontend.PARSE, buffer, start, bodyLength);
+            ErrorFields refusal = writeRefusal();
+            return refusal != null
+                    ? refuseExecute(refusal)
+                    : turns.awaitInBlock(Frontend.PARSE, buffer, start, bodyLength);
         }
         if (!statements.put(buffer, start, end(buffer, start, start + bodyLength), prepared)) {
             return refuseExecute(tooMany("prepared statements"));
@@ -451,6 +466,10 @@ final class ClientSide implements FrameSink {
         int portalEnd = end(buffer, start, limit);
         Prepared prepared = bound(buffer, start, bodyLength);
         if (turns.mustWait(prepared.kind(), inBlock)) {
+            ErrorFields refusal = writeRefusal();
+            if (refusal != null) {
+                return refuseExecute(refusal);
+            }
             return inBlock
                     ? turns.awaitInBlock(Frontend.BIND, buffer, start, bodyLength)
                     : turns.record(prepared, buffer, start, bodyLength);

@@ -132,6 +132,10 @@ public final class EngineCapture implements Capture {
 
     @Override
     public byte[] statement(int place, String statement, List<@Nullable String> row) {
+        return new Statement(place, statement, String.valueOf(row.getFirst()), settings(row)).toBytes();
+    }
+
+    private static Map<String, String> settings(List<@Nullable String> row) {
         Map<String, String> settings = new LinkedHashMap<>();
         for (int i = 0; i < SETTINGS.size(); i++) {
             String value = row.get(i + 1);
@@ -139,7 +143,17 @@ public final class EngineCapture implements Capture {
                 settings.put(SETTINGS.get(i), value);
             }
         }
-        return new Statement(place, statement, String.valueOf(row.getFirst()), settings).toBytes();
+        return settings;
+    }
+
+    @Override
+    public Classes.Statements statements(byte[] text, boolean standardStrings) {
+        return Classes.statements(text, standardStrings, references.get());
+    }
+
+    @Override
+    public byte[] request(List<String> statements, List<@Nullable String> row) {
+        return Statement.request(statements, String.valueOf(row.getFirst()), settings(row)).toBytes();
     }
 
     @Override

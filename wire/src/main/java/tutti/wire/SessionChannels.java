@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
@@ -137,6 +138,9 @@ abstract class SessionChannels {
     /** Why what has run of a whole request must be repeated, or be given up. */
     @Nullable
     ErrorFields retry;
+    /** What every replica's execution of it has answered here; null if there is no such thing yet. */
+    @Nullable
+    ExecuteResult everywhere;
     /** What goes on when its turn has come; null unless it waits for that. */
     @Nullable
     Runnable turn;

@@ -12,6 +12,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
@@ -48,6 +49,27 @@ abstract class SessionTransaction extends SessionChannels {
 
     /** The client is gone and nothing is left to do. */
     abstract void closeEngine();
+
+    /** From the node: its turn has come, to run or to run again. */
+    abstract void onRun(Branch asked, Priority priority);
+
+    /** It is over before it has run. */
+    abstract void loseTurn();
+
+    /** What it has done is rolled back, and it is to run again. */
+    abstract void repeatNow();
+
+    /** Whether an error of the engine's lets the transaction be repeated. */
+    abstract boolean repeatable(ErrorFields cause);
+
+    /** A whole request has failed for reasons that may not hold when it runs again, or with priority. */
+    abstract void askForRepetition(ErrorFields cause);
+
+    /** From the node: every replica executes the request, and this one has. */
+    abstract void onExecuted(Branch asked, ExecuteResult result);
+
+    /** Every replica has executed it, and that is its end. */
+    abstract void executedEverywhere(ExecuteResult result);
 
     void state(SessionState to) {
         state = state.to(to);
@@ -96,7 +118,7 @@ abstract class SessionTransaction extends SessionChannels {
         return seen == null ? ReadSet.EMPTY : seen.build();
     }
 
-    private void nothingWritten() {
+    void nothingWritten() {
         read = null;
         wrote = false;
         wroteRows = false;
@@ -109,6 +131,7 @@ abstract class SessionTransaction extends SessionChannels {
         handedIn = false;
         readOnly = false;
         declared = null;
+        everywhere = null;
         repeat = null;
         repeatPending = false;
         retry = null;
@@ -125,115 +148,6 @@ abstract class SessionTransaction extends SessionChannels {
         List<Runnable> waiters = List.copyOf(rollbackDone);
         rollbackDone.clear();
         waiters.forEach(Runnable::run);
-    }
-
-    // ------------------------------------------------------------------------------------------ its turn
-
-    /** Whether the open transaction, or the one about to begin, must wait for its turn before it looks at the database. */
-    boolean needsTurn() {
-        return !handedIn && !readOnly && !services.transactions().executesAtOnce();
-    }
-
-    /**
-     * Hands the transaction in. No message of the client's is read, and none of its statements may have been sent, until its
-     * turn has come.
-     *
-     * @param implicitly whether it is to be begun by us, for one cycle
-     * @param then sends what the client has said meanwhile
-     */
-    void awaitTurn(Request request, boolean implicitly, Runnable then) {
-        waiting = true;
-        if (implicitly) {
-            implicit = true;
-            commit = Commit.IMPLICIT;
-        }
-        openTransaction();
-        handedIn = true;
-        classes = request.classes();
-        Runnable run = () -> {
-            if (implicitly) {
-                implicit = false;
-            }
-            then.run();
-        };
-        turn = run;
-        if (request instanceof Request.Whole) {
-            repeat = run;
-        }
-        Branch waitingOne = java.util.Objects.requireNonNull(branch, "just opened");
-        waitingOne.ticket().submit(request);
-    }
-
-    /** From the node: its turn has come. */
-    void onRun(Branch asked, Priority priority) {
-        Runnable then = turn;
-        if (asked == branch && priority == Priority.ORDERED && watch == null && !rollbackWanted) {
-            watch = services.registry().watch(loop, connection.processId(), asked, () -> operations.size() > 0);
-        }
-        if (asked != branch) {
-            LOG.debug("nothing to run with priority {}", priority);
-        } else if (then != null && !rollbackWanted) {
-            turn = null;
-            waiting = false;
-            runNow(then);
-        } else if (state == SessionState.AWAITING_ANSWER) {
-            repeatNow();
-        } else if (rollbackWanted) {
-            repeatPending = true;
-        }
-        settle();
-    }
-
-    private void runNow(Runnable what) {
-        if (repeat != null) {
-            held.holdAll();
-        }
-        what.run();
-    }
-
-    /** What it has done is rolled back, and it is to run again. */
-    private void repeatNow() {
-        repeatPending = false;
-        Branch again = java.util.Objects.requireNonNull(branch, "a transaction is open");
-        Runnable what = repeat;
-        if (what == null || held.overflowed() || clientGone) {
-            again.ticket().failed(new AbortReason.Failed(clientGone ? "disconnect" : "cannot-repeat"));
-            return;
-        }
-        rollbackWanted = false;
-        rolledBack = false;
-        suppress = false;
-        cycleFailed = false;
-        closingSent = false;
-        ownError = null;
-        retry = null;
-        again.writes = WriteSet.EMPTY;
-        held.drop();
-        state(SessionState.IDLE);
-        runNow(what);
-    }
-
-    /** A whole request has failed for reasons that may not hold when it runs again, or with priority. */
-    private void askForRepetition(ErrorFields cause) {
-        ownRollback(() -> {
-            rollbackComplete();
-            state(SessionState.AWAITING_ANSWER);
-            Branch failed = java.util.Objects.requireNonNull(branch, "a transaction is open");
-            failed.ticket()
-                    .failed(new AbortReason.Failed(cause.sqlState().equals("40P01") ? "deadlock" : "first-updater"));
-            tryAnswer();
-        });
-    }
-
-    /** Whether an error of the engine's lets the transaction be repeated. */
-    boolean repeatable(ErrorFields cause) {
-        return repeat != null && !held.overflowed() && cause.sqlState().startsWith("40");
-    }
-
-    /** It is over before it has run. */
-    private void loseTurn() {
-        turn = null;
-        startRollback();
     }
 
     /** Sends BEGIN ahead of a statement outside of a transaction block. */
@@ -636,7 +550,10 @@ abstract class SessionTransaction extends SessionChannels {
             return;
         }
         outcome = end;
-        if (turn != null) {
+        ExecuteResult result = everywhere;
+        if (turn != null && result != null && end instanceof Outcome.Committed) {
+            executedEverywhere(result);
+        } else if (turn != null) {
             loseTurn();
         }
         tryAnswer();

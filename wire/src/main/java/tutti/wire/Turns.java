@@ -74,6 +74,44 @@ final class Turns {
         return false;
     }
 
+    /** Has a simple query that is a transaction by itself executed by every replica. */
+    boolean awaitEverywhere(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        byte[] sql = Arrays.copyOfRange(message(buffer, start, bodyLength), HEADER, HEADER + bodyLength - 1);
+        Classes.Statements statements = clientSide.understood(sql)
+                ? session.capture.statements(sql, backendSide.standardStrings())
+                : new Classes.Statements(List.of(), "text that is not in UTF-8");
+        String varying = kind == StatementKind.COPY_IN ? "COPY from the client" : statements.varying();
+        if (varying != null) {
+            return clientSide.refuseQuery(Errors
+                    .error(Errors.READ_ONLY, "every node executes what changes the database,"
+                            + " and this may come out differently: " + varying)
+                    .with('H', "Let the client compute the value and send it as a constant, or the rows as INSERT."));
+        }
+        session.waiting = true;
+        session.ownRow = List.of();
+        session.ownError = null;
+        ByteBuf out = session.buffer();
+        session.prepareOwn(out);
+        session.own.settings(out, session.operations, null);
+        session.own.sync(out, session.operations);
+        byte[] message = message(buffer, start, bodyLength);
+        session.steps.add(() -> {
+            ErrorFields cause = session.ownError;
+            if (cause != null) {
+                session.waiting = false;
+                session.error(cause);
+                session.finishCycle(Backend.IDLE);
+                return;
+            }
+            session.awaitTurn(
+                    new Request.Whole(session.capture.request(statements.texts(), session.ownRow), classes(sql),
+                            session.capture.barrierKeys(), Request.Placement.EITHER),
+                    true, () -> again(Frontend.QUERY, message));
+        });
+        session.toEngine(out);
+        return false;
+    }
+
     /** Keeps a part of a script until the turn of its transaction has come. */
     void awaitPart(ByteBuf message, boolean inTransaction, Runnable then) {
         byte[] sql = new byte[message.readableBytes() - HEADER - 1];

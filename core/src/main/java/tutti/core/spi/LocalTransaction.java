@@ -1,6 +1,7 @@
 package tutti.core.spi;
 
 import tutti.core.protocol.Replica.Priority;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.txn.Outcome;
 
 /**
@@ -16,6 +17,14 @@ public interface LocalTransaction {
      */
     default void run(Priority priority) {
         throw new UnsupportedOperationException(this + " has not been handed in to wait for its turn");
+    }
+
+    /**
+     * It is a whole request that every replica executes, and this one has: the result that its client gets with the answer,
+     * which follows.
+     */
+    default void executed(ExecuteResult result) {
+        throw new UnsupportedOperationException(this + " has not been handed in for every replica");
     }
 
     /**

@@ -22,7 +22,7 @@ public record NodeConfig(
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
                 + " same on every node.", byDefault = "si", oneOf = {
                         "si", "dbsm", "postgres-r",
-                        "passive", "nodo", "akara", "2pc"}) String protocol,
+                        "passive", "nodo", "akara", "2pc", "active"}) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,
         @Setting(doc = "The PostgreSQL server that holds this node's copy: either `embedded`, a server of its own that"

@@ -52,6 +52,40 @@ public final class Classes {
         return ConflictClasses.of(hashes.isEmpty() ? Set.of(NO_TABLE) : hashes);
     }
 
+    /**
+     * The statements that a piece of SQL consists of, for every replica to execute.
+     *
+     * @param texts one by one
+     * @param varying what in them may have another result at another replica; null if nothing may
+     */
+    public record Statements(List<String> texts, @Nullable String varying) {}
+
+    /** Looks at a piece of SQL that every replica is to execute. */
+    public static Statements statements(byte[] sql, boolean standardStrings, References references) {
+        List<String> texts = new ArrayList<>();
+        String varying = null;
+        SqlTokens reader = new SqlTokens();
+        reader.reset(sql, 0, sql.length, standardStrings);
+        int start = -1;
+        for (int kind = reader.next();; kind = reader.next()) {
+            if (kind != SqlTokens.END && kind != ';') {
+                start = start < 0 ? reader.start() : start;
+                continue;
+            }
+            if (start >= 0) {
+                texts.add(new String(sql, start, reader.start() - start, StandardCharsets.UTF_8));
+                if (varying == null) {
+                    varying = Footprint.varying(SqlText.of(sql, start, reader.start(), standardStrings).tokens(),
+                            references);
+                }
+            }
+            start = -1;
+            if (kind == SqlTokens.END) {
+                return new Statements(texts, varying);
+            }
+        }
+    }
+
     /** What {@code SET LOCAL tutti.classes = '…'} lists, or null if the statement is another one. */
     public static @Nullable String declared(byte[] sql, int from, int to) {
         Matcher matcher = DECLARATION.matcher(new String(sql, from, to - from, StandardCharsets.UTF_8));

@@ -2,6 +2,7 @@ package tutti.wire.sql;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.References;
@@ -25,6 +26,24 @@ final class Footprint {
             "ts_stat",
             "ts_rewrite", "refcursor");
     private static final int NESTED_MAX = 64;
+    private static final Set<String> INSERTS = Set.of("insert", "merge", "copy", "default");
+    /** Functions that are stable within a transaction and differ from one to the next, or from session to session. */
+    private static final Set<String> OF_THE_MOMENT = Set.of("now", "age", "statement_timestamp",
+            "transaction_timestamp",
+            "pg_current_xact_id", "txid_current_snapshot", "pg_current_snapshot", "inet_client_addr",
+            "inet_client_port",
+            "inet_server_addr", "inet_server_port", "current_setting", "version", "pg_my_temp_schema",
+            "current_query", "pg_backend_pid", "pg_relation_size", "pg_total_relation_size",
+            "pg_postmaster_start_time");
+    private static final Set<String> WORDS_OF_THE_MOMENT = Set.of("current_timestamp", "current_date", "current_time",
+            "localtime", "localtimestamp", "tablesample", "skip", "nowait", "ctid", "xmin", "xmax", "cmin", "cmax",
+            "tableoid");
+    private static final Set<String> STRINGS_OF_THE_MOMENT = Set.of("now", "today", "tomorrow", "yesterday");
+    /** What depends on the order of rows. */
+    private static final Set<String> BY_ORDER = Set.of("limit", "offset", "fetch", "array_agg", "string_agg",
+            "json_agg",
+            "jsonb_agg", "json_object_agg", "jsonb_object_agg", "xmlagg", "row_number", "first_value", "last_value",
+            "nth_value", "lag", "lead", "ntile", "distinct", "any_value");
 
     private enum How {
         DIRECT, BROUGHT, CASCADED
@@ -35,7 +54,11 @@ final class Footprint {
     private final Set<Long> brought = new HashSet<>();
     private final Set<Long> cascaded = new HashSet<>();
     private final Set<String> seen = new HashSet<>();
+    private final Set<String> withDefaults = new HashSet<>();
+    private final Set<String> defaultsSeen = new HashSet<>();
+    private boolean inserts;
     private boolean everything;
+    private @Nullable String varying;
 
     private Footprint(References references) {
         this.references = references;
@@ -64,17 +87,63 @@ final class Footprint {
         Footprint footprint = new Footprint(references);
         boolean body = tokens.stream().findFirst().filter(first -> first.isWord("do")).isPresent();
         footprint.add(tokens, body, 0);
+        footprint.addDefaults();
         return footprint.everything ? null : new Tables(footprint.direct, footprint.brought, footprint.cascaded);
+    }
+
+    /**
+     * What in a statement may have another result at another replica, though that has the same tables, or null if nothing:
+     * volatile functions and those of the moment, values of sequences, physical places of rows, what depends on the order of
+     * rows without giving one, and SQL that cannot be looked into. (Sums of binary floating point numbers, which depend on
+     * the order of rows in their last digits, are not noticed.)
+     */
+    static @Nullable String varying(List<SqlText.Token> tokens, References references) {
+        Footprint footprint = new Footprint(references);
+        footprint.add(tokens, tokens.stream().findFirst().filter(first -> first.isWord("do")).isPresent(), 0);
+        footprint.addDefaults();
+        return footprint.varying != null
+                ? footprint.varying
+                : footprint.everything ? "SQL that is not known before it runs" : null;
+    }
+
+    /** What runs to fill columns that an INSERT, here or in something brought along, leaves out. */
+    private void addDefaults() {
+        while (inserts && !withDefaults.isEmpty()) {
+            String name = withDefaults.iterator().next();
+            withDefaults.remove(name);
+            Named named = references.get(name);
+            if (named != null && defaultsSeen.add(name)) {
+                named.defaults().forEach(text -> add(SqlText.of(text).tokens(), true, 1));
+            }
+        }
+    }
+
+    private void look(List<SqlText.Token> tokens, int index) {
+        SqlText.Token token = tokens.get(index);
+        boolean called = index + 1 < tokens.size() && tokens.get(index + 1).is('(');
+        if (token.kind() == SqlTokens.STRING) {
+            if (STRINGS_OF_THE_MOMENT.contains(token.text().strip().toLowerCase(Locale.ROOT))) {
+                varying = "'" + token.text() + "'";
+            }
+        } else if (token.isName() && ((called && (references.varying().contains(token.text())
+                || OF_THE_MOMENT.contains(token.text()))) || token.isWordOf(WORDS_OF_THE_MOMENT))) {
+            varying = token.text() + (called ? "()" : "");
+        } else if (token.isWordOf(BY_ORDER) && tokens.stream().noneMatch(other -> other.isWord("order"))) {
+            varying = token.text() + " without ORDER BY";
+        }
     }
 
     private void add(List<SqlText.Token> tokens, boolean stringsToo, int depth) {
         if (depth > NESTED_MAX) {
             everything = true;
         }
-        for (SqlText.Token token : tokens) {
+        for (int i = 0; i < tokens.size(); i++) {
             if (everything) {
                 return;
             }
+            SqlText.Token token = tokens.get(i);
+            look(tokens, i);
+            inserts |= token.isWordOf(INSERTS);
             if (token.isName()) {
                 everything |= !token.plain() || token.isWordOf(BY_STRING);
                 name(token.text(), depth == 0 ? How.DIRECT : How.BROUGHT, depth);
@@ -98,6 +167,7 @@ final class Footprint {
             return;
         }
         everything |= named.unknown();
+        withDefaults.add(name);
         How next = how == How.CASCADED ? How.CASCADED : How.BROUGHT;
         named.related().forEach(related -> name(related, next, depth + 1));
         named.cascades().forEach(child -> name(child, How.CASCADED, depth + 1));

@@ -31,21 +31,21 @@ class ReadPlanTest {
     private static final References REFERENCES = new References(Map.of(
             "account", named("public", "account"), "entry", named("public", "entry"), "label", named("public", "label"),
             "Odd", named("public", "Odd"), "twice", new Named(Set.of(TableCatalog.tableKey("public", "twice"),
-                    TableCatalog.tableKey("other", "twice")), Set.of(), Set.of(), List.of(), false),
+                    TableCatalog.tableKey("other", "twice")), Set.of(), Set.of(), List.of(), List.of(), false),
             "rich", view("SELECT id FROM account WHERE balance > 1000"),
             "total", view("begin return (select sum(amount) from entry); end"),
             "dynamic", view("begin execute 'select 1'; end"),
-            "native", new Named(Set.of(), Set.of(), Set.of(), List.of(), true),
+            "native", new Named(Set.of(), Set.of(), Set.of(), List.of(), List.of(), true),
             "guarded", new Named(Set.of(TableCatalog.tableKey("public", "guarded")), Set.of("part"),
-                    Set.of(), List.of("total"), false)),
-            false);
+                    Set.of(), List.of("total"), List.of("nextval('s')"), false)),
+            Set.of("random", "nextval"), false);
 
     private static Named named(String schema, String table) {
-        return new Named(Set.of(TableCatalog.tableKey(schema, table)), Set.of(), Set.of(), List.of(), false);
+        return new Named(Set.of(TableCatalog.tableKey(schema, table)), Set.of(), Set.of(), List.of(), List.of(), false);
     }
 
     private static Named view(String text) {
-        return new Named(Set.of(), Set.of(), Set.of(), List.of(text), false);
+        return new Named(Set.of(), Set.of(), Set.of(), List.of(text), List.of(), false);
     }
 
     private static QueryResult.Statement rows(List<List<@Nullable String>> rows) {
@@ -209,6 +209,23 @@ class ReadPlanTest {
         assertEquals(sqlAndExpected.substring(bar + 1), read(sqlAndExpected.substring(0, bar)));
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"update account set balance = random()|random()", "select now()|now()",
+            "update account set balance = 1 where id = 5|null", "insert into entry select 'now'|'now'",
+            "delete from account where id in (select id from account limit 1)|limit without ORDER BY",
+            "delete from account where id in (select id from account order by id limit 1)|null",
+            "update guarded set gid = 1|null", "insert into guarded values (1)|nextval()",
+            "update account set balance = current_date - current_date|current_date", "select native(1)|SQL that is not"
+                    + " known before it runs",
+            "do $$ begin perform random(); end $$|random()",
+            "select total(); select ';random()'|null"})
+    void whatMayDifferBetweenReplicasIsNamed(String sqlAndExpected) {
+        int bar = sqlAndExpected.lastIndexOf('|');
+        Classes.Statements statements = Classes.statements(
+                sqlAndExpected.substring(0, bar).getBytes(StandardCharsets.UTF_8), true, REFERENCES);
+        assertEquals(sqlAndExpected.substring(bar + 1), String.valueOf(statements.varying()));
+    }
+
     @Test
     void boundValuesNameRows() {
         String sql = "select * from entry where account_id = $1 and number = $2";
@@ -224,7 +241,8 @@ class ReadPlanTest {
     void aDatabaseWithOperatorsOfItsOwnIsOpaque() {
         byte[] sql = "select 1".getBytes(StandardCharsets.UTF_8);
         ReadSet.Builder reads = new ReadSet.Builder();
-        ReadPlan.of(sql, 0, sql.length, true, CATALOG, new References(Map.of(), true)).addTo(reads, ReadPlan.NO_VALUES);
+        ReadPlan.of(sql, 0, sql.length, true, CATALOG, new References(Map.of(), Set.of(), true)).addTo(reads,
+                ReadPlan.NO_VALUES);
         assertEquals(TableCatalog.SCHEMA_KEY, reads.build().keys().hash(0));
     }
 }

@@ -47,7 +47,12 @@ public final class ReferencesQuery {
                     pg_catalog.pg_get_expr(o.polwithcheck, o.polrelid)) FROM pg_catalog.pg_policy o
                 JOIN pg_catalog.pg_class c ON c.oid = o.polrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE %1$s
-            UNION ALL SELECT 'x', c.relname, NULL, pg_catalog.pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attrdef d
+            UNION ALL SELECT 'n', p.proname, NULL, NULL FROM pg_catalog.pg_proc p
+                WHERE p.pronamespace = 11 AND p.provolatile = 'v'
+            UNION ALL SELECT 'd', c.relname, NULL, 'nextval()' FROM pg_catalog.pg_attribute a
+                JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE a.attidentity <> '' AND %1$s
+            UNION ALL SELECT 'd', c.relname, NULL, pg_catalog.pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attrdef d
                 JOIN pg_catalog.pg_class c ON c.oid = d.adrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE %1$s
             UNION ALL SELECT 'r', c.relname, k.relname, NULL FROM pg_catalog.pg_inherits i
@@ -65,6 +70,7 @@ public final class ReferencesQuery {
             .formatted(USER, MAY_READ);
 
     private final Map<String, Building> names = new HashMap<>();
+    private final Set<String> varying = new HashSet<>();
     private boolean opaque;
 
     private ReferencesQuery() {}
@@ -75,7 +81,7 @@ public final class ReferencesQuery {
         result.rows().forEach(query::row);
         Map<String, Named> named = new HashMap<>();
         query.names.forEach((name, building) -> named.put(name, building.finish()));
-        return new References(named, query.opaque);
+        return new References(named, query.varying, query.opaque);
     }
 
     private void row(List<@Nullable String> row) {
@@ -87,11 +93,16 @@ public final class ReferencesQuery {
             opaque = true;
             return;
         }
+        if (kind.equals("n")) {
+            varying.add(name);
+            return;
+        }
         Building building = names.computeIfAbsent(name, _ -> new Building());
         switch (kind) {
             case "t" -> building.tables.add(TableCatalog.tableKey(String.valueOf(other), name));
             case "r" -> building.related.add(String.valueOf(other));
             case "c" -> building.cascades.add(String.valueOf(other));
+            case "d" -> building.defaults.add(String.valueOf(text));
             case "x" -> building.texts.add(text == null ? "" : text);
             default -> building.unknown = true;
         }
@@ -102,10 +113,11 @@ public final class ReferencesQuery {
         private final Set<String> related = new HashSet<>();
         private final Set<String> cascades = new HashSet<>();
         private final List<String> texts = new ArrayList<>();
+        private final List<String> defaults = new ArrayList<>();
         private boolean unknown;
 
         Named finish() {
-            return new Named(tables, related, cascades, texts, unknown);
+            return new Named(tables, related, cascades, texts, defaults, unknown);
         }
     }
 }
