@@ -16,6 +16,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 
@@ -62,7 +63,7 @@ final class CommitPipeline {
     }
 
     private enum Kind {
-        SKIP, REMOTE, LOCAL, BARRIER
+        SKIP, REMOTE, LOCAL, PREPARED, BARRIER
     }
 
     /** One position. */
@@ -73,6 +74,7 @@ final class CommitPipeline {
         WriteSet writes = WriteSet.EMPTY;
         @Nullable
         LocalTransaction local;
+        Preparations.@Nullable Preparation preparation;
         Request.@Nullable Whole barrier;
         @Nullable
         Group group;
@@ -102,7 +104,7 @@ final class CommitPipeline {
     }
 
     /** What the pipeline tells its node; on the event loop. */
-    interface Events {
+    interface Events extends Preparations.Events {
         /** This position and all before it are visible. */
         void visible(long position);
 
@@ -118,6 +120,7 @@ final class CommitPipeline {
     private final Events events;
     private final NodeMetrics metrics;
     private final int groupPositionsMax;
+    private final Preparations preparations;
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
     private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
     private final List<Engine.Applier> appliers = new ArrayList<>();
@@ -143,6 +146,7 @@ final class CommitPipeline {
         this.loop = loop;
         this.events = events;
         this.visible = visible;
+        this.preparations = new Preparations(engine, loop, events);
         for (int i = 0; i < applierCount; i++) {
             Engine.Applier applier = engine.openApplier();
             appliers.add(applier);
@@ -182,6 +186,29 @@ final class CommitPipeline {
         add(slot);
     }
 
+    /** Makes the changes of a remote transaction that has no position yet, and keeps their locks. */
+    void prepare(TransactionId transaction, WriteSet writes) {
+        preparations.prepare(transaction, writes);
+    }
+
+    /** Gives up what was {@linkplain #prepare prepared}, if anything. */
+    void drop(TransactionId transaction) {
+        preparations.drop(transaction);
+    }
+
+    /** Commits what was prepared; false if nothing was. */
+    boolean prepared(TransactionId transaction, long position, WriteSet writes) {
+        Preparations.Preparation preparation = preparations.take(transaction);
+        if (preparation == null) {
+            return false;
+        }
+        Slot slot = new Slot(position, Kind.PREPARED);
+        slot.writes = writes;
+        slot.preparation = preparation;
+        add(slot);
+        return true;
+    }
+
     void barrier(long position, Request.Whole request) {
         Slot slot = new Slot(position, Kind.BARRIER);
         slot.barrier = request;
@@ -208,10 +235,30 @@ final class CommitPipeline {
     }
 
     private void becomeRemote(Slot slot) {
+        Preparations.Preparation preparation = slot.preparation;
+        if (preparation != null) {
+            slot.preparation = null;
+            preparations.drop(preparation);
+        }
         slot.kind = Kind.REMOTE;
         slot.state = State.WAITING;
         slot.local = null;
         count(slot, -1);
+    }
+
+    /**
+     * What is prepared may hold locks that an earlier position needs: what is not decided is made again later, and what
+     * commits later is applied in its turn. (What is prepared and met by an earlier position was decided elsewhere while this
+     * replica took part in that without having been asked.)
+     */
+    private void makeWay(@Nullable KeySet keys, long position) {
+        preparations.makeWay(keys, position);
+        for (Slot later : slots) {
+            if (later.kind == Kind.PREPARED && later.position > position && later.state == State.WAITING
+                    && (keys == null || Preparations.meet(keys, later.writes.keys()))) {
+                becomeRemote(later);
+            }
+        }
     }
 
     private void add(Slot slot) {
@@ -258,6 +305,8 @@ final class CommitPipeline {
         }
         if (head.kind == Kind.LOCAL && head.state == State.WAITING) {
             commitLocal(head);
+        } else if (head.kind == Kind.PREPARED && head.state == State.WAITING) {
+            commitPrepared(head);
         } else if (head.kind == Kind.BARRIER && head.state == State.WAITING) {
             executeBarrier(head);
         } else if (head.group != null && head.state == State.APPLIED) {
@@ -274,6 +323,21 @@ final class CommitPipeline {
         local.commit(slot.position, onLoop(_ -> becameVisible(slot), failure -> localCommitFailed(slot)));
     }
 
+    private void commitPrepared(Slot slot) {
+        Preparations.Preparation preparation = slot.preparation;
+        if (preparation == null) {
+            throw new IllegalStateException("position " + slot.position + " was not prepared");
+        }
+        slot.state = State.COMMITTING;
+        preparations.commit(preparation, slot.position, () -> {
+            slot.preparation = null;
+            becameVisible(slot);
+        }, _ -> {
+            slot.preparation = null;
+            localCommitFailed(slot);
+        });
+    }
+
     /** It may have committed or not; if not, its write set is applied. {@link #commitGroup} looks before it commits. */
     private void localCommitFailed(Slot slot) {
         becomeRemote(slot);
@@ -288,6 +352,7 @@ final class CommitPipeline {
             return;
         }
         slot.state = State.COMMITTING;
+        makeWay(null, slot.position);
         applier.execute(slot.position, barrier.statement(), onLoop(result -> {
             idle.add(applier);
             events.executed(slot.position, result);
@@ -312,6 +377,7 @@ final class CommitPipeline {
         }
         finished(slot);
         events.visible(visible);
+        preparations.resume();
         advance();
     }
 
@@ -336,7 +402,7 @@ final class CommitPipeline {
             if (slot.kind == Kind.BARRIER) {
                 break;
             }
-            if (slot.kind == Kind.LOCAL) {
+            if (slot.kind == Kind.LOCAL || slot.kind == Kind.PREPARED) {
                 if (!slot.counted) {
                     count(slot, 1);
                 }
@@ -370,6 +436,7 @@ final class CommitPipeline {
                 bytes = 0;
             }
             bytes += slot.writes.changes().length;
+            makeWay(slot.writes.keys(), slot.position);
             slot.group = group;
             group.slots.add(slot);
         }
@@ -463,6 +530,7 @@ final class CommitPipeline {
             finished(slot);
         }
         events.visible(visible);
+        preparations.resume();
         advance();
     }
 
@@ -553,5 +621,6 @@ final class CommitPipeline {
         for (Engine.Applier applier : appliers) {
             applier.close();
         }
+        preparations.close();
     }
 }

@@ -11,11 +11,23 @@ import java.util.TreeMap;
 final class Horizon {
     private final TreeMap<Long, Integer> open = new TreeMap<>();
     private long visible;
+    /** The highest that was answered: what is below may be forgotten. */
+    private long told;
 
     /** A transaction begins; answers the position that it has seen at least. */
     synchronized long begin() {
         open.merge(visible, 1, Integer::sum);
         return visible;
+    }
+
+    /**
+     * A transaction has begun a little earlier, at a position that was visible then. Answers the position that counts for
+     * it: the same, or a higher one if that may be forgotten already.
+     */
+    synchronized long begin(long since) {
+        long begun = Math.max(since, told);
+        open.merge(begun, 1, Integer::sum);
+        return begun;
     }
 
     /** A transaction that began at this position has ended. */
@@ -27,6 +39,7 @@ final class Horizon {
     synchronized long visible(long position) {
         visible = position;
         Map.Entry<Long, Integer> oldest = open.firstEntry();
-        return oldest == null ? position : oldest.getKey();
+        told = oldest == null ? position : oldest.getKey();
+        return told;
     }
 }

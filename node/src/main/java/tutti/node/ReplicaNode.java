@@ -4,28 +4,24 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
@@ -35,11 +31,8 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
-import tutti.core.txn.ConflictClasses;
-import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
-import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
@@ -72,6 +65,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param replicas numbers of all replicas
      * @param directory for the node's own files
      * @param protocolName how the protocol is called in configurations; nodes with different ones refuse each other
+     * @param protocolParameters what of it is not as by default; nodes with different ones refuse each other
      * @param appliers how many write sets are applied side by side, at least 1
      * @param groupPositionsMax how many positions are made visible by one engine transaction at most
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
@@ -80,13 +74,19 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param durabilityNanos how often the engine's durable position is told to the others, in nanoseconds
      * @param snapshotPositions after how many positions a snapshot of the protocol is taken
      */
-    public record Settings(int node, Set<Integer> replicas, Path directory, String protocolName, int appliers,
+    public record Settings(int node, Set<Integer> replicas, Path directory, String protocolName,
+            Map<String, String> protocolParameters, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
             long snapshotPositions) {
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions. */
         public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName) {
-            return new Settings(node, replicas, directory, protocolName, 4, 64, 1000, 256L << 20, 2_000_000_000L,
-                    50_000);
+            return new Settings(node, replicas, directory, protocolName, Map.of(), 4, 64, 1000, 256L << 20,
+                    2_000_000_000L, 50_000);
+        }
+
+        /** The protocol as nodes tell it each other. */
+        String protocol() {
+            return protocolParameters.isEmpty() ? protocolName : protocolName + " " + new TreeMap<>(protocolParameters);
         }
     }
 
@@ -115,95 +115,20 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         void failed(Throwable cause, boolean restartable);
     }
 
-    /** A local transaction between {@code begin} and {@code answer}; its fields belong to the event loop. */
-    private final class Open implements Ticket {
-        private final TransactionId id;
-        private final LocalTransaction session;
-        private final long begun;
-        private Phase phase = Phase.OPEN;
-        /** Set once a rollback has been asked of the session. */
-        private boolean rollingBack;
-        private long certifiedAt;
-        private long askedNanos;
-        private volatile KeySet touched = KeySet.EMPTY;
-
-        Open(TransactionId id, LocalTransaction session, long begun) {
-            this.id = id;
-            this.session = session;
-            this.begun = begun;
-        }
-
-        @Override
-        public TransactionId id() {
-            return id;
-        }
-
-        @Override
-        public void touched(KeySet keys) {
-            touched = keys;
-            for (int i = 0; i < keys.size(); i++) {
-                if (keys.kind(i) != KeyKind.REFERENCE) {
-                    holders.put(keys.hash(i), this);
-                }
-            }
-        }
-
-        @Override
-        public void executed(WriteSet writes) {
-            loop.execute(() -> onExecuted(this, writes));
-        }
-
-        @Override
-        public void ended() {
-            loop.execute(() -> onEnded(this, null));
-        }
-
-        @Override
-        public void failed(AbortReason.Failed cause) {
-            loop.execute(() -> onEnded(this, cause));
-        }
-    }
-
-    private enum Phase {
-        /** Runs; the protocol has not heard of it. */
-        OPEN,
-        /** Its message is on its way. */
-        ASKED,
-        /** It has a position at which it commits. */
-        CERTIFIED,
-        /** It has been answered, or ended by itself. */
-        ENDED
-    }
-
-    /** A barrier that a local client waits for. */
-    private static final class Waiting {
-        final Completion<ExecuteResult> done;
-        @Nullable
-        ExecuteResult result;
-
-        Waiting(Completion<ExecuteResult> done) {
-            this.done = done;
-        }
-    }
-
-    /** A transaction that asks to commit while too many others wait for their outcome; bounded by the sessions. */
-    private record Turn(Open open, WriteSet writes) {}
-
     private record Delivery(long position, int sender, @Nullable Control control, @Nullable Message message) {}
 
     private final Settings settings;
     private final Order order;
     private final Engine engine;
     private final Protocol protocol;
+    private final Protocols.Claims claims;
     private final NodeFiles files;
     private final NodeMetrics metrics;
     private final FailureListener failureListener;
     private final EventLoop loop;
     private final long incarnation;
-    private final AtomicLong serial;
     private final Horizon horizon = new Horizon();
-    private final Map<LocalTransaction, Open> bySession = new ConcurrentHashMap<>();
-    private final Map<Long, Open> holders = new ConcurrentHashMap<>();
+    private final LocalTransactions transactions;
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
 
     /* Between the order's thread and the loop. */
@@ -222,13 +147,12 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private volatile long deliveredPosition;
 
     /* Of the event loop. */
-    private final Map<TransactionId, Open> local = new HashMap<>();
-    private final Map<TransactionId, Waiting> barriers = new HashMap<>();
-    private final Map<Long, TransactionId> barrierPositions = new HashMap<>();
-    private final Map<Long, Open> certified = new HashMap<>();
-    private final List<CompletableFuture<Void>> idleWaiters = new ArrayList<>();
-    private final ArrayDeque<Turn> turns = new ArrayDeque<>();
-    private final AtomicInteger inFlight = new AtomicInteger();
+    private final ArrayDeque<Runnable> events = new ArrayDeque<>();
+    private final ArrayDeque<Runnable> effects = new ArrayDeque<>();
+    private boolean telling;
+    /** Which request of a timer counts. */
+    private final Map<Long, Long> timers = new HashMap<>();
+    private long timerTurns;
     private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
     /** From where on each node would need the log after a crash, as it has told. */
     private final long[] restart = new long[256];
@@ -258,9 +182,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.failureListener = failureListener;
         this.files = new NodeFiles(settings.directory());
         this.incarnation = files.nextIncarnation();
-        this.serial = new AtomicLong(incarnation << 32);
         this.protocol = protocol.apply(new World());
+        this.claims = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims();
         this.loop = new EventLoop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
+        this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
+                new Parts(), metrics, horizon);
     }
 
     /**
@@ -281,7 +207,17 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         visiblePosition = recoveredPosition;
         horizon.visible(recoveredPosition);
         deliveredPosition = snapshotPosition;
-        engine.onBlocked((position, holder) -> loop.execute(() -> onBlocked(position, holder)));
+        engine.onBlocked(new Engine.BlockedListener() {
+            @Override
+            public void blocked(long position, LocalTransaction holder) {
+                loop.execute(() -> transactions.onBlocked(position, holder));
+            }
+
+            @Override
+            public void blocked(LocalTransaction waiter, LocalTransaction holder) {
+                loop.execute(() -> transactions.onBlocked(waiter, holder));
+            }
+        });
         engine.onLost(() -> fail(new IllegalStateException(
                 "the engine's server went away or restarted; its last commits must be made again from the log"), true));
         pipeline = new CommitPipeline(engine, loop, new PipelineEvents(), metrics, recoveredPosition,
@@ -291,8 +227,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 recoveredPosition, snapshotPosition);
         order.start(snapshotPosition, new OrderEvents());
         loop.execute(() -> {
-            protocol.committed(recoveredPosition, horizon.visible(recoveredPosition));
-            send(new Control.Hello(incarnation, settings.protocolName()).encode());
+            long seen = horizon.visible(recoveredPosition);
+            tell(() -> protocol.committed(recoveredPosition, seen));
+            send(new Control.Hello(incarnation, settings.protocol()).encode());
         });
         loop.schedule(this::tellDurable, settings.durabilityNanos());
     }
@@ -312,7 +249,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return failure;
     }
 
-    /** Highest position that is visible in the engine. */
+    @Override
     public long visiblePosition() {
         return visiblePosition;
     }
@@ -334,19 +271,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     /** Local transactions that wait for the outcome of their commit. */
     public int inFlight() {
-        return inFlight.get();
+        return transactions.inFlight();
     }
 
     /** Completes when no local transaction waits for the outcome of its commit, which may be at once. */
     public CompletableFuture<Void> idle() {
         CompletableFuture<Void> waiter = new CompletableFuture<>();
-        loop.execute(() -> {
-            if (inFlight.get() == 0) {
-                waiter.complete(null);
-            } else {
-                idleWaiters.add(waiter);
-            }
-        });
+        loop.execute(() -> transactions.idle(waiter));
         return waiter;
     }
 
@@ -358,28 +289,38 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     // ------------------------------------------------------------------------------------------ front end
 
     @Override
-    public Ticket begin(LocalTransaction session) {
-        Open open = new Open(nextId(), session, horizon.begin());
-        bySession.put(session, open);
-        return open;
+    public boolean executesAtOnce() {
+        return protocol.executesAtOnce();
     }
 
-    private TransactionId nextId() {
-        return new TransactionId(settings.node(), serial.incrementAndGet());
+    @Override
+    public boolean needsReads() {
+        return protocol.needsReads();
+    }
+
+    @Override
+    public boolean needsClasses() {
+        return claims.needsClasses();
+    }
+
+    @Override
+    public boolean wholeOnly() {
+        return claims.wholeOnly();
+    }
+
+    @Override
+    public boolean classesCoverReads() {
+        return claims.needsClasses() && claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
+    }
+
+    @Override
+    public Ticket begin(LocalTransaction session, long since) {
+        return transactions.begin(session, since);
     }
 
     @Override
     public void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
-        loop.execute(() -> {
-            String refusal = refusal();
-            if (refusal != null) {
-                done.failed(new EngineFailure("57P03", refusal, true));
-                return;
-            }
-            TransactionId id = nextId();
-            barriers.put(id, new Waiting(done));
-            protocol.submitted(id, new Request.Whole(statement, ConflictClasses.ALL, keys, Request.Placement.ALL));
-        });
+        loop.execute(() -> transactions.barrier(statement, keys, done));
     }
 
     @Override
@@ -396,232 +337,144 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         };
     }
 
-    private void onExecuted(Open open, WriteSet writes) {
-        if (open.phase != Phase.OPEN || open.rollingBack) {
-            // It was made a victim while it was asking; its answer is on its way.
+    // ------------------------------------------------------------------------------------------ protocol
+
+    /** Tells the protocol something, and then does what it asked for meanwhile; one event after the other. */
+    private void tell(Runnable event) {
+        events.add(event);
+        if (telling) {
             return;
         }
-        if (open.askedNanos == 0) {
-            open.askedNanos = System.nanoTime();
+        telling = true;
+        for (Runnable next = events.poll(); next != null; next = events.poll()) {
+            next.run();
+            for (Runnable effect = effects.poll(); effect != null; effect = effects.poll()) {
+                effect.run();
+            }
         }
-        String refusal = refusal();
-        if (refusal != null) {
-            open.rollingBack = true;
-            open.session.rollback(() -> loop
-                    .execute(() -> answerNow(open, new Outcome.Aborted(new AbortReason.Failed("unavailable")))));
-            return;
-        }
-        if (inFlight.get() >= settings.inFlightMax()) {
-            turns.add(new Turn(open, writes));
-            return;
-        }
-        inFlight.incrementAndGet();
-        open.phase = Phase.ASKED;
-        local.put(open.id, open);
-        protocol.submitted(open.id, Request.Interactive.UNDECLARED);
-        protocol.executed(open.id, new Execution(open.begun, pipeline().visible(), writes, ReadSet.EMPTY));
+        telling = false;
     }
 
-    private void onEnded(Open open, AbortReason.@Nullable Failed cause) {
-        if (open.phase == Phase.OPEN) {
-            if (cause != null) {
-                metrics.aborted(cause.label());
-            }
-            unregister(open);
+    /** What its clients' transactions need of this node. */
+    private final class Parts implements LocalTransactions.Node {
+        @Override
+        public Protocol protocol() {
+            return protocol;
         }
-    }
 
-    private void answerNow(Open open, Outcome outcome) {
-        if (open.phase == Phase.ENDED) {
-            return;
+        @Override
+        public CommitPipeline pipeline() {
+            return ReplicaNode.this.pipeline();
         }
-        switch (outcome) {
-            case Outcome.Committed _ -> metrics.committed(System.nanoTime() - open.askedNanos);
-            case Outcome.Aborted aborted -> metrics.aborted(aborted.reason().label());
-        }
-        unregister(open);
-        open.session.answer(outcome);
-    }
 
-    private void unregister(Open open) {
-        if (open.phase == Phase.ENDED) {
-            return;
+        @Override
+        public void tell(Runnable event) {
+            ReplicaNode.this.tell(event);
         }
-        boolean waited = open.phase == Phase.ASKED || open.phase == Phase.CERTIFIED;
-        open.phase = Phase.ENDED;
-        horizon.end(open.begun);
-        local.remove(open.id);
-        bySession.remove(open.session, open);
-        KeySet touched = open.touched;
-        for (int i = 0; i < touched.size(); i++) {
-            holders.remove(touched.hash(i), open);
+
+        @Override
+        public @Nullable String refusal() {
+            return ReplicaNode.this.refusal();
         }
-        if (waited) {
-            if (inFlight.decrementAndGet() == 0 && turns.isEmpty()) {
-                idleWaiters.forEach(waiter -> waiter.complete(null));
-                idleWaiters.clear();
-            }
-            Turn next = turns.poll();
-            if (next != null) {
-                onExecuted(next.open(), next.writes());
-            }
+
+        @Override
+        public long deliveredPosition() {
+            return deliveredPosition;
+        }
+
+        @Override
+        public boolean needsClasses() {
+            return claims.needsClasses();
         }
     }
 
-    // ------------------------------------------------------------------------------------------ victims
-
-    /** The engine found that a local transaction makes an applier wait. */
-    private void onBlocked(long position, LocalTransaction holder) {
-        Open open = bySession.get(holder);
-        if (open != null && position > pipeline().visible()) {
-            giveWay(open, position);
-        }
-    }
-
-    /** Pushes local transactions out of the way that hold rows which an ordered write set is about to change. */
-    private void pushAside(KeySet keys, long position) {
-        if (holders.isEmpty()) {
-            return;
-        }
-        for (int i = 0; i < keys.size(); i++) {
-            Open open = holders.get(keys.hash(i));
-            if (open != null && keys.kind(i) != KeyKind.REFERENCE && open.phase != Phase.CERTIFIED) {
-                giveWay(open, position);
-            }
-        }
-    }
-
-    private void giveWay(Open open, long forPosition) {
-        if (open.rollingBack) {
-            return;
-        }
-        switch (open.phase) {
-            case OPEN -> {
-                open.rollingBack = true;
-                open.session.rollback(() -> loop.execute(
-                        () -> answerNow(open, new Outcome.Aborted(new AbortReason.Victim(forPosition)))));
-            }
-            case ASKED -> {
-                open.rollingBack = true;
-                open.session.rollback(() -> loop.execute(() -> {
-                    if (open.phase == Phase.ASKED) {
-                        protocol.victim(open.id, forPosition);
-                    }
-                }));
-            }
-            case CERTIFIED -> {
-                if (open.certifiedAt > forPosition && pipeline().replay(open.certifiedAt)) {
-                    metrics.replayed();
-                    open.rollingBack = true;
-                    open.session.rollback(() -> {});
-                }
-            }
-            case ENDED -> {
-                // It ended while the engine was looking.
-            }
-        }
-    }
-
-    // ------------------------------------------------------------------------------------------ effects
-
-    /** The protocol's world; called on the loop only. */
+    /** The protocol's world; called on the loop only, during an event. */
     private final class World implements Replica {
         @Override
         public void apply(TransactionId transaction, long position, WriteSet writes) {
-            if (position <= recoveredPosition) {
-                return;
-            }
-            metrics.certified(writes.keys().size());
-            pushAside(writes.keys(), position);
-            pipeline().remote(position, writes);
+            effects.add(() -> {
+                pipeline().drop(transaction);
+                if (position > recoveredPosition) {
+                    metrics.certified(writes.keys().size());
+                    transactions.pushAside(writes.keys(), position);
+                    pipeline().remote(position, writes);
+                }
+            });
         }
 
         @Override
         public void commit(TransactionId transaction, long position, WriteSet writes) {
-            Open open = local.get(transaction);
-            if (open == null) {
-                throw new IllegalStateException(transaction + " is to be committed but is not known");
-            }
-            metrics.certified(writes.keys().size());
-            open.phase = Phase.CERTIFIED;
-            open.certifiedAt = position;
-            certified.put(position, open);
-            if (open.rollingBack) {
-                pipeline().remote(position, writes);
-            } else {
-                pipeline().local(position, writes, open.session);
-            }
+            effects.add(() -> {
+                metrics.certified(writes.keys().size());
+                if (!transactions.commit(transaction, position, writes)
+                        && !pipeline().prepared(transaction, position, writes)) {
+                    throw new IllegalStateException(transaction + " is to be committed but is not known");
+                }
+            });
         }
 
         @Override
         public void execute(TransactionId transaction, long position, Request.Whole request) {
-            if (position <= recoveredPosition) {
-                return;
-            }
-            if (barriers.containsKey(transaction)) {
-                barrierPositions.put(position, transaction);
-            }
-            pipeline().barrier(position, request);
+            effects.add(() -> {
+                if (position > recoveredPosition) {
+                    transactions.executing(transaction, position);
+                    pipeline().barrier(position, request);
+                }
+            });
         }
 
         @Override
         public void run(TransactionId transaction, Priority priority) {
-            throw new UnsupportedOperationException("sessions of this node run their transactions at once; "
-                    + settings.protocolName() + " cannot run on it");
+            effects.add(() -> transactions.run(transaction, priority));
         }
 
         @Override
         public void prepare(TransactionId transaction, WriteSet writes) {
-            throw new UnsupportedOperationException("this node's engine prepares no transactions of others; "
-                    + settings.protocolName() + " cannot run on it");
+            effects.add(() -> pipeline().prepare(transaction, writes));
         }
 
         @Override
         public void skip(long position) {
-            pipeline().skip(position);
+            effects.add(() -> pipeline().skip(position));
         }
 
         @Override
         public void abort(TransactionId transaction) {
-            Open open = local.get(transaction);
-            if (open != null && !open.rollingBack) {
-                open.rollingBack = true;
-                open.session.rollback(() -> {});
-            }
+            effects.add(() -> {
+                transactions.abort(transaction);
+                pipeline().drop(transaction);
+            });
         }
 
         @Override
         public void answer(TransactionId transaction, Outcome outcome) {
-            Open open = local.get(transaction);
-            if (open != null) {
-                answerNow(open, outcome);
-                return;
-            }
-            Waiting waiting = barriers.remove(transaction);
-            if (waiting != null) {
-                ExecuteResult result = waiting.result;
-                if (result != null) {
-                    waiting.done.succeeded(result);
-                } else {
-                    waiting.done.failed(new EngineFailure("40001", "the statement was not executed: " + outcome, true));
-                }
-            }
+            effects.add(() -> transactions.answer(transaction, outcome));
         }
 
         @Override
         public void order(Message message) {
-            send(Control.envelope(message));
+            byte[] payload = Control.envelope(message);
+            effects.add(() -> send(payload));
         }
 
         @Override
         public void multicast(Message message, Set<Integer> nodes) {
-            throw new UnsupportedOperationException("this node's order offers no multicast besides the total order; "
-                    + settings.protocolName() + " cannot run on it");
+            ByteBuffer payload = ByteBuffer.allocate(message.encodedSize());
+            message.encode(payload);
+            effects.add(() -> order.multicast(payload.array(), nodes));
         }
 
         @Override
         public void timer(long timer, long delayNanos) {
-            loop.schedule(() -> protocol.timer(timer), delayNanos);
+            effects.add(() -> {
+                long turn = ++timerTurns;
+                timers.put(timer, turn);
+                loop.schedule(() -> {
+                    if (timers.remove(timer, turn)) {
+                        tell(() -> protocol.timer(timer));
+                    }
+                }, delayNanos);
+            });
         }
     }
 
@@ -663,7 +516,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             view = newView;
             LOG.info("node {} sees {}, leader {}, {}", settings.node(), newView.members(), newView.leader(),
                     newView.majority() ? "a majority" : "no majority");
-            loop.execute(() -> protocol.view(newView.members()));
+            loop.execute(() -> tell(() -> protocol.view(newView.members())));
+        }
+
+        @Override
+        public void received(int sender, ByteBuffer payload) {
+            Message message = protocol.decode(payload);
+            loop.execute(() -> tell(() -> protocol.received(sender, message)));
         }
 
         @Override
@@ -706,7 +565,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 pipeline().skip(delivery.position());
                 onControl(delivery, control);
             } else if (message != null) {
-                protocol.delivered(delivery.position(), delivery.sender(), message);
+                Delivery told = delivery;
+                tell(() -> protocol.delivered(told.position(), told.sender(), message));
             }
         }
         sendQueued();
@@ -717,9 +577,10 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private void onControl(Delivery delivery, Control control) {
         switch (control) {
             case Control.Hello hello -> {
-                if (!hello.protocol().equals(settings.protocolName())) {
+                if (!hello.protocol().equals(settings.protocol())) {
                     throw new IllegalStateException("node " + delivery.sender() + " runs protocol " + hello.protocol()
-                            + ", this node " + settings.protocolName() + ": give all nodes the same `protocol`");
+                            + ", this node " + settings.protocol()
+                            + ": give all nodes the same `protocol` and `protocol-parameters`, which a cluster keeps for good");
                 }
                 if (delivery.sender() == settings.node() && hello.incarnation() == incarnation) {
                     helloPosition = delivery.position();
@@ -747,22 +608,27 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         @Override
         public void visible(long position) {
             visiblePosition = position;
-            protocol.committed(position, horizon.visible(position));
-            certified.keySet().removeIf(at -> at <= position);
+            long seen = horizon.visible(position);
+            tell(() -> protocol.committed(position, seen));
             measureBacklog();
             maybeReady();
         }
 
         @Override
+        public void prepared(TransactionId transaction) {
+            tell(() -> protocol.prepared(transaction));
+        }
+
+        @Override
+        public void notPrepared(TransactionId transaction, EngineFailure cause) {
+            LOG.debug("{} could not be prepared: {} {}", transaction, cause.sqlState(), cause.message());
+            tell(() -> protocol.failed(transaction, new AbortReason.Failed("prepare")));
+        }
+
+        @Override
         public void executed(long position, ExecuteResult result) {
             metrics.barrierExecuted();
-            TransactionId id = barrierPositions.remove(position);
-            if (id != null) {
-                Waiting waiting = barriers.get(id);
-                if (waiting != null) {
-                    waiting.result = result;
-                }
-            }
+            transactions.executed(position, result);
         }
 
         @Override

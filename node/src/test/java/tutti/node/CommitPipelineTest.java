@@ -20,9 +20,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 
@@ -32,10 +34,22 @@ class CommitPipelineTest {
     private final ManualEngine engine = new ManualEngine();
     private final List<Long> visible = new ArrayList<>();
     private final AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
+    private final List<TransactionId> preparedHeard = new ArrayList<>();
+    private final List<TransactionId> notPreparedHeard = new ArrayList<>();
     private final CommitPipeline pipeline = new CommitPipeline(engine, loop, new CommitPipeline.Events() {
         @Override
         public void visible(long position) {
             visible.add(position);
+        }
+
+        @Override
+        public void prepared(TransactionId transaction) {
+            preparedHeard.add(transaction);
+        }
+
+        @Override
+        public void notPrepared(TransactionId transaction, EngineFailure cause) {
+            notPreparedHeard.add(transaction);
         }
 
         @Override

@@ -27,6 +27,7 @@ import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
@@ -50,7 +51,7 @@ class ReplicaNodeTest {
         CompletableFuture<Throwable> failure = new CompletableFuture<>();
         failures.put(node, failure);
         ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node),
-                SnapshotIsolation.NAME, 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS);
+                SnapshotIsolation.NAME, Map.of(), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS);
         ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
                 world -> new SnapshotIsolation(
                         new SnapshotIsolation.Parameters(node, ALL, 1000, 5_000_000L), world),
@@ -82,7 +83,7 @@ class ReplicaNodeTest {
 
     private ListEngine.Session commit(int node, String change, long key) {
         ListEngine.Session session = engines.get(node).new Session(change);
-        nodes.get(node).begin(session).executed(writes(change, key));
+        nodes.get(node).begin(session).executed(writes(change, key), ReadSet.EMPTY);
         return session;
     }
 
@@ -136,7 +137,7 @@ class ReplicaNodeTest {
                 ticket.touched(writes("", key).keys());
             }
             for (Transactions.Ticket ticket : tickets) {
-                ticket.executed(writes("round " + round, key));
+                ticket.executed(writes("round " + round, key), ReadSet.EMPTY);
             }
             int committed = 0;
             for (ListEngine.Session session : sessions) {
@@ -161,7 +162,7 @@ class ReplicaNodeTest {
         assertInstanceOf(Outcome.Committed.class, outcome(commit(1, "winner", 7)));
         Outcome.Aborted aborted = assertInstanceOf(Outcome.Aborted.class, outcome(holder));
         assertInstanceOf(AbortReason.Victim.class, aborted.reason());
-        ticket.executed(writes("never", 7));
+        ticket.executed(writes("never", 7), ReadSet.EMPTY);
         settle();
         assertTrue(engines.get(0).changes().stream().noneMatch("never"::equals));
     }

@@ -332,6 +332,48 @@ public abstract class OrderContract {
     }
 
     @Test
+    void whatIsMulticastReachesThoseThatItIsForInTheOrderInWhichEachSenderSentIt() throws Exception {
+        startAll(3);
+        for (int i = 0; i < 200; i++) {
+            orders.get(0).multicast(bytes("a" + i), Set.of(0, 2));
+            orders.get(1).multicast(bytes("b" + i), Set.of(2));
+        }
+        List<Recorder.Letter> own = recorders.get(0).awaitLetters(200);
+        List<Recorder.Letter> far = recorders.get(2).awaitLetters(400);
+        for (int sender = 0; sender < 2; sender++) {
+            String name = sender == 0 ? "a" : "b";
+            List<Recorder.Letter> expected = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                expected.add(new Recorder.Letter(sender, name + i));
+            }
+            int from = sender;
+            assertEquals(expected, far.stream().filter(letter -> letter.sender() == from).toList());
+            if (sender == 0) {
+                assertEquals(expected, own);
+            }
+        }
+        orders.get(2).multicast(bytes("to the second"), Set.of(1));
+        assertEquals(List.of(new Recorder.Letter(2, "to the second")), recorders.get(1).awaitLetters(1));
+        assertEquals(0, orders.get(0).status().lastKnown(), "nothing was ordered");
+        assertThrows(IllegalArgumentException.class,
+                () -> orders.get(0).multicast(new byte[orders.get(0).maxPayloadBytes() + 1], Set.of(1)));
+    }
+
+    @Test
+    void whatIsMulticastToANodeThatIsAwayIsNotKeptForIt() throws Exception {
+        startAll(3);
+        stop(2);
+        recorders.get(0).awaitView(v -> !v.members().contains(2));
+        orders.get(0).multicast(bytes("lost"), Set.of(2));
+        start(2, 0);
+        for (int node : List.of(0, 2)) {
+            recorders.get(node).awaitView(v -> v.members().equals(Set.of(0, 1, 2)));
+        }
+        orders.get(0).multicast(bytes("heard"), Set.of(2));
+        assertEquals(List.of(new Recorder.Letter(0, "heard")), recorders.get(2).awaitLetters(1));
+    }
+
+    @Test
     void nothingIsToldAfterClose() throws Exception {
         startAll(3);
         for (int i = 0; i < 100; i++) {

@@ -17,7 +17,11 @@ public final class Recorder implements Order.Listener {
 
     private static final long WAIT_SECONDS = 30;
 
+    /** One message outside of the order. */
+    public record Letter(int sender, String payload) {}
+
     private final List<Delivered> deliveries = new ArrayList<>();
+    private final List<Letter> letters = new ArrayList<>();
     private Order.@Nullable View view;
     private @Nullable Throwable failure;
     private int failures;
@@ -25,6 +29,12 @@ public final class Recorder implements Order.Listener {
     @Override
     public synchronized void delivered(long position, int sender, ByteBuffer payload) {
         deliveries.add(new Delivered(position, sender, StandardCharsets.UTF_8.decode(payload).toString()));
+        notifyAll();
+    }
+
+    @Override
+    public synchronized void received(int sender, ByteBuffer payload) {
+        letters.add(new Letter(sender, StandardCharsets.UTF_8.decode(payload).toString()));
         notifyAll();
     }
 
@@ -51,6 +61,11 @@ public final class Recorder implements Order.Listener {
 
     public synchronized Order.@Nullable View view() {
         return view;
+    }
+
+    public synchronized List<Letter> awaitLetters(int count) throws InterruptedException {
+        await(() -> letters.size() >= count, count + " letters");
+        return List.copyOf(letters);
     }
 
     public synchronized List<Delivered> awaitCount(int count) throws InterruptedException {

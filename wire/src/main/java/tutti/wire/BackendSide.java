@@ -18,11 +18,18 @@ final class BackendSide implements FrameSink {
     private final Operations operations;
     private @Nullable ErrorFields lastFatal;
     private boolean standardStrings = true;
+    private boolean utf8;
 
     BackendSide(Session session) {
         this.session = session;
         this.operations = session.operations;
         standardStrings = !"off".equals(session.connection().parameters().get("standard_conforming_strings"));
+        utf8 = "UTF8".equals(session.connection().parameters().get("client_encoding"));
+    }
+
+    /** Whether the client's texts are in UTF-8. */
+    boolean utf8() {
+        return utf8;
     }
 
     boolean standardStrings() {
@@ -98,8 +105,11 @@ final class BackendSide implements FrameSink {
             }
             case Backend.PARAMETER_STATUS -> {
                 ByteBuf body = buffer.slice(start, bodyLength);
-                if (Fields.cString(body).equals("standard_conforming_strings")) {
+                String name = Fields.cString(body);
+                if (name.equals("standard_conforming_strings")) {
                     standardStrings = !Fields.cString(body).equals("off");
+                } else if (name.equals("client_encoding")) {
+                    utf8 = Fields.cString(body).equals("UTF8");
                 }
                 return true;
             }
@@ -188,6 +198,10 @@ final class BackendSide implements FrameSink {
             return false;
         }
         session.cycleFailed = true;
+        if (session.repeatable(fields)) {
+            session.retry = fields;
+            return false;
+        }
         Script script = session.script;
         String position = fields.get('P');
         if (script != null && script.offset() > 0 && position != null) {

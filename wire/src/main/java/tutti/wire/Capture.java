@@ -3,10 +3,13 @@ package tutti.wire;
 import java.util.List;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
+import tutti.wire.sql.Classes;
+import tutti.wire.sql.ReadPlan;
 
 /**
  * How does a session learn what its transaction changed? The front end's view of the engine's capture service. Used from
@@ -27,6 +30,41 @@ public interface Capture {
      */
     Captured close(byte[] gathered, List<@Nullable QueryResult> catalogs) throws CaptureException, CatalogNeeded;
 
+    /**
+     * What a piece of SQL reads.
+     *
+     * @param sql in UTF-8
+     * @param standardStrings whether backslashes in plain strings are characters like any other
+     */
+    default ReadPlan reads(byte[] sql, int from, int to, boolean standardStrings) {
+        return ReadPlan.EVERYTHING;
+    }
+
+    /** The conflict classes of a piece of SQL in UTF-8: whatever it may touch. */
+    default ConflictClasses classes(byte[] sql, int from, int to, boolean standardStrings) {
+        return ConflictClasses.ALL;
+    }
+
+    /** What a client declares that lists tables. */
+    default Classes.Declaration declaration(String list) {
+        return new Classes.Declaration(ConflictClasses.ALL, List.of());
+    }
+
+    /** What a write set touches outside of its classes, for the client's error, or null. */
+    default @Nullable String outside(KeySet keys, ConflictClasses classes) {
+        return null;
+    }
+
+    /** Which of these relations, by object id, lies outside of the classes, for the client's error, or null. */
+    default @Nullable String outside(List<Long> relations, ConflictClasses classes) {
+        return null;
+    }
+
+    /** Equals what was answered before as long as {@link #reads} answers the same of the same SQL. */
+    default Object schemaVersion() {
+        return this;
+    }
+
     /** A transaction that changed the schema has committed at this node. */
     void schemaChanged();
 
@@ -38,6 +76,20 @@ public interface Capture {
      * @param settings the row that {@link Sql#settings} returned
      */
     byte[] statement(int place, String sql, List<@Nullable String> settings);
+
+    /** The statements of a request that every replica is to execute; the texts are in UTF-8. */
+    default Classes.Statements statements(byte[] sql, boolean standardStrings) {
+        return new Classes.Statements(List.of(), "everything");
+    }
+
+    /**
+     * A request that every replica executes, in the form that the node takes.
+     *
+     * @param settings the row that {@link Sql#settings} returned
+     */
+    default byte[] request(List<String> statements, List<@Nullable String> settings) {
+        throw new UnsupportedOperationException("this engine executes no requests of other nodes");
+    }
 
     /** The keys that a statement outside of a transaction is taken to touch. */
     KeySet barrierKeys();

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
+import tutti.wire.sql.SqlTokens;
 
 /**
  * What kinds of statements does a piece of SQL consist of? Splits it at its top-level semicolons and judges each by its
@@ -42,6 +43,8 @@ final class Classifier {
     private static final long REFRESH = SqlTokens.key("refresh");
     private static final long CREATE = SqlTokens.key("create");
     private static final long PG_CATALOG = SqlTokens.key("pg_catalog");
+    private static final long READ = SqlTokens.key("read");
+    private static final long ONLY = SqlTokens.key("only");
     private static final long REPLICATION_ROLE = SqlTokens.key("session_replication_role");
 
     private static final long[] LOCK_STRENGTH = keys("update share no key");
@@ -100,6 +103,7 @@ final class Classifier {
     private StatementKind[] kinds = new StatementKind[4];
     private @Nullable String refusal;
     private boolean temporary;
+    private boolean readOnly;
     private @Nullable String inBlockRefusal;
     private int targetStart;
     private int targetEnd;
@@ -120,6 +124,7 @@ final class Classifier {
         count = 0;
         refusal = null;
         temporary = false;
+        readOnly = false;
         inBlockRefusal = null;
         targetEnd = 0;
         targetStart = 0;
@@ -180,6 +185,11 @@ final class Classifier {
         return refusal == null ? "" : refusal;
     }
 
+    /** Whether a BEGIN begins a transaction that only reads. */
+    boolean readOnly() {
+        return readOnly;
+    }
+
     /** Whether a statement creates a temporary object. */
     boolean temporary() {
         return temporary;
@@ -235,7 +245,7 @@ final class Classifier {
             case SELECT -> query();
             case EXPLAIN -> explain();
             case WRITE -> StatementKind.WRITE;
-            case BEGIN -> StatementKind.BEGIN;
+            case BEGIN -> begin();
             case COMMIT -> commit();
             case ROLLBACK -> rollback();
             case SAVEPOINT -> StatementKind.SAVEPOINT;
@@ -265,6 +275,16 @@ final class Classifier {
             advance();
         }
         return StatementKind.SESSION;
+    }
+
+    private StatementKind begin() {
+        boolean read = false;
+        while (token == SqlTokens.WORD || token == ',' || token == SqlTokens.QUOTED) {
+            readOnly |= read && at(ONLY);
+            read = at(READ);
+            advance();
+        }
+        return StatementKind.BEGIN;
     }
 
     private StatementKind commit() {

@@ -12,6 +12,8 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.ProtocolViolation;
+import tutti.wire.sql.Classes;
+import tutti.wire.sql.ReadPlan;
 
 /** Reads what a client sends to its session after start-up, passes it on, and steps in where a statement asks for it. */
 final class ClientSide implements FrameSink {
@@ -22,6 +24,7 @@ final class ClientSide implements FrameSink {
     private final BackendSide backendSide;
     private final Operations operations;
     private final Classifier classifier;
+    private final Turns turns;
     private final Names<Prepared> statements = new Names<>();
     private final Names<Prepared> portals = new Names<>();
     private byte[] scratch = new byte[256];
@@ -33,6 +36,7 @@ final class ClientSide implements FrameSink {
         this.backendSide = backendSide;
         this.operations = session.operations;
         this.classifier = classifier;
+        this.turns = new Turns(session, this, backendSide);
     }
 
     @Override
@@ -72,7 +76,19 @@ final class ClientSide implements FrameSink {
         }
         if (session.cycle == Session.Cycle.NONE) {
             session.cycle = Session.Cycle.OPEN;
+            session.since = session.services.transactions().visiblePosition();
             inBlock = session.status != Backend.IDLE;
+            if (session.branch == null) {
+                session.read = null;
+            }
+        }
+        if (turns.recording()) {
+            Prepared about = switch (type) {
+                case Frontend.PARSE -> prepare(buffer, start, bodyLength);
+                case Frontend.BIND -> bound(buffer, start, bodyLength);
+                default -> null;
+            };
+            return turns.record(type, about, buffer, start, bodyLength);
         }
         return switch (type) {
             case Frontend.QUERY -> query(buffer, start, bodyLength);
@@ -107,7 +123,9 @@ final class ClientSide implements FrameSink {
         }
         int count = classifier.count();
         if (count <= 1) {
-            return single(buffer, start, bodyLength, length);
+            return mustWait(classifier.single())
+                    ? awaitTurn(classifier.single(), buffer, start, bodyLength)
+                    : single(buffer, start, bodyLength, length);
         }
         boolean plain = true;
         boolean writes = false;
@@ -130,14 +148,37 @@ final class ClientSide implements FrameSink {
             session.script.next(false);
             return false;
         }
-        return plain(copies ? StatementKind.COPY_IN : writes ? StatementKind.WRITE : StatementKind.READ, buffer, start,
-                bodyLength);
+        StatementKind kind = copies ? StatementKind.COPY_IN : writes ? StatementKind.WRITE : StatementKind.READ;
+        return mustWait(kind) ? awaitTurn(kind, buffer, start, bodyLength) : plain(kind, buffer, start, bodyLength);
+    }
+
+    private boolean mustWait(StatementKind kind) {
+        return turns.mustWait(kind, session.status == Backend.IN_TRANSACTION);
+    }
+
+    private boolean awaitTurn(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        ErrorFields refusal = writeRefusal();
+        if (refusal != null) {
+            return refuseQuery(refusal);
+        }
+        return session.status == Backend.IN_TRANSACTION
+                ? turns.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength)
+                : session.services.transactions().wholeOnly()
+                        ? turns.awaitEverywhere(kind, buffer, start, bodyLength)
+                        : turns.awaitQuery(kind, buffer, start, bodyLength);
     }
 
     private boolean single(ByteBuf buffer, int start, int bodyLength, int length) {
         StatementKind kind = classifier.single();
         if (session.status == Backend.FAILED) {
             return pass(Operations.QUERY);
+        }
+        if (kind == StatementKind.SESSION) {
+            ErrorFields refusal = turns.declare(Classes.declared(scratch, 0, length),
+                    session.status == Backend.IN_TRANSACTION);
+            if (refusal != null) {
+                return refuseQuery(refusal);
+            }
         }
         return switch (kind) {
             case READ, WRITE, COPY_IN, EMPTY, SESSION -> plain(kind, buffer, start, bodyLength);
@@ -165,6 +206,7 @@ final class ClientSide implements FrameSink {
             case BEGIN -> {
                 if (session.status == Backend.IDLE) {
                     session.openTransaction();
+                    session.readOnly = classifier.readOnly();
                 }
                 yield pass(Operations.QUERY);
             }
@@ -187,6 +229,9 @@ final class ClientSide implements FrameSink {
 
     /** Statements that do not control the transaction, and commit together if they are outside of one. */
     private boolean plain(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        if (kind.mayWrite() || session.status == Backend.IN_TRANSACTION) {
+            noteReads(buffer, start, bodyLength - 1);
+        }
         if (!kind.mayWrite() || session.status == Backend.FAILED) {
             return pass(Operations.QUERY);
         }
@@ -209,8 +254,54 @@ final class ClientSide implements FrameSink {
         return false;
     }
 
+    /** Whether what transactions read is to be noted. */
+    private boolean notesReads() {
+        return session.services.transactions().needsReads();
+    }
+
+    /** Notes what a simple query reads. */
+    private void noteReads(ByteBuf buffer, int start, int length) {
+        if (notesReads() && length > 0) {
+            byte[] sql = new byte[length];
+            buffer.getBytes(start, sql);
+            reads(sql).addTo(session.readSet(), ReadPlan.NO_VALUES);
+        }
+    }
+
+    private ReadPlan reads(byte[] sql) {
+        return understood(sql)
+                ? session.capture.reads(sql, 0, sql.length, backendSide.standardStrings())
+                : ReadPlan.EVERYTHING;
+    }
+
+    /** Whether names in it can be told: it is in UTF-8, or nothing but ASCII. */
+    boolean understood(byte[] sql) {
+        if (backendSide.utf8()) {
+            return true;
+        }
+        for (byte b : sql) {
+            if (b < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** For {@link Script}: one run of plain statements, as a query of its own. */
     void scriptPlain(StatementKind kind, ByteBuf message, boolean inTransaction) {
+        if (kind.mayWrite() || inTransaction) {
+            noteReads(message, message.readerIndex() + HEADER, message.readableBytes() - HEADER - 1);
+        }
+        if (turns.mustWait(kind, inTransaction)) {
+            ErrorFields refusal = writeRefusal();
+            if (refusal != null) {
+                message.release();
+                refuseQuery(refusal);
+                return;
+            }
+            turns.awaitPart(message, inTransaction, () -> scriptPlain(kind, message, inTransaction));
+            return;
+        }
         if (kind.mayWrite()) {
             ErrorFields refusal = writeRefusal();
             if (refusal != null) {
@@ -318,20 +409,52 @@ final class ClientSide implements FrameSink {
     }
 
     private boolean parse(ByteBuf buffer, int start, int bodyLength) {
+        Prepared prepared = prepare(buffer, start, bodyLength);
+        if (inBlock && turns.mustWait(prepared.kind(), true)) {
+            ErrorFields refusal = writeRefusal();
+            return refusal != null
+                    ? refuseExecute(refusal)
+                    : turns.awaitInBlock(Frontend.PARSE, buffer, start, bodyLength);
+        }
+        if (!statements.put(buffer, start, end(buffer, start, start + bodyLength), prepared)) {
+            return refuseExecute(tooMany("prepared statements"));
+        }
+        return pass(Operations.PARSE);
+    }
+
+    /** What a Parse message prepares. */
+    private Prepared prepare(ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
         int nameEnd = end(buffer, start, limit);
         int length = text(buffer, nameEnd + 1, limit);
         classifier.classify(scratch, 0, length, backendSide.standardStrings());
         StatementKind kind = classifier.count() > 1 ? StatementKind.WRITE : classifier.single();
-        Prepared prepared = switch (kind) {
+        return switch (kind) {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, utility(scratch, 0, length), null);
             case REFUSED -> new Prepared(kind, null, classifier.refusal());
+            case SESSION -> {
+                String list = Classes.declared(scratch, 0, length);
+                yield list == null ? Prepared.of(kind) : new Prepared(kind, new Utility(list, null, null), null);
+            }
+            case BEGIN -> classifier.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
+            case READ, WRITE, COPY_IN -> {
+                byte[] sql = Arrays.copyOf(scratch, length);
+                boolean texts = notesReads() || session.services.transactions().needsClasses();
+                yield texts && understood(sql)
+                        ? Prepared.of(kind).with(new Reading(session.capture, sql, backendSide.standardStrings(),
+                                Reading.types(buffer, nameEnd + 1 + length + 1, limit)))
+                        : Prepared.of(kind);
+            }
             default -> Prepared.of(kind);
         };
-        if (!statements.put(buffer, start, nameEnd, prepared)) {
-            return refuseExecute(tooMany("prepared statements"));
-        }
-        return pass(Operations.PARSE);
+    }
+
+    /** The statement that a Bind message names; one that may do anything if it is not known. */
+    private Prepared bound(ByteBuf buffer, int start, int bodyLength) {
+        int limit = start + bodyLength;
+        int portalEnd = end(buffer, start, limit);
+        Prepared prepared = statements.get(buffer, portalEnd + 1, end(buffer, portalEnd + 1, limit));
+        return prepared == null ? Prepared.of(StatementKind.WRITE) : prepared;
     }
 
     private static ErrorFields tooMany(String what) {
@@ -341,9 +464,21 @@ final class ClientSide implements FrameSink {
     private boolean bind(ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
         int portalEnd = end(buffer, start, limit);
-        int statementEnd = end(buffer, portalEnd + 1, limit);
-        Prepared prepared = statements.get(buffer, portalEnd + 1, statementEnd);
-        if (!portals.put(buffer, start, portalEnd, prepared == null ? Prepared.of(StatementKind.WRITE) : prepared)) {
+        Prepared prepared = bound(buffer, start, bodyLength);
+        if (turns.mustWait(prepared.kind(), inBlock)) {
+            ErrorFields refusal = writeRefusal();
+            if (refusal != null) {
+                return refuseExecute(refusal);
+            }
+            return inBlock
+                    ? turns.awaitInBlock(Frontend.BIND, buffer, start, bodyLength)
+                    : turns.record(prepared, buffer, start, bodyLength);
+        }
+        Reading reading = prepared.reading();
+        if (reading != null && notesReads()) {
+            prepared = prepared.with(reading.bind(buffer, end(buffer, portalEnd + 1, limit) + 1, limit));
+        }
+        if (!portals.put(buffer, start, portalEnd, prepared)) {
             return refuseExecute(tooMany("portals"));
         }
         return pass(Operations.BIND);
@@ -369,6 +504,14 @@ final class ClientSide implements FrameSink {
         }
         boolean inTransaction = inBlock || session.implicit;
         boolean first = session.executed++ == 0;
+        if (notesReads() && (kind.mayWrite() || kind == StatementKind.READ)) {
+            Reading.Bound reads = prepared == null ? null : prepared.reads();
+            if (reads != null) {
+                reads.addTo(session.readSet());
+            } else {
+                ReadPlan.EVERYTHING.addTo(session.readSet(), ReadPlan.NO_VALUES);
+            }
+        }
         switch (kind) {
             case WRITE, COPY_IN -> {
                 ErrorFields refusal = writeRefusal();
@@ -387,6 +530,7 @@ final class ClientSide implements FrameSink {
                 session.hideWarnings = session.implicit;
                 session.implicit = false;
                 session.openTransaction();
+                session.readOnly = prepared == Prepared.BEGIN_READ_ONLY && !session.handedIn;
                 inBlock = true;
                 return pass(Operations.EXECUTE);
             }
@@ -431,7 +575,12 @@ final class ClientSide implements FrameSink {
                 forget();
                 return pass(Operations.EXECUTE);
             }
-            case EMPTY, READ, SESSION, SAVEPOINT, LOCAL -> {
+            case SESSION -> {
+                Utility list = prepared == null ? null : prepared.utility();
+                ErrorFields refusal = turns.declare(list == null ? null : list.sql(), inTransaction);
+                return refusal == null ? pass(Operations.EXECUTE) : refuseExecute(refusal);
+            }
+            case EMPTY, READ, SAVEPOINT, LOCAL -> {
                 return pass(Operations.EXECUTE);
             }
         }

@@ -4,8 +4,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.engine.postgres.Statement;
@@ -13,8 +16,11 @@ import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.CapturedWriteSet;
 import tutti.engine.postgres.catalog.CatalogQuery;
+import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.QueryResult;
+import tutti.wire.sql.Classes;
+import tutti.wire.sql.ReadPlan;
 
 /** The front end's view of the PostgreSQL engine's capture service. */
 public final class EngineCapture implements Capture {
@@ -26,19 +32,25 @@ public final class EngineCapture implements Capture {
             "array_nulls", "quote_all_identifiers");
 
     private final Supplier<TableCatalog> catalog;
-    private final Runnable refreshCatalog;
+    private final Supplier<References> references;
+    private final Supplier<? extends CompletionStage<?>> refreshCatalog;
+    /** Schema changes of local transactions that the catalog may not have yet. */
+    private final AtomicInteger refreshing = new AtomicInteger();
     private final Sql sql;
 
     /**
      * For a database in which capture is installed.
      *
      * @param catalog the engine's current catalog; from any thread
-     * @param refreshCatalog has the engine load its catalog anew; from any thread, must not block
+     * @param references what names stand for, at least as new as the catalog; from any thread
+     * @param refreshCatalog has the engine load both anew; from any thread, must not block
      * @param secret the cluster's secret in bytea's text form
      * @param record records a position in the open transaction's commit: {@code $1} is the secret, {@code $2} the position
      */
-    public EngineCapture(Supplier<TableCatalog> catalog, Runnable refreshCatalog, String secret, String record) {
+    public EngineCapture(Supplier<TableCatalog> catalog, Supplier<References> references,
+            Supplier<? extends CompletionStage<?>> refreshCatalog, String secret, String record) {
         this.catalog = catalog;
+        this.references = references;
         this.refreshCatalog = refreshCatalog;
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
@@ -78,11 +90,52 @@ public final class EngineCapture implements Capture {
 
     @Override
     public void schemaChanged() {
-        refreshCatalog.run();
+        refreshing.incrementAndGet();
+        refreshCatalog.get().whenComplete((_, _) -> refreshing.decrementAndGet());
+    }
+
+    @Override
+    public ReadPlan reads(byte[] sql, int from, int to, boolean standardStrings) {
+        TableCatalog now = catalog.get();
+        return refreshing.get() > 0
+                ? ReadPlan.EVERYTHING
+                : ReadPlan.of(sql, from, to, standardStrings, now, references.get());
+    }
+
+    @Override
+    public ConflictClasses classes(byte[] sql, int from, int to, boolean standardStrings) {
+        return refreshing.get() > 0
+                ? ConflictClasses.ALL
+                : Classes.of(sql, from, to, standardStrings, references.get());
+    }
+
+    @Override
+    public Classes.Declaration declaration(String list) {
+        TableCatalog now = catalog.get();
+        return Classes.declaration(list, now, references.get());
+    }
+
+    @Override
+    public @Nullable String outside(KeySet keys, ConflictClasses classes) {
+        return Classes.outside(keys, classes, catalog.get());
+    }
+
+    @Override
+    public @Nullable String outside(List<Long> relations, ConflictClasses classes) {
+        return Classes.outside(relations, classes, catalog.get());
+    }
+
+    @Override
+    public Object schemaVersion() {
+        return refreshing.get() > 0 ? new Object() : catalog.get();
     }
 
     @Override
     public byte[] statement(int place, String statement, List<@Nullable String> row) {
+        return new Statement(place, statement, String.valueOf(row.getFirst()), settings(row)).toBytes();
+    }
+
+    private static Map<String, String> settings(List<@Nullable String> row) {
         Map<String, String> settings = new LinkedHashMap<>();
         for (int i = 0; i < SETTINGS.size(); i++) {
             String value = row.get(i + 1);
@@ -90,7 +143,17 @@ public final class EngineCapture implements Capture {
                 settings.put(SETTINGS.get(i), value);
             }
         }
-        return new Statement(place, statement, String.valueOf(row.getFirst()), settings).toBytes();
+        return settings;
+    }
+
+    @Override
+    public Classes.Statements statements(byte[] text, boolean standardStrings) {
+        return Classes.statements(text, standardStrings, references.get());
+    }
+
+    @Override
+    public byte[] request(List<String> statements, List<@Nullable String> row) {
+        return Statement.request(statements, String.valueOf(row.getFirst()), settings(row)).toBytes();
     }
 
     @Override

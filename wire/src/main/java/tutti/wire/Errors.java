@@ -13,6 +13,11 @@ final class Errors {
     /** SQLSTATE of what cannot be done at the moment. */
     static final String CANNOT_CONNECT_NOW = "57P03";
 
+    /** SQLSTATE of an access outside of the conflict classes that a transaction was ordered by. */
+    static final String OUTSIDE_OF_CLASSES = "2F003";
+    /** SQLSTATE of a change in a transaction, or at a node, that may only read. */
+    static final String READ_ONLY = "25006";
+
     private Errors() {}
 
     static ErrorFields error(String sqlState, String message) {
@@ -54,7 +59,7 @@ final class Errors {
                     "It held a lock that the transaction at position " + victim.forPosition()
                             + " of the total order needed. Cause: victim.");
             case AbortReason.Refused refused ->
-                error(NOT_SUPPORTED, refused.why()).with('D', "Nothing was changed. Cause: refused.");
+                error(READ_ONLY, refused.why()).with('D', "Nothing was changed. Cause: refused.");
             case AbortReason.Failed failed -> serialization("the transaction was not committed: " + failed.label(),
                     "It has been rolled back on all nodes. Cause: " + failed.label() + ".");
         };

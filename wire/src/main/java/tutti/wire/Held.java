@@ -15,6 +15,7 @@ final class Held {
     private final ArrayDeque<ByteBuf> messages = new ArrayDeque<>();
     private int bytes;
     private boolean holding;
+    private boolean overflowed;
 
     Held(Channel client, int limit) {
         this.client = client;
@@ -26,6 +27,17 @@ final class Held {
         holding = true;
     }
 
+    /** From now on nothing goes to the client, and {@link #overflowed} says if that was too much to hold. */
+    void holdAll() {
+        holding = true;
+        overflowed = false;
+    }
+
+    /** Whether something held has been let through because it was too much, since {@link #holdAll}. */
+    boolean overflowed() {
+        return overflowed;
+    }
+
     void write(ByteBuf message) {
         if (!holding) {
             client.write(message, client.voidPromise());
@@ -34,6 +46,7 @@ final class Held {
         messages.add(message);
         bytes += message.readableBytes();
         if (bytes > limit) {
+            overflowed = true;
             release();
         }
     }

@@ -18,10 +18,16 @@ final class OwnMessages {
     private final byte[] commit;
     private final String secret;
     private final byte[] catalog;
+    private static final byte[] LOCKS = encode(out -> {
+        collected(out, "SELECT DISTINCT relation FROM pg_catalog.pg_locks WHERE locktype = 'relation'"
+                + " AND pid = pg_catalog.pg_backend_pid()");
+        Frontend.sync(out);
+    });
     private static final byte[] ROLLBACK = encode(out -> Frontend.query(out, "ROLLBACK"));
+    private static final byte[] ROLLBACK_PREPARED = run("tutti_rollback");
     private static final byte[] INVALID_PARSE = encode(out -> Frontend.parse(out, INVALID, INVALID));
     private static final byte[] INVALID_QUERY = encode(out -> Frontend.query(out, INVALID));
-    private static final int STATEMENTS = 6;
+    private static final int STATEMENTS = 7;
 
     OwnMessages(Capture.Sql sql) {
         prepare = encode(out -> {
@@ -29,19 +35,14 @@ final class OwnMessages {
             prepare(out, "tutti_close", sql.close());
             prepare(out, "tutti_before", sql.beforeCommit());
             prepare(out, "tutti_commit", "COMMIT");
+            prepare(out, "tutti_rollback", "ROLLBACK");
             prepare(out, "tutti_settings", sql.settings());
             prepare(out, "tutti_allow", sql.allow());
         });
         begin = run("tutti_begin");
         secret = sql.secret();
         catalog = encode(out -> {
-            for (String statement : sql.catalog()) {
-                prepare(out, "tutti_catalog", statement);
-                Frontend.bind(out, "tutti_catalog", "tutti_catalog");
-                Frontend.describePortal(out, "tutti_catalog");
-                Frontend.execute(out, "tutti_catalog", 0);
-                Frontend.closePortal(out, "tutti_catalog");
-            }
+            sql.catalog().forEach(statement -> collected(out, statement));
             Frontend.sync(out);
         });
         closing = encode(out -> {
@@ -68,6 +69,14 @@ final class OwnMessages {
     private static void prepare(ByteBuf out, String name, String sql) {
         Frontend.closeStatement(out, name);
         Frontend.parse(out, name, sql);
+    }
+
+    private static void collected(ByteBuf out, String statement) {
+        prepare(out, "tutti_catalog", statement);
+        Frontend.bind(out, "tutti_catalog", "tutti_catalog");
+        Frontend.describePortal(out, "tutti_catalog");
+        Frontend.execute(out, "tutti_catalog", 0);
+        Frontend.closePortal(out, "tutti_catalog");
     }
 
     private static byte[] run(String name) {
@@ -162,9 +171,23 @@ final class OwnMessages {
         operations.add(Operations.OWN_COLLECTED);
     }
 
+    /** Asks which relations the open transaction has used. */
+    void locks(ByteBuf out, Operations operations) {
+        out.writeBytes(LOCKS);
+        operations.add(Operations.OWN_COLLECTED);
+    }
+
     void sync(ByteBuf out, Operations operations) {
         Frontend.sync(out);
         operations.add(Operations.OWN_SYNC);
+    }
+
+    /** Rolls back and leaves the client's unnamed statement as it is; only if our statements are prepared. */
+    void rollbackPrepared(ByteBuf out, Operations operations) {
+        out.writeBytes(ROLLBACK_PREPARED);
+        operations.add(Operations.OWN_BIND);
+        operations.add(Operations.OWN_EXECUTE);
+        sync(out, operations);
     }
 
     void rollback(ByteBuf out, Operations operations) {

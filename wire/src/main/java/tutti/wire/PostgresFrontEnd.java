@@ -4,6 +4,7 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.WriteBufferWaterMark;
 import io.netty.channel.group.ChannelGroup;
@@ -15,6 +16,7 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.LocalTransaction;
@@ -53,6 +55,18 @@ public final class PostgresFrontEnd implements AutoCloseable {
         Runnable register(int processId, Supplier<@Nullable LocalTransaction> current);
 
         /**
+         * Has the engine look after a session whose transaction has its place in the order: who makes it wait is named to
+         * the node.
+         *
+         * @param loop of the session
+         * @param waits whether a statement of it is under way; from the loop
+         * @return run when that is over
+         */
+        default Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
+            return () -> {};
+        }
+
+        /**
          * Asked about each engine connection before its client may use it: completes if the engine is still the one that
          * the node has recovered, and fails if it has restarted in between and may have lost commits. Completed on any
          * thread.
@@ -73,7 +87,7 @@ public final class PostgresFrontEnd implements AutoCloseable {
         this.loops = loops;
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.sql()),
-                settings.heldLimit());
+                settings.heldLimit(), registry);
         this.roles = new Roles(settings.engine(), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }

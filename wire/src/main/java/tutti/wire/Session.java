@@ -28,7 +28,7 @@ import tutti.pgwire.QueryResult;
  * under way at a time; further messages wait in the socket. Everything happens on the event loop that the client's and
  * the engine's channel share; the node's calls are handed over to it by {@link Branch}.
  */
-final class Session extends SessionTransaction {
+final class Session extends SessionTurns {
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
 
     Session(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection) {

@@ -8,8 +8,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -113,6 +116,38 @@ abstract class SessionChannels {
     ErrorFields refusal;
     @Nullable
     Script script;
+
+    /** What the transaction has read so far; null if nothing, or nobody wants to know. */
+    ReadSet.@Nullable Builder read;
+    /** A position that was visible before anything of the current cycle was sent. */
+    long since;
+    /** The open transaction has been handed in to wait for its turn. */
+    boolean handedIn;
+    /** It was begun to read only, so it needs no turn. */
+    boolean readOnly;
+    /** The classes that its client has declared, or null. */
+    @Nullable
+    ConflictClasses declared;
+    /** The classes that it has been handed in with. */
+    ConflictClasses classes = ConflictClasses.ALL;
+    /** Executes a whole request, and executes it again; null if the transaction is none, or cannot be repeated any more. */
+    @Nullable
+    Runnable repeat;
+    /** It is to be repeated as soon as it is rolled back. */
+    boolean repeatPending;
+    /** Why what has run of a whole request must be repeated, or be given up. */
+    @Nullable
+    ErrorFields retry;
+    /** What every replica's execution of it has answered here; null if there is no such thing yet. */
+    @Nullable
+    ExecuteResult everywhere;
+    /** What goes on when its turn has come; null unless it waits for that. */
+    @Nullable
+    Runnable turn;
+
+    /** Ends the engine's looking after the transaction. */
+    @Nullable
+    Runnable watch;
 
     /** Read by the engine's threads too. */
     volatile @Nullable Branch branch;

@@ -9,9 +9,11 @@ import tutti.node.Transactions;
  * @param capture the engine's capture service
  * @param own our own messages to the engine
  * @param heldLimit bytes of responses that a session holds back at most
+ * @param registry the engine, as far as sessions concern it
  */
 record SessionServices(
         Transactions transactions,
         Capture capture,
         OwnMessages own,
-        int heldLimit) {}
+        int heldLimit,
+        PostgresFrontEnd.SessionRegistry registry) {}

@@ -9,9 +9,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -45,6 +50,27 @@ abstract class SessionTransaction extends SessionChannels {
     /** The client is gone and nothing is left to do. */
     abstract void closeEngine();
 
+    /** From the node: its turn has come, to run or to run again. */
+    abstract void onRun(Branch asked, Priority priority);
+
+    /** It is over before it has run. */
+    abstract void loseTurn();
+
+    /** What it has done is rolled back, and it is to run again. */
+    abstract void repeatNow();
+
+    /** Whether an error of the engine's lets the transaction be repeated. */
+    abstract boolean repeatable(ErrorFields cause);
+
+    /** A whole request has failed for reasons that may not hold when it runs again, or with priority. */
+    abstract void askForRepetition(ErrorFields cause);
+
+    /** From the node: every replica executes the request, and this one has. */
+    abstract void onExecuted(Branch asked, ExecuteResult result);
+
+    /** Every replica has executed it, and that is its end. */
+    abstract void executedEverywhere(ExecuteResult result);
+
     void state(SessionState to) {
         state = state.to(to);
     }
@@ -58,7 +84,7 @@ abstract class SessionTransaction extends SessionChannels {
         if (branch == null) {
             Branch opened = new Branch(this, loop);
             branch = opened;
-            opened.ticket(services.transactions().begin(opened));
+            opened.ticket(services.transactions().begin(opened, since));
         }
         state(SessionState.IN_TRANSACTION);
     }
@@ -76,7 +102,24 @@ abstract class SessionTransaction extends SessionChannels {
         }
     }
 
-    private void nothingWritten() {
+    /** Where to note what the transaction reads. */
+    ReadSet.Builder readSet() {
+        ReadSet.Builder seen = read;
+        if (seen == null) {
+            seen = new ReadSet.Builder();
+            read = seen;
+        }
+        return seen;
+    }
+
+    /** What the transaction has read, if somebody wants to know. */
+    private ReadSet reads() {
+        ReadSet.Builder seen = read;
+        return seen == null ? ReadSet.EMPTY : seen.build();
+    }
+
+    void nothingWritten() {
+        read = null;
         wrote = false;
         wroteRows = false;
         schemaChanged = false;
@@ -85,6 +128,19 @@ abstract class SessionTransaction extends SessionChannels {
 
     void forget() {
         branch = null;
+        handedIn = false;
+        readOnly = false;
+        declared = null;
+        everywhere = null;
+        repeat = null;
+        repeatPending = false;
+        retry = null;
+        turn = null;
+        Runnable watched = watch;
+        if (watched != null) {
+            watch = null;
+            watched.run();
+        }
         rollbackWanted = false;
         rolledBack = false;
         outcome = null;
@@ -97,6 +153,7 @@ abstract class SessionTransaction extends SessionChannels {
     /** Sends BEGIN ahead of a statement outside of a transaction block. */
     void beginImplicit(boolean sync) {
         implicit = true;
+        commit = Commit.IMPLICIT;
         openTransaction();
         ByteBuf out = buffer();
         writeBegin(out);
@@ -162,8 +219,11 @@ abstract class SessionTransaction extends SessionChannels {
         if (state != SessionState.CLOSING) {
             state(SessionState.CLOSING);
         }
+        ErrorFields failure = retry == null && ownError != null && repeatable(ownError) ? ownError : retry;
         if (rollbackWanted) {
             startRollback();
+        } else if (failure != null) {
+            askForRepetition(failure);
         } else if (status == Backend.IN_TRANSACTION) {
             captured();
         } else {
@@ -238,11 +298,16 @@ abstract class SessionTransaction extends SessionChannels {
 
     /** Reads the catalog as the transaction sees it. */
     void readCatalog(Consumer<CompletableFuture<QueryResult>> then) {
+        ByteBuf out = buffer();
+        own.catalog(out, operations);
+        collect(out, then);
+    }
+
+    /** Sends a question of ours, which ends with Sync, and goes on with the answer. */
+    private void collect(ByteBuf out, Consumer<CompletableFuture<QueryResult>> then) {
         CompletableFuture<QueryResult> result = new CompletableFuture<>();
         QueryCollector collecting = new QueryCollector(result);
         collector = collecting;
-        ByteBuf out = buffer();
-        own.catalog(out, operations);
         steps.add(() -> {
             collector = null;
             collecting.ready(status);
@@ -257,6 +322,36 @@ abstract class SessionTransaction extends SessionChannels {
             committing.writes = read.writes();
             committing.describe = read.describe();
         }
+        if (declared != null && !classes.all() && services.transactions().classesCoverReads()) {
+            checkUsed(committing);
+        } else {
+            characteristics(committing);
+        }
+    }
+
+    /** What a transaction has used must lie in the classes that its client has declared. */
+    private void checkUsed(Branch committing) {
+        ByteBuf out = buffer();
+        own.locks(out, operations);
+        collect(out, result -> {
+            if (rollbackWanted) {
+                startRollback();
+            } else if (result.isCompletedExceptionally()) {
+                giveUp(Errors.error("XX000", "the locks could not be read: " + result.exceptionNow().getMessage()));
+            } else {
+                List<Long> used = result.resultNow().rows().stream()
+                        .map(row -> Long.parseLong(java.util.Objects.requireNonNull(row.getFirst()))).toList();
+                String table = capture.outside(used, classes);
+                if (table == null) {
+                    characteristics(committing);
+                } else {
+                    giveUp(outsideOfClasses(table, "used"));
+                }
+            }
+        });
+    }
+
+    private void characteristics(Branch committing) {
         if (chain) {
             readCharacteristics(() -> execute(committing));
         } else {
@@ -271,10 +366,28 @@ abstract class SessionTransaction extends SessionChannels {
         } else if (committing.writes.isEmpty()) {
             state(SessionState.COMMITTING);
             sendCommit(null, () -> finishCommit(commitSeen ? null : ownError, false));
+        } else if (outside(committing) instanceof String table) {
+            committing.writes = WriteSet.EMPTY;
+            giveUp(outsideOfClasses(table, "changed"));
+        } else if (!handedIn && !services.transactions().executesAtOnce()) {
+            committing.writes = WriteSet.EMPTY;
+            giveUp(Errors.error(Errors.READ_ONLY, "the transaction has changed something, though it could not be told"
+                    + " from its statements").with('H', "Begin it with a statement that shows it, or with BEGIN."));
         } else {
             state(SessionState.CERTIFYING);
-            committing.ticket().executed(committing.writes);
+            committing.ticket().executed(committing.writes, reads());
         }
+    }
+
+    private @Nullable String outside(Branch committing) {
+        return classes.all() || !handedIn ? null : capture.outside(committing.writes.keys(), classes);
+    }
+
+    private static ErrorFields outsideOfClasses(String table, String what) {
+        return Errors.error(Errors.OUTSIDE_OF_CLASSES, "the transaction has " + what + " " + table
+                + ", which is not among the conflict classes that it was ordered by")
+                .with('H', "List every table that it touches: SET LOCAL tutti.classes = 'one, another' as the first"
+                        + " statement; or declare nothing, which means all.");
     }
 
     void sendCommit(@Nullable String position, Step then) {
@@ -354,7 +467,9 @@ abstract class SessionTransaction extends SessionChannels {
             return;
         }
         rollbackWanted = true;
-        if (state == SessionState.CERTIFYING || (operations.size() == 0 && cycle == Cycle.NONE)) {
+        if (turn != null) {
+            loseTurn();
+        } else if (state == SessionState.CERTIFYING || (operations.size() == 0 && cycle == Cycle.NONE)) {
             startRollback();
         } else if (state != SessionState.COMMITTING && state != SessionState.ROLLING_BACK
                 && state != SessionState.AWAITING_ANSWER) {
@@ -390,7 +505,11 @@ abstract class SessionTransaction extends SessionChannels {
         ownRollback(() -> {
             rollbackComplete();
             state(SessionState.AWAITING_ANSWER);
-            tryAnswer();
+            if (repeatPending) {
+                repeatNow();
+            } else {
+                tryAnswer();
+            }
         });
     }
 
@@ -411,7 +530,11 @@ abstract class SessionTransaction extends SessionChannels {
                 return;
             }
             ByteBuf out = buffer();
-            own.rollback(out, operations);
+            if (repeat != null && prepared) {
+                own.rollbackPrepared(out, operations);
+            } else {
+                own.rollback(out, operations);
+            }
             hideWarnings = true;
             steps.add(() -> {
                 hideWarnings = false;
@@ -427,6 +550,12 @@ abstract class SessionTransaction extends SessionChannels {
             return;
         }
         outcome = end;
+        ExecuteResult result = everywhere;
+        if (turn != null && result != null && end instanceof Outcome.Committed) {
+            executedEverywhere(result);
+        } else if (turn != null) {
+            loseTurn();
+        }
         tryAnswer();
         settle();
     }
@@ -557,6 +686,7 @@ abstract class SessionTransaction extends SessionChannels {
     }
 
     void chain(String begin) {
+        since = services.transactions().visiblePosition();
         openTransaction();
         waiting = true;
         ByteBuf out = buffer();

@@ -39,7 +39,9 @@ class EngineCaptureTest {
                     PostgresFrontEnd frontEnd = new PostgresFrontEnd(
                             FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                                     server.settings()),
-                            node, new EngineCapture(engine::catalog, engine::refreshCatalog, engine.secret(),
+                            node,
+                            new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog,
+                                    engine.secret(),
                                     PostgresEngine.RECORD),
                             (_, _) -> () -> {}, loops)) {
                 InetSocketAddress address = frontEnd.start();

@@ -53,6 +53,8 @@ final class FrontEndFixture implements AutoCloseable {
     void reset() throws Exception {
         node.abort = null;
         node.manual = false;
+        node.atOnce = true;
+        node.submitted.clear();
         node.refusal = null;
         admin.execute("SET session_replication_role = replica; DELETE FROM account; DELETE FROM plain;"
                 + " RESET session_replication_role", PATIENCE);

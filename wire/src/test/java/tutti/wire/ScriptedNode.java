@@ -14,6 +14,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -22,6 +24,7 @@ import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
@@ -35,6 +38,13 @@ import tutti.pgwire.PostgresException;
 final class ScriptedNode implements Transactions, AutoCloseable {
     final BlockingQueue<String> committed = new LinkedBlockingQueue<>();
     final BlockingQueue<Open> begun = new LinkedBlockingQueue<>();
+    final BlockingQueue<Open> submitted = new LinkedBlockingQueue<>();
+    /** Whether transactions run without waiting for a turn that the test gives them. */
+    volatile boolean atOnce = true;
+    /** Whether a turn comes at once. */
+    volatile boolean runs;
+    volatile boolean needsReads;
+    volatile boolean needsClasses;
     final BlockingQueue<Open> asked = new LinkedBlockingQueue<>();
     final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
     final BlockingQueue<String> barriers = new LinkedBlockingQueue<>();
@@ -53,6 +63,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         final LocalTransaction transaction;
         final TransactionId id = new TransactionId(0, serial.incrementAndGet());
         volatile WriteSet writes = WriteSet.EMPTY;
+        volatile ReadSet reads = ReadSet.EMPTY;
+        volatile @Nullable Request request;
 
         Open(LocalTransaction transaction) {
             this.transaction = transaction;
@@ -67,8 +79,18 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         public void touched(KeySet keys) {}
 
         @Override
-        public void executed(WriteSet asking) {
+        public void submit(Request asked) {
+            request = asked;
+            submitted.add(this);
+            if (runs) {
+                transaction.run(Priority.ORDERED);
+            }
+        }
+
+        @Override
+        public void executed(WriteSet asking, ReadSet seen) {
             writes = asking;
+            reads = seen;
             loop.execute(() -> {
                 AbortReason reason = abort;
                 if (manual) {
@@ -146,7 +168,32 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     }
 
     @Override
-    public Ticket begin(LocalTransaction transaction) {
+    public boolean executesAtOnce() {
+        return atOnce;
+    }
+
+    @Override
+    public boolean needsReads() {
+        return needsReads;
+    }
+
+    @Override
+    public boolean needsClasses() {
+        return needsClasses;
+    }
+
+    @Override
+    public boolean classesCoverReads() {
+        return needsClasses;
+    }
+
+    @Override
+    public long visiblePosition() {
+        return position.get();
+    }
+
+    @Override
+    public Ticket begin(LocalTransaction transaction, long since) {
         Open open = new Open(transaction);
         begun.add(open);
         return open;

@@ -1,5 +1,6 @@
 package tutti.cli.server;
 
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
@@ -20,14 +21,17 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.protocol.SnapshotIsolation;
+import tutti.core.protocol.Protocols;
+import tutti.core.protocol.TwoPhaseCommit;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order.TruncatedException;
 import tutti.engine.postgres.PostgresEngine;
@@ -114,11 +118,13 @@ final class NodeLife implements AutoCloseable {
         Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet());
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
-                config.data().resolve("replica"), config.protocol(), config.apply().appliers(),
+                config.data().resolve("replica"), config.protocol(), config.protocolParameters(),
+                config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000);
         ReplicaNode node = new ReplicaNode(settings, order, engine,
-                world -> new SnapshotIsolation(SnapshotIsolation.Parameters.defaults(config.node(), replicas), world),
+                world -> Protocols.create(config.protocol(), config.node(), replicas, config.protocolParameters(),
+                        world),
                 metrics, (cause, restartable) -> ended.complete(new Ending(cause, restartable)));
         started.push(node);
         replica = node;
@@ -140,7 +146,8 @@ final class NodeLife implements AutoCloseable {
             if (tls != null) {
                 settings = settings.withTls(tlsContext(tls), false);
             }
-            EngineCapture capture = new EngineCapture(engine::catalog, () -> refresh(engine), engine.secret(),
+            EngineCapture capture = new EngineCapture(engine::catalog, engine::references, () -> refresh(engine),
+                    engine.secret(),
                     PostgresEngine.RECORD);
             PostgresFrontEnd front = new PostgresFrontEnd(settings, node, capture, new Sessions(engine), loops);
             synchronized (started) {
@@ -164,13 +171,19 @@ final class NodeLife implements AutoCloseable {
         }
 
         @Override
+        public Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
+            ScheduledFuture<?> watching = engine.watch(loop, waiter, processId, waits);
+            return () -> watching.cancel(false);
+        }
+
+        @Override
         public CompletableFuture<Void> confirm() {
             return engine.confirm();
         }
     }
 
-    private void refresh(PostgresEngine engine) {
-        engine.refreshCatalog().whenComplete((_, failure) -> {
+    private CompletableFuture<Void> refresh(PostgresEngine engine) {
+        return engine.refreshCatalog().whenComplete((_, failure) -> {
             if (failure != null && !closing) {
                 ended.complete(new Ending(new IOException("the catalog of the database cannot be read after a schema"
                         + " change: " + failure.getMessage(), failure), true));
@@ -204,7 +217,9 @@ final class NodeLife implements AutoCloseable {
         String password = postgres.password() == null ? secret() : postgres.password();
         ServerConfiguration server = ServerConfiguration.of(ServerBinaries.unpacked(),
                 config.data().resolve("postgres"), port, postgres.user(), password)
-                .with("max_connections", Integer.toString(config.limits().sessions() + config.apply().appliers() + 20))
+                .with("max_connections",
+                        Integer.toString(config.limits().sessions() * (prepares() ? config.members().size() : 1)
+                                + config.apply().appliers() + 20))
                 .with("shared_buffers", (embedded.sharedBuffersBytes() >> 10) + "kB");
         for (Map.Entry<String, String> parameter : new TreeMap<>(embedded.parameters()).entrySet()) {
             server = server.with(parameter.getKey(), parameter.getValue());
@@ -219,6 +234,11 @@ final class NodeLife implements AutoCloseable {
         });
         return BackendSettings.of(address(running), postgres.user(), postgres.database(),
                 new Credentials.Password(password));
+    }
+
+    /** Whether each transaction of another node may need a connection of its own to hold its locks. */
+    private boolean prepares() {
+        return config.protocol().equals(TwoPhaseCommit.NAME);
     }
 
     /** The embedded server's Unix socket, which takes a third less work than TCP, where there is one. */

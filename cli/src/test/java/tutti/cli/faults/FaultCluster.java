@@ -41,14 +41,19 @@ final class FaultCluster implements AutoCloseable {
     final BlockingQueue<String> deaths = new LinkedBlockingQueue<>();
     private final int nodes;
 
-    private FaultCluster(Path directory, int nodes) {
-        this.nodes = nodes;
-        cluster = Cluster.start(spec(directory, nodes), (node, status) -> deaths.add(node.name() + " " + status));
+    private FaultCluster(ClusterSpec spec) {
+        this.nodes = spec.nodes();
+        cluster = Cluster.start(spec, (node, status) -> deaths.add(node.name() + " " + status));
     }
 
     /** Starts nodes and waits until they are ready. */
     static FaultCluster start(Path directory, int nodes) {
-        FaultCluster started = new FaultCluster(directory, nodes);
+        return start(spec(directory, nodes, "si"));
+    }
+
+    /** Starts the nodes of a cluster and waits until they are ready. */
+    static FaultCluster start(ClusterSpec spec) {
+        FaultCluster started = new FaultCluster(spec);
         boolean ready = false;
         try {
             started.awaitReady();
@@ -61,10 +66,10 @@ final class FaultCluster implements AutoCloseable {
         }
     }
 
-    static ClusterSpec spec(Path directory, int nodes) {
+    static ClusterSpec spec(Path directory, int nodes, String protocol) {
         int base = ClusterFile.read(directory).map(last -> last.nodes().getFirst().postgresPort())
                 .orElseGet(() -> basePort(nodes));
-        return new ClusterSpec(directory, nodes, base, "si", "tutti", "secret",
+        return new ClusterSpec(directory, nodes, base, protocol, "tutti", "secret",
                 Map.of("order", "{segment-bytes: 4 MiB, election-timeout: 600ms}"), command());
     }
 

@@ -46,10 +46,17 @@ public interface Engine extends AutoCloseable {
          * replica} does: no user triggers, no foreign key checks. Takes the row locks. On failure everything is rolled
          * back and the applier is idle.
          *
-         * @param position of the first; the others are later
+         * @param position of the first; the others are later. 0 if they have none yet: nobody is told then who makes it
+         *            wait
          * @param writes at least one
          */
         void apply(long position, List<WriteSet> writes, Completion<Void> done);
+
+        /**
+         * Asks the engine to give up an {@link #apply} that is under way, which then fails unless it was about to be done.
+         * Nothing happens if none is.
+         */
+        default void cancel() {}
 
         /** Commits, recording {@code position}, the last of the applied ones. On failure it is not known whether. */
         void commit(long position, Completion<Void> done);
@@ -84,5 +91,11 @@ public interface Engine extends AutoCloseable {
          * it lasts. From any thread.
          */
         void blocked(long position, LocalTransaction holder);
+
+        /**
+         * A local transaction holds a lock that another one waits for which has been run with priority. May be told
+         * repeatedly while it lasts. From any thread.
+         */
+        default void blocked(LocalTransaction waiter, LocalTransaction holder) {}
     }
 }

@@ -1,5 +1,7 @@
 package tutti.core.spi;
 
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.txn.Outcome;
 
 /**
@@ -7,6 +9,24 @@ import tutti.core.txn.Outcome;
  * implements it, and so does an in-process session. Calls come from the node's event loop and must not block.
  */
 public interface LocalTransaction {
+    /**
+     * Its statements may run now, or, of a whole request, run again after what it had done was rolled back. Only asked of
+     * transactions that were handed in to wait for their turn; again with a higher priority while they run.
+     *
+     * @param priority against other local transactions
+     */
+    default void run(Priority priority) {
+        throw new UnsupportedOperationException(this + " has not been handed in to wait for its turn");
+    }
+
+    /**
+     * It is a whole request that every replica executes, and this one has: the result that its client gets with the answer,
+     * which follows.
+     */
+    default void executed(ExecuteResult result) {
+        throw new UnsupportedOperationException(this + " has not been handed in for every replica");
+    }
+
     /**
      * Commits in the engine, recording {@code position} in the same commit. Called when everything before the position
      * is visible, and nothing after it will be committed until {@code done} is told. A failure means that the engine

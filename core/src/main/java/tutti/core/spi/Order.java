@@ -8,8 +8,8 @@ import java.util.Set;
  * position to resume from (DESIGN section 5). One instance is one node's part in it.
  *
  * <p>
- * Thread rules: {@link #submit}, {@link #truncate} and {@link #status} may be called from any thread; the listener is
- * called from one thread at a time.
+ * Thread rules: {@link #submit}, {@link #multicast}, {@link #truncate} and {@link #status} may be called from any thread; the
+ * listener is called from one thread at a time.
  */
 public interface Order extends AutoCloseable {
     /**
@@ -34,6 +34,16 @@ public interface Order extends AutoCloseable {
     int maxPayloadBytes();
 
     /**
+     * Sends a message to some nodes outside of the order: soon, and reliably as long as this node and the receiver live
+     * and can reach each other; otherwise it may be lost. Messages between two nodes are received in the order in which
+     * they were sent, each at most once; nothing is promised about several nodes, or about messages that are ordered.
+     *
+     * @param payload at most {@link #maxPayloadBytes()}; must not be modified afterwards
+     * @param nodes members of the group; this one may be among them
+     */
+    void multicast(byte[] payload, Set<Integer> nodes);
+
+    /**
      * Allows the order to forget messages: called when every replica has durably applied everything up to
      * {@code position}. Takes effect when convenient.
      */
@@ -54,6 +64,13 @@ public interface Order extends AutoCloseable {
          * @param payload valid during the call only
          */
         void delivered(long position, int sender, ByteBuffer payload);
+
+        /**
+         * A message came by {@link Order#multicast}.
+         *
+         * @param payload valid during the call only
+         */
+        default void received(int sender, ByteBuffer payload) {}
 
         /** A batch of deliveries has been handed over; more may follow at any time. */
         default void batchEnd() {}

@@ -3,6 +3,7 @@ package tutti.core.txn;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.stream.LongStream;
 
 /**
  * The parts of the database that a transaction may touch, as conservative protocols order transactions by them (NODO,
@@ -72,6 +73,16 @@ public final class ConflictClasses {
             }
         }
         return false;
+    }
+
+    /** All that are in one of the two. */
+    public ConflictClasses union(ConflictClasses other) {
+        if (all || other.all) {
+            return ALL;
+        }
+        return new ConflictClasses(
+                LongStream.concat(Arrays.stream(hashes), Arrays.stream(other.hashes)).sorted().distinct().toArray(),
+                false);
     }
 
     /** Bytes that {@link #encode} writes. */

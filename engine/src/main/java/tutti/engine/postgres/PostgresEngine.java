@@ -16,6 +16,8 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,6 +29,8 @@ import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.catalog.CatalogQuery;
+import tutti.engine.postgres.catalog.References;
+import tutti.engine.postgres.catalog.ReferencesQuery;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -78,6 +82,7 @@ public final class PostgresEngine implements Engine {
     private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions = new ConcurrentHashMap<>();
     private final Object adminLock = new Object();
     private volatile TableCatalog catalog = TableCatalog.EMPTY;
+    private volatile References references = References.NONE;
     private volatile BlockedListener listener = NOBODY;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean closed;
@@ -117,6 +122,7 @@ public final class PostgresEngine implements Engine {
             if (!uncaptured.isEmpty()) {
                 throw new IllegalStateException("tables are not captured: " + uncaptured);
             }
+            engine.references = ReferencesQuery.read(connection.execute(ReferencesQuery.SQL, TIMEOUT));
             engine.catalog = CatalogQuery.read(connection.execute(CatalogQuery.SQL, TIMEOUT));
             opened = true;
             return engine;
@@ -158,9 +164,17 @@ public final class PostgresEngine implements Engine {
         return catalog;
     }
 
+    /** What names stand for, at least as new as {@link #catalog()} when that was asked for before. */
+    public References references() {
+        return references;
+    }
+
     /** Loads the catalog anew: after a local transaction that changed the schema. */
     public CompletableFuture<Void> refreshCatalog() {
-        return admin().thenCompose(connection -> connection.query(CatalogQuery.SQL)).thenAccept(result -> {
+        return admin().thenCompose(connection -> connection.query(ReferencesQuery.SQL).thenCompose(result -> {
+            references = ReferencesQuery.read(result);
+            return connection.query(CatalogQuery.SQL);
+        })).thenAccept(result -> {
             catalog = CatalogQuery.read(result);
         });
     }
@@ -277,20 +291,38 @@ public final class PostgresEngine implements Engine {
                 TimeUnit.MILLISECONDS);
     }
 
+    /**
+     * Looks after a session whose transaction has its place in the order, until the returned task is cancelled: whenever it
+     * waits, whoever of this node's sessions it waits for is named.
+     *
+     * @param waits whether the session has a statement under way; from the loop
+     */
+    public ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits) {
+        return loop.scheduleAtFixedRate(() -> {
+            if (waits.getAsBoolean()) {
+                ask("a local transaction", backendPid, holder -> listener.blocked(waiter, holder));
+            }
+        }, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
     private void ask(long position, int backendPid) {
+        ask("the applier of position " + position, backendPid, holder -> listener.blocked(position, holder));
+    }
+
+    private void ask(String waiter, int backendPid, Consumer<LocalTransaction> heard) {
         if (sessions.isEmpty() || closed) {
             return;
         }
         CompletableFuture<Void> _ = admin().thenCompose(connection -> connection.inFlight() > 8
                 ? CompletableFuture.completedFuture(new QueryResult(List.of(), List.of()))
                 : connection.query("SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))"))
-                .thenAccept(result -> tell(position, result)).exceptionally(failed -> {
-                    LOG.warn("cannot find out what the applier of position {} waits for", position, failed);
+                .thenAccept(result -> tell(waiter, result, heard)).exceptionally(failed -> {
+                    LOG.warn("cannot find out what {} waits for", waiter, failed);
                     return null;
                 });
     }
 
-    private void tell(long position, QueryResult result) {
+    private void tell(String waiter, QueryResult result, Consumer<LocalTransaction> heard) {
         for (List<@Nullable String> row : result.rows()) {
             String pid = row.getFirst();
             Supplier<? extends @Nullable LocalTransaction> session = pid == null
@@ -298,11 +330,9 @@ public final class PostgresEngine implements Engine {
                     : sessions.get(Integer.parseInt(pid));
             LocalTransaction holder = session == null ? null : session.get();
             if (holder == null) {
-                LOG.debug("the applier of position {} waits for process {}, which has no open local transaction",
-                        position,
-                        pid);
+                LOG.debug("{} waits for process {}, which has no open local transaction", waiter, pid);
             } else {
-                listener.blocked(position, holder);
+                heard.accept(holder);
             }
         }
     }

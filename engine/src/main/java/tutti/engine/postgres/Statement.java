@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -16,6 +17,24 @@ import java.util.TreeMap;
  * @param settings session settings by name: {@code search_path}, {@code default_tablespace}, … whatever may matter
  */
 public record Statement(int place, String sql, String role, Map<String, String> settings) {
+    /** The place of what is no schema change but a client's request, which every replica executes. */
+    private static final int REQUEST = -1;
+
+    /** A request of statements that every replica executes as clients' own: triggers fire, foreign keys are checked. */
+    public static Statement request(List<String> statements, String role, Map<String, String> settings) {
+        return new Statement(REQUEST, String.join("\0", statements), role, settings);
+    }
+
+    /** Whether it is a {@linkplain #request request}. */
+    public boolean isRequest() {
+        return place == REQUEST;
+    }
+
+    /** The statements of a request. */
+    public List<String> statements() {
+        return List.of(sql.split("\0", -1));
+    }
+
     /** Keeps a copy. */
     public Statement {
         settings = Collections.unmodifiableMap(new TreeMap<>(settings));

@@ -2,6 +2,8 @@ package tutti.node.config;
 
 import java.util.ArrayList;
 import java.util.List;
+import tutti.core.protocol.Parameter;
+import tutti.core.protocol.Protocols;
 
 /**
  * Explains the configuration to people: a file with all keys, their meaning and their defaults to begin with, and the
@@ -78,7 +80,29 @@ public final class ConfigManual {
                 |---|---|---|---|
                 """);
         rows(NodeConfig.class, "", text);
+        protocols(text);
         return text.toString();
+    }
+
+    private static void protocols(StringBuilder text) {
+        text.append(
+                """
+
+                        ## Parameters of protocols
+
+                        Under `protocol-parameters`, for example `protocol-parameters: {reads: bloom}`. Nodes with different ones
+                        refuse each other. Times are written `500us`, `20ms`, `1s`, `5min`.
+
+                        | protocol | parameter | default | valid | meaning |
+                        |---|---|---|---|---|
+                        """);
+        for (String name : Protocols.names()) {
+            for (Parameter parameter : Protocols.describe(name).parameters()) {
+                text.append("| `").append(name).append("` | `").append(parameter.name()).append("` | `")
+                        .append(parameter.byDefault()).append("` | ").append(parameter.valid()).append(" | ")
+                        .append(parameter.description()).append(" |\n");
+            }
+        }
     }
 
     private static void rows(Class<?> section, String prefix, StringBuilder text) {

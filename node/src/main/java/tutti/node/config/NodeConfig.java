@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Protocols;
 
 /**
  * Everything that one node is told by its operator. Read by {@link ConfigReader} before anything starts, and never
@@ -18,8 +19,12 @@ public record NodeConfig(
         @Setting(doc = "Directory that holds all that this node must keep: its part of the ordered log and, if it is"
                 + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
         @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
-        @Setting(doc = "How the copies are kept identical. `si`: certification of write sets under snapshot isolation.", byDefault = "si", oneOf = {
-                "si"}) String protocol,
+        @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
+                + " same on every node.", byDefault = "si", oneOf = {
+                        "si", "dbsm", "postgres-r",
+                        "passive", "nodo", "akara", "2pc", "active"}) String protocol,
+        @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
+                + " node.", byDefault = "{}") Map<String, String> protocolParameters,
         @Setting(doc = "The PostgreSQL server that holds this node's copy: either `embedded`, a server of its own that"
                 + " it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
@@ -34,6 +39,13 @@ public record NodeConfig(
 
     public NodeConfig {
         members = List.copyOf(members);
+        protocolParameters = Map.copyOf(protocolParameters);
+        try {
+            Protocols.describe(protocol, protocolParameters);
+        } catch (IllegalArgumentException impossible) {
+            throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
+                    "see docs/configuration.md");
+        }
         if (members.isEmpty()) {
             throw new ImpossibleValue("members", "is empty", "list at least this node");
         }

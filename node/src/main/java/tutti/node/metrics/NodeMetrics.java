@@ -25,6 +25,9 @@ public interface NodeMetrics {
 
         @Override
         public void certified(int keys) {}
+
+        @Override
+        public void undeclared() {}
     };
 
     /**
@@ -61,4 +64,7 @@ public interface NodeMetrics {
      * @param keys that were compared
      */
     void certified(int keys);
+
+    /** A transaction was ordered by conflict classes and had to be taken to touch all of them. */
+    void undeclared();
 }

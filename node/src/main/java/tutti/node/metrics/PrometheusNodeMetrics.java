@@ -49,6 +49,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final CounterDataPoint barriers;
     private final CounterDataPoint certified;
     private final CounterDataPoint certifiedKeys;
+    private final CounterDataPoint undeclared;
     /** What all gauges of one page are read off; set under this object's lock while a page is written. */
     private @Nullable NodeStatus shown;
 
@@ -75,6 +76,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Statements that every node executed at one position of the order, such as DDL.");
         certified = unlabelled("tutti_transactions_certified_total", "Delivered transactions that were certified.");
         certifiedKeys = unlabelled("tutti_keys_certified_total", "Keys compared in certification.");
+        undeclared = unlabelled("tutti_transactions_undeclared_total",
+                "Transactions that were ordered by conflict classes and taken to touch all of them.");
         this.status = status;
         registerStatus();
         JvmMemoryMetrics.builder().register(registry);
@@ -166,6 +169,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     public void certified(int keys) {
         certified.inc();
         certifiedKeys.inc(keys);
+    }
+
+    @Override
+    public void undeclared() {
+        undeclared.inc();
     }
 
     @Override

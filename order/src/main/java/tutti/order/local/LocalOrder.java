@@ -1,6 +1,7 @@
 package tutti.order.local;
 
 import java.nio.ByteBuffer;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -15,6 +16,7 @@ final class LocalOrder implements Order {
     private final LocalOrderGroup group;
     private final int node;
     private final ConcurrentLinkedQueue<byte[]> queue = new ConcurrentLinkedQueue<>();
+    private final ConcurrentLinkedQueue<LocalOrderGroup.Entry> letters = new ConcurrentLinkedQueue<>();
     private final AtomicLong queuedBytes = new AtomicLong();
     private final AtomicReference<@Nullable View> changedView = new AtomicReference<>();
     private volatile View view;
@@ -25,7 +27,7 @@ final class LocalOrder implements Order {
     LocalOrder(LocalOrderGroup group, int node) {
         this.group = group;
         this.node = node;
-        view = new View(java.util.Set.of(node), false, -1);
+        view = new View(Set.of(node), false, -1);
     }
 
     int node() {
@@ -53,6 +55,9 @@ final class LocalOrder implements Order {
                     listener.view(changed);
                 }
                 int turn = 0;
+                for (var letter = letters.poll(); letter != null && !closed; letter = letters.poll()) {
+                    listener.received(letter.sender(), ByteBuffer.wrap(letter.payload()).asReadOnlyBuffer());
+                }
                 for (var entry = group.entry(next); entry != null && turn < DELIVERIES_PER_TURN
                         && !closed; entry = group
                                 .entry(next)) {
@@ -106,6 +111,21 @@ final class LocalOrder implements Order {
         }
         queue.add(payload);
         group.order();
+    }
+
+    @Override
+    public void multicast(byte[] payload, Set<Integer> nodes) {
+        if (payload.length > group.payloadBytesMax()) {
+            throw new IllegalArgumentException(
+                    "a message of " + payload.length + " bytes, the limit is " + group.payloadBytesMax());
+        }
+        group.multicast(new LocalOrderGroup.Entry(node, payload), nodes);
+    }
+
+    /** Another node, or this one, has sent something outside of the order. */
+    void received(LocalOrderGroup.Entry letter) {
+        letters.add(letter);
+        wake();
     }
 
     @Override

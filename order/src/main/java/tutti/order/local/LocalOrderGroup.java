@@ -114,6 +114,18 @@ public final class LocalOrderGroup {
         }
     }
 
+    /** Hands something to those of the nodes that are here. */
+    synchronized void multicast(Entry letter, Set<Integer> nodes) {
+        if (!present.containsKey(letter.sender())) {
+            return;
+        }
+        for (LocalOrder order : present.values()) {
+            if (nodes.contains(order.node())) {
+                order.received(letter);
+            }
+        }
+    }
+
     synchronized @Nullable Entry entry(long position) {
         long slot = position - first;
         return slot < log.size() ? log.get((int) slot) : null;

@@ -2,6 +2,7 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -18,6 +19,9 @@ final class Delivery {
     private static final Logger LOGGER = LoggerFactory.getLogger(Delivery.class);
     private static final int ENTRIES_PER_TURN = 64;
 
+    /** Something outside of the order. */
+    private record Letter(int sender, ByteBuffer payload) {}
+
     private final SegmentedLog log;
     private final Order.Listener listener;
     private final Submissions submissions;
@@ -30,6 +34,7 @@ final class Delivery {
     private final Consumer<Throwable> onFailure;
 
     private volatile long committed;
+    private final ConcurrentLinkedQueue<Letter> letters = new ConcurrentLinkedQueue<>();
     private final AtomicReference<Order.@Nullable View> view = new AtomicReference<>();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private volatile boolean closed;
@@ -70,6 +75,12 @@ final class Delivery {
         LockSupport.unpark(thread);
     }
 
+    /** A node has sent something outside of the order. */
+    void received(int sender, ByteBuffer payload) {
+        letters.add(new Letter(sender, payload));
+        LockSupport.unpark(thread);
+    }
+
     /** Ends delivery with a call of {@link Order.Listener#failed}; the first cause counts. */
     void fail(Throwable cause) {
         if (failure.compareAndSet(null, cause)) {
@@ -102,6 +113,9 @@ final class Delivery {
                 Order.View changed = view.getAndSet(null);
                 if (changed != null) {
                     listener.view(changed);
+                }
+                for (Letter letter = letters.poll(); letter != null && !closed; letter = letters.poll()) {
+                    listener.received(letter.sender(), letter.payload());
                 }
                 if (index < committed) {
                     deliver(Math.min(committed, index + ENTRIES_PER_TURN));

@@ -36,6 +36,7 @@ final class MessageCodec {
     private static final byte VOTE_RESPONSE = 7;
     private static final byte PRE_VOTE_REQUEST = 8;
     private static final byte PRE_VOTE_RESPONSE = 9;
+    private static final byte LETTER = 10;
 
     private MessageCodec() {}
 
@@ -46,6 +47,9 @@ final class MessageCodec {
 
         /** The leader's log begins after what the receiver needs; {@code firstRetained} is a position. */
         record Truncated(long firstRetained) implements Wire {}
+
+        /** What the sender's caller told this node outside of the order. */
+        record Letter(ByteBuffer payload) implements Wire {}
 
         /** A message of MicroRaft; with where the sender's log ends if it refuses an append. */
         record Raft(RaftMessage message, @Nullable LogEnd end) implements Wire {}
@@ -62,6 +66,10 @@ final class MessageCodec {
 
     static byte[] submit(byte[] batch) {
         return ByteBuffer.allocate(1 + batch.length).put(SUBMIT).put(batch).array();
+    }
+
+    static byte[] letter(byte[] payload) {
+        return ByteBuffer.allocate(1 + payload.length).put(LETTER).put(payload).array();
     }
 
     static byte[] truncated(long firstRetained) {
@@ -119,7 +127,7 @@ final class MessageCodec {
         return out.array();
     }
 
-    /** Reads what {@link #submit}, {@link #truncated} or {@link #encode} wrote. */
+    /** Reads what {@link #submit}, {@link #letter}, {@link #truncated} or {@link #encode} wrote. */
     static Wire decode(int from, ByteBuffer in) throws IOException {
         try {
             return decodeChecked(new Node(from), in);
@@ -132,6 +140,9 @@ final class MessageCodec {
         byte type = in.get();
         if (type == SUBMIT) {
             return new Wire.Submit(rest(in));
+        }
+        if (type == LETTER) {
+            return new Wire.Letter(in.slice());
         }
         if (type == TRUNCATED) {
             return new Wire.Truncated(in.getLong());

@@ -234,6 +234,29 @@ public final class RaftOrder implements Order {
     }
 
     @Override
+    public void multicast(byte[] payload, Set<Integer> nodes) {
+        if (payload.length > config.payloadBytesMax()) {
+            throw new IllegalArgumentException(
+                    "a message of " + payload.length + " bytes, the limit is " + config.payloadBytesMax());
+        }
+        byte[] frame = MessageCodec.letter(payload);
+        for (int to : nodes) {
+            if (to == config.self()) {
+                received(to, ByteBuffer.wrap(payload));
+            } else {
+                network.send(to, frame);
+            }
+        }
+    }
+
+    private void received(int sender, ByteBuffer letter) {
+        Delivery to = delivery;
+        if (to != null) {
+            to.received(sender, letter.asReadOnlyBuffer());
+        }
+    }
+
+    @Override
     public int maxPayloadBytes() {
         return config.payloadBytesMax();
     }
@@ -477,6 +500,10 @@ public final class RaftOrder implements Order {
         @Override
         public void received(int from, ByteBuffer frame) throws IOException, InterruptedException {
             MessageCodec.Wire wire = MessageCodec.decode(from, frame);
+            if (wire instanceof MessageCodec.Wire.Letter(ByteBuffer payload)) {
+                RaftOrder.this.received(from, payload);
+                return;
+            }
             thread.executeFromOutside(() -> handle(from, wire));
         }
 
@@ -501,6 +528,8 @@ public final class RaftOrder implements Order {
                     append(batch);
                 }
             }
+            case MessageCodec.Wire.Letter _ ->
+                throw new IllegalStateException("a message outside of the order is no business of this thread");
             case MessageCodec.Wire.Truncated(long firstRetained) -> {
                 if (firstRetained > lastKnown + 1) {
                     fail(new TruncatedException(lastKnown, firstRetained));

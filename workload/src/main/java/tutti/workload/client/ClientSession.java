@@ -112,7 +112,8 @@ final class ClientSession implements Runnable {
 
     private static boolean saysRolledBack(SQLException e) {
         String state = e.getSQLState();
-        return state != null && (state.equals("40001") || state.equals("40P01") || state.startsWith("23"));
+        return state != null
+                && (state.equals("40001") || state.equals("40P01") || state.equals("25006") || state.startsWith("23"));
     }
 
     private void failed(Connection current, SQLException e) {
@@ -121,7 +122,7 @@ final class ClientSession implements Runnable {
         failuresInARow++;
         // Somebody else inserted the same new row at the same time.
         boolean conflict = failure.isAbort() || "23505".equals(e.getSQLState());
-        if (failure.kind() == SqlFailure.Kind.NODE_LOST) {
+        if (failure.kind() == SqlFailure.Kind.NODE_LOST || failure.kind() == SqlFailure.Kind.ELSEWHERE) {
             lost(e);
             return;
         }

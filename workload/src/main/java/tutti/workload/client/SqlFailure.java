@@ -20,6 +20,8 @@ public record SqlFailure(Kind kind, String cause) {
         ABORT,
         /** This node cannot be used now; if it was asked to commit, whether it did is unknown. */
         NODE_LOST,
+        /** This node makes no changes, or not this one; nothing was changed, and another node may make it. */
+        ELSEWHERE,
         /** Not expected. */
         ERROR
     }
@@ -36,9 +38,9 @@ public record SqlFailure(Kind kind, String cause) {
         return switch (state) {
             case "40001" -> new SqlFailure(Kind.ABORT, label(e, "first-updater"));
             case "40P01" -> new SqlFailure(Kind.ABORT, label(e, "deadlock"));
-            // Shut down, crashed, not yet ready, terminated for idleness; too many connections; read-only for the time
-            // being.
-            case "57P01", "57P02", "57P03", "57P05", "53300", "25006" ->
+            case "25006" -> new SqlFailure(Kind.ELSEWHERE, "read-only");
+            // Shut down, crashed, not yet ready, terminated for idleness; too many connections.
+            case "57P01", "57P02", "57P03", "57P05", "53300" ->
                 new SqlFailure(Kind.NODE_LOST, "node-" + state);
             default -> state.startsWith("08")
                     ? new SqlFailure(Kind.NODE_LOST, "connection")

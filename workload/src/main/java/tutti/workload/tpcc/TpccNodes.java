@@ -29,6 +29,8 @@ final class TpccNodes implements AutoCloseable {
     private final TpccMetrics metrics;
     private final List<AtomicInteger> states = new ArrayList<>();
     private final ScheduledExecutorService prober;
+    /** The node that all terminals prefer since others have sent them elsewhere; negative if none has. */
+    private final AtomicInteger preferred = new AtomicInteger(-1);
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition cameUp = lock.newCondition();
 
@@ -48,8 +50,12 @@ final class TpccNodes implements AutoCloseable {
         return states.get(node).get() == UP;
     }
 
-    /** The terminal's own node if it can be used, otherwise the next one that can, or -1. */
+    /** The node that makes changes if only one does; otherwise the terminal's own node if it can be used, otherwise the next one that can, or -1. */
     int choose(int home) {
+        int wanted = preferred.get();
+        if (wanted >= 0 && isUp(wanted)) {
+            return wanted;
+        }
         for (int i = 0; i < databases.size(); i++) {
             int node = (home + i) % databases.size();
             if (isUp(node)) {
@@ -57,6 +63,21 @@ final class TpccNodes implements AutoCloseable {
             }
         }
         return -1;
+    }
+
+    /** The node works, but another one must make changes: the next one that is up is tried. */
+    void elsewhere(int node) {
+        for (int i = 1; i < databases.size(); i++) {
+            int next = (node + i) % databases.size();
+            if (isUp(next)) {
+                int wanted = preferred.get();
+                if ((wanted < 0 || wanted == node || !isUp(wanted)) && preferred.compareAndSet(wanted, next)) {
+                    LOG.info("changes are made at {} no longer; trying {}", databases.get(node).name(),
+                            databases.get(next).name());
+                }
+                return;
+            }
+        }
     }
 
     /** A connection to the node broke or could not be opened. */

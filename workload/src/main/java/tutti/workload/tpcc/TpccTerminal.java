@@ -101,6 +101,7 @@ final class TpccTerminal implements Runnable {
         long begun = System.nanoTime();
         TpccSession.HistoryKey key = new TpccSession.HistoryKey(ledger.historySource(number), ++historyNumber);
         int attempt = 1;
+        int refused = 0;
         while (!stopping()) {
             if (attempt > options.attempts()) {
                 metrics.givenUp();
@@ -130,8 +131,9 @@ final class TpccTerminal implements Runnable {
                 if (!failed(current, e, input, output, now, key)) {
                     return;
                 }
-                attempt++;
-                if (attempt > 2) {
+                if (SqlFailure.of(e).kind() == SqlFailure.Kind.ELSEWHERE) {
+                    backOff(++refused);
+                } else if (++attempt > 2) {
                     backOff(attempt - 2);
                 }
             }
@@ -153,6 +155,7 @@ final class TpccTerminal implements Runnable {
                 }
                 return true;
             }
+            case ELSEWHERE -> nodes.elsewhere(node);
             case ABORT -> unexpectedInARow = 0;
             case ERROR -> unexpected(e, input);
         }
@@ -210,11 +213,12 @@ final class TpccTerminal implements Runnable {
     /** The session at the terminal's own node if that is up, or at another; null if there is none at the moment. */
     private @Nullable TpccSession connected() throws InterruptedException {
         TpccSession current = session;
-        if (current != null && (node == home || !nodes.isUp(home))) {
+        int wanted = nodes.choose(home);
+        if (current != null && node == wanted) {
             return current;
         }
         leave();
-        node = nodes.choose(home);
+        node = wanted;
         if (node < 0) {
             nodes.awaitAny(200);
             return null;

@@ -39,21 +39,24 @@ final class BatchHandler implements ResponseHandler {
     }
 
     private final List<Expectation> expectations;
-    private final int responsePlace;
+    private final int responseFirst;
+    private final int responseLast;
     private final Listener listener;
     private final ByteArrayOutputStream response = new ByteArrayOutputStream(0);
     private int completed;
     private @Nullable EngineFailure failure;
 
-    BatchHandler(List<Expectation> expectations, int responsePlace, Listener listener) {
+    BatchHandler(List<Expectation> expectations, int responseFirst, int responseLast, Listener listener) {
         this.expectations = expectations;
-        this.responsePlace = responsePlace;
+        this.responseFirst = responseFirst;
+        this.responseLast = responseLast;
         this.listener = listener;
     }
 
     @Override
     public void message(byte type, ByteBuf body) {
-        if (completed == responsePlace || (responsePlace >= 0 && type == Backend.ERROR_RESPONSE)) {
+        if ((completed >= responseFirst && completed <= responseLast)
+                || (responseLast >= 0 && type == Backend.ERROR_RESPONSE)) {
             keep(type, body);
         }
         switch (type) {

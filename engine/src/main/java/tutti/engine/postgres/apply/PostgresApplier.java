@@ -16,6 +16,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.Statement;
 import tutti.engine.postgres.apply.NetEffect.Step;
 import tutti.engine.postgres.capture.Changes;
@@ -45,6 +46,8 @@ public final class PostgresApplier implements Applier {
     private @Nullable TableCatalog preparedFor;
     private final Map<String, Integer> prepared = new HashMap<>();
     private boolean schemaChanged;
+    /** Changes are being made. */
+    private boolean applying;
     private boolean closed;
 
     /** Made by {@link PostgresEngine#openApplier}. */
@@ -62,17 +65,20 @@ public final class PostgresApplier implements Applier {
                 changes.addAll(Changes.read(set.changes()));
             }
             schemaChanged = false;
+            applying = true;
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
             applyFrom(server, engine.catalog(), changes, 0, true, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
                     watch.cancel(false);
+                    applying = false;
                     done.succeeded(null);
                 }
 
                 @Override
                 public void failed(EngineFailure failure) {
                     watch.cancel(false);
+                    applying = false;
                     rollback(() -> done.failed(failure));
                 }
             });
@@ -183,6 +189,35 @@ public final class PostgresApplier implements Applier {
     }
 
     @Override
+    public void cancel() {
+        loop.execute(() -> {
+            BackendConnection server = connection;
+            if (server != null && applying) {
+                CompletableFuture<?> _ = server.cancel();
+            }
+        });
+    }
+
+    /**
+     * Executes a client's request as its own session would: with triggers and foreign keys. What capture gathers meanwhile
+     * is not needed, since every replica executes the same.
+     */
+    private int request(Batch batch, Statement request) {
+        request.settings().forEach(
+                (name, value) -> batch.plain("SELECT pg_catalog.set_config($1, $2, true)", name, value));
+        batch.plain("SET LOCAL session_replication_role = origin");
+        batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
+        int first = batch.size();
+        request.statements().forEach(batch::described);
+        batch.keepResponses(first, batch.size() - 1);
+        batch.plain("RESET ROLE");
+        request.settings().keySet().forEach(name -> batch.plain("RESET " + Table.quote(name)));
+        int finished = batch.plain(CaptureInstaller.FINISH, engine.secret());
+        batch.plain("SET LOCAL session_replication_role = replica");
+        return finished;
+    }
+
+    @Override
     public void commit(long position, Completion<Void> done) {
         loop.execute(() -> {
             BackendConnection server = connection;
@@ -258,9 +293,11 @@ public final class PostgresApplier implements Applier {
             Statement statement = Statement.of(encoded);
             Batch batch = new Batch(server.buffer());
             batch.plain("BEGIN");
-            int place = statement(batch, statement);
+            int place = statement.isRequest() ? request(batch, statement) : statement(batch, statement);
             record(batch, position);
-            batch.keepResponse(place);
+            if (!statement.isRequest()) {
+                batch.keepResponses(place, place);
+            }
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
             batch.send(server, new BatchHandler.Listener() {
                 @Override
@@ -390,7 +427,8 @@ public final class PostgresApplier implements Applier {
     private static final class Batch {
         private final ByteBuf bytes;
         private final List<BatchHandler.Expectation> expectations = new ArrayList<>();
-        private int responsePlace = -1;
+        private int responseFirst = -1;
+        private int responseLast = -1;
 
         Batch(ByteBuf bytes) {
             this.bytes = bytes;
@@ -416,13 +454,27 @@ public final class PostgresApplier implements Applier {
             expectations.add(new BatchHandler.Expectation(rows, what));
         }
 
-        void keepResponse(int place) {
-            responsePlace = place;
+        int size() {
+            return expectations.size();
+        }
+
+        /** A statement whose rows come with their description. */
+        void described(String sql) {
+            Frontend.parse(bytes, "", sql);
+            Frontend.bind(bytes, "", "");
+            Frontend.describePortal(bytes, "");
+            Frontend.execute(bytes, "", 0);
+            expectations.add(BatchHandler.Expectation.ANY);
+        }
+
+        void keepResponses(int first, int last) {
+            responseFirst = first;
+            responseLast = last;
         }
 
         void send(BackendConnection server, BatchHandler.Listener listener) {
             Frontend.sync(bytes);
-            server.send(bytes, new BatchHandler(expectations, responsePlace, listener));
+            server.send(bytes, new BatchHandler(expectations, responseFirst, responseLast, listener));
         }
 
         void release() {

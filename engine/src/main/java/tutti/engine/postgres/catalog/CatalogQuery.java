@@ -96,7 +96,11 @@ public final class CatalogQuery {
                 oid -> new Building(oid, text(row, 1), text(row, 2), text(row, 3).equals("r")));
         table.numbers.add((int) number(row, 4));
         table.columns.add(new Column(text(row, 5), ValueForm.of(text(row, 6), text(row, 7).charAt(0), flag(row, 8),
-                flag(row, 9), flag(row, 10)), flag(row, 11), flag(row, 12)));
+                flag(row, 9), flag(row, 10)), type(row), flag(row, 11), flag(row, 12)));
+    }
+
+    private static String type(List<@Nullable String> row) {
+        return text(row, 6) + (flag(row, 8) ? "[]" : "") + (flag(row, 9) ? "" : "*");
     }
 
     private void index(List<@Nullable String> row) {

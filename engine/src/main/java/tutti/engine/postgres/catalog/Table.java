@@ -64,10 +64,12 @@ public record Table(
      *
      * @param name its name
      * @param form when its values are equal
+     * @param type name of its type, of the base type for a domain; with {@code []} behind it for an array, and with
+     *            {@code *} if it is none of pg_catalog
      * @param generated whether the engine computes it from other columns, so that it cannot be given
      * @param identityAlways whether it is an identity column that an update cannot set
      */
-    public record Column(String name, ValueForm form, boolean generated, boolean identityAlways) {}
+    public record Column(String name, ValueForm form, String type, boolean generated, boolean identityAlways) {}
 
     /**
      * Columns of which no two rows have the same values, or something that comes to it.

@@ -1,21 +1,21 @@
-package tutti.wire;
+package tutti.wire.sql;
 
 /**
  * Where are the words of a piece of SQL? A tokenizer over bytes in any encoding that contains ASCII as it is, which knows
  * comments (nested too), quoted identifiers, strings in all of PostgreSQL's forms and dollar quotes; it allocates
  * nothing. Used again and again by one event loop.
  */
-final class SqlTokens {
+public final class SqlTokens {
     /** No more tokens. (A token that is none of these kinds is one punctuation character, its kind that character.) */
-    static final int END = 0;
+    public static final int END = 0;
     /** An unquoted word. */
-    static final int WORD = 1;
+    public static final int WORD = 1;
     /** A quoted identifier. */
-    static final int QUOTED = 2;
+    public static final int QUOTED = 2;
     /** A string, bit string or dollar-quoted string. */
-    static final int STRING = 3;
+    public static final int STRING = 3;
     /** A number or parameter. */
-    static final int NUMBER = 4;
+    public static final int NUMBER = 4;
 
     private byte[] sql = new byte[0];
     private int end;
@@ -25,7 +25,7 @@ final class SqlTokens {
     private long word;
 
     /** Begins with a piece of SQL. */
-    void reset(byte[] bytes, int from, int to, boolean standardConformingStrings) {
+    public void reset(byte[] bytes, int from, int to, boolean standardConformingStrings) {
         sql = bytes;
         next = from;
         end = to;
@@ -33,22 +33,22 @@ final class SqlTokens {
     }
 
     /** Where the last token starts. */
-    int start() {
+    public int start() {
         return start;
     }
 
     /** Where the last token ends. */
-    int position() {
+    public int position() {
         return next;
     }
 
     /** The last token's word, as {@link #key} makes it from lower case; only after {@link #WORD}. */
-    long word() {
+    public long word() {
         return word;
     }
 
     /** A number that stands for a word of lower-case letters (FNV-1a, 64 bits). */
-    static long key(String lowerCase) {
+    public static long key(String lowerCase) {
         long hash = 0xcbf29ce484222325L;
         for (int i = 0; i < lowerCase.length(); i++) {
             hash = (hash ^ lowerCase.charAt(i)) * 0x100000001b3L;
@@ -57,13 +57,13 @@ final class SqlTokens {
     }
 
     /** Whether the last token begins with {@code pg_}. */
-    boolean startsWithPg() {
+    public boolean startsWithPg() {
         return next - start > 3 && (sql[start] | 0x20) == 'p' && (sql[start + 1] | 0x20) == 'g'
                 && sql[start + 2] == '_';
     }
 
     /** Advances to the next token. */
-    int next() {
+    public int next() {
         skipBlanks();
         start = next;
         if (next >= end) {

@@ -1,0 +1,92 @@
+package tutti.cli.faults;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.check.CheckResult;
+import tutti.check.bank.BankCheck;
+import tutti.check.isolation.Isolation;
+import tutti.check.listappend.ListAppendCheck;
+import tutti.core.protocol.Protocols;
+import tutti.workload.bank.BankOptions;
+import tutti.workload.bank.BankRun;
+import tutti.workload.client.ClientOptions;
+import tutti.workload.listappend.ListAppendOptions;
+import tutti.workload.listappend.ListAppendRun;
+
+/**
+ * Every protocol on real nodes: clients at all of them append to lists and transfer money while one node is killed, and
+ * what they saw must have the isolation that the protocol claims.
+ */
+class ProtocolClusterTest {
+    private static final Logger LOG = LoggerFactory.getLogger(ProtocolClusterTest.class);
+    private static final ListAppendOptions LISTS = new ListAppendOptions(12, 40, 2, 5, 50, 2);
+    private static final int SESSIONS = 6;
+    private static final Duration LONG_ENOUGH = Duration.ofMinutes(2);
+
+    @TempDir
+    private Path directory;
+
+    static List<String> protocols() {
+        return List.of("si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc");
+    }
+
+    @ParameterizedTest
+    @MethodSource("protocols")
+    @Timeout(150)
+    void clientsSeeWhatTheProtocolPromisesThoughANodeIsKilled(String protocol) throws Exception {
+        try (FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory, 3, protocol))) {
+            List<String> urls = cluster.ids().mapToObj(id -> cluster.node(id).jdbcUrl()).toList();
+            ListAppendRun.createTables(urls.getFirst(), LISTS);
+            BankRun.createTables(urls.getFirst(), BankOptions.usual());
+            cluster.assertSame();
+            ListAppendRun lists = ListAppendRun.start(ClientOptions.of(urls, SESSIONS, LONG_ENOUGH, 5), LISTS);
+            BankRun bank = BankRun.start(ClientOptions.of(urls, SESSIONS, LONG_ENOUGH, 6), BankOptions.usual());
+            awaitMore(lists, bank, 60);
+            cluster.cluster.kill(0);
+            awaitMore(lists, bank, 60);
+            cluster.cluster.startNode(0);
+            cluster.awaitReady();
+            awaitMore(lists, bank, 20);
+            lists.stop();
+            bank.stop();
+            String said = protocol + ": lists " + lists.result().text() + "; bank " + bank.result().text();
+            LOG.info("{}", said);
+            assertTrue(lists.result().failure().isEmpty() && bank.result().failure().isEmpty(), said);
+            cluster.assertSame();
+            assertTrue(lists.lastReads(1));
+            passed(ListAppendCheck.check(lists.history(), isolation(protocol)));
+            passed(BankCheck.reads(bank.history()));
+            for (int node = 0; node < cluster.size(); node++) {
+                passed(BankCheck.state(cluster.node(node).name(), bank.state(node), bank.history()));
+            }
+        }
+    }
+
+    /** Of reads at any node, which may be a little behind the others. */
+    private static Isolation isolation(String protocol) {
+        return switch (Protocols.describe(protocol).claims().isolation()) {
+            case SNAPSHOT_ISOLATION, STRONG_SNAPSHOT_ISOLATION -> Isolation.SNAPSHOT_ISOLATION;
+            case SERIALIZABILITY -> Isolation.SERIALIZABLE;
+        };
+    }
+
+    private static void awaitMore(ListAppendRun lists, BankRun bank, int more) {
+        long listsBefore = lists.committed();
+        long bankBefore = bank.committed();
+        FaultCluster.await(more + " more of both", () -> lists.committed() >= listsBefore + more
+                && bank.committed() >= bankBefore + more);
+    }
+
+    private static void passed(CheckResult result) {
+        assertTrue(result.passed(), result::text);
+    }
+}

@@ -1,0 +1,54 @@
+package tutti.engine.postgres.catalog;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the names in a database stand for, as far as it decides which tables a statement touches: tables, views and
+ * functions that may read, and which further names each of them brings along. Names are taken without their schema, so one
+ * name may stand for several things, and then stands for all of them. Immutable.
+ *
+ * @param names by name, as the catalog writes it
+ * @param varying functions of pg_catalog that may answer something else each time
+ * @param opaque whether anything may hide access to any table: user-defined operators or casts with functions that may
+ *            read
+ */
+public record References(Map<String, Named> names, Set<String> varying, boolean opaque) {
+    /** Of a database with nothing in it. */
+    public static final References NONE = new References(Map.of(), Set.of(), false);
+
+    /** Keeps a copy. */
+    public References {
+        names = Map.copyOf(names);
+        varying = Set.copyOf(varying);
+    }
+
+    /** What a name brings along, or null if it is none that matters. */
+    public @Nullable Named get(String name) {
+        return names.get(name);
+    }
+
+    /**
+     * What a name brings along.
+     *
+     * @param tables tables of this name, as ("table", name) keys
+     * @param related names that come with it: partitions
+     * @param cascades tables that a foreign key changes along with it
+     * @param texts SQL that runs along with it: a view's definition, a function's body, policies, triggers
+     * @param defaults SQL that runs along with it when rows are inserted
+     * @param unknown whether something runs that cannot be looked into
+     */
+    public record Named(Set<Long> tables, Set<String> related, Set<String> cascades, List<String> texts,
+            List<String> defaults, boolean unknown) {
+        /** Keeps copies. */
+        public Named {
+            tables = Set.copyOf(tables);
+            related = Set.copyOf(related);
+            cascades = Set.copyOf(cascades);
+            texts = List.copyOf(texts);
+            defaults = List.copyOf(defaults);
+        }
+    }
+}

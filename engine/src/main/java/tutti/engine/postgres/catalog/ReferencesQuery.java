@@ -1,0 +1,123 @@
+package tutti.engine.postgres.catalog;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.catalog.References.Named;
+import tutti.pgwire.QueryResult;
+
+/**
+ * Reads {@link References} out of a database: one SELECT, whose result {@link #read} understands. Functions that are
+ * declared IMMUTABLE are left out: PostgreSQL lets them read nothing. So are those of check constraints, indexes and
+ * domains, which must be immutable.
+ */
+public final class ReferencesQuery {
+    private static final String USER = "n.nspname <> 'tutti' AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'";
+    private static final String MAY_READ = "p.provolatile <> 'i' AND p.pronamespace <> 11"
+            + " AND p.pronamespace <> 'information_schema'::pg_catalog.regnamespace";
+
+    /** The statement: kind, name, schema or related name or nothing, text or nothing. */
+    public static final String SQL = """
+            SELECT 't', c.relname::text, n.nspname::text, NULL FROM pg_catalog.pg_class c
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                WHERE c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND %1$s
+            UNION ALL SELECT 'u', c.relname, NULL, NULL FROM pg_catalog.pg_class c
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'f' AND %1$s
+            UNION ALL SELECT 'x', c.relname, NULL, pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('v', 'm') AND %1$s
+            UNION ALL SELECT 'x', c.relname, NULL, pg_catalog.pg_get_ruledef(r.oid) FROM pg_catalog.pg_rewrite r
+                JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE r.rulename <> '_RETURN' AND %1$s
+            UNION ALL SELECT CASE WHEN l.lanname IN ('sql', 'plpgsql') AND p.prokind <> 'a' THEN 'x' ELSE 'u' END,
+                p.proname, NULL, CASE WHEN l.lanname IN ('sql', 'plpgsql')
+                    THEN coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc) END
+                FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+                JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE p.provolatile <> 'i' AND %1$s
+            UNION ALL SELECT 'x', c.relname, NULL, concat(pg_catalog.quote_ident(p.proname), ' ',
+                    substring(pg_catalog.pg_get_triggerdef(t.oid) from ' WHEN (.*) EXECUTE FUNCTION ')) FROM pg_catalog.pg_trigger t
+                JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+                WHERE NOT t.tgisinternal AND p.pronamespace <> 'tutti'::pg_catalog.regnamespace AND %1$s
+            UNION ALL SELECT 'x', c.relname, NULL, concat(pg_catalog.pg_get_expr(o.polqual, o.polrelid), ' ',
+                    pg_catalog.pg_get_expr(o.polwithcheck, o.polrelid)) FROM pg_catalog.pg_policy o
+                JOIN pg_catalog.pg_class c ON c.oid = o.polrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE %1$s
+            UNION ALL SELECT 'n', p.proname, NULL, NULL FROM pg_catalog.pg_proc p
+                WHERE p.pronamespace = 11 AND p.provolatile = 'v'
+            UNION ALL SELECT 'd', c.relname, NULL, 'nextval()' FROM pg_catalog.pg_attribute a
+                JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE a.attidentity <> '' AND %1$s
+            UNION ALL SELECT 'd', c.relname, NULL, pg_catalog.pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attrdef d
+                JOIN pg_catalog.pg_class c ON c.oid = d.adrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE %1$s
+            UNION ALL SELECT 'r', c.relname, k.relname, NULL FROM pg_catalog.pg_inherits i
+                JOIN pg_catalog.pg_class c ON c.oid = i.inhparent JOIN pg_catalog.pg_class k ON k.oid = i.inhrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE %1$s
+            UNION ALL SELECT 'c', c.relname, k.relname, NULL FROM pg_catalog.pg_constraint f
+                JOIN pg_catalog.pg_class c ON c.oid = f.confrelid JOIN pg_catalog.pg_class k ON k.oid = f.conrelid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                WHERE f.contype = 'f' AND (f.confupdtype NOT IN ('a', 'r') OR f.confdeltype NOT IN ('a', 'r')) AND %1$s
+            UNION ALL SELECT 'o', NULL, NULL, NULL FROM pg_catalog.pg_operator o
+                JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode WHERE %2$s
+            UNION ALL SELECT 'o', NULL, NULL, NULL FROM pg_catalog.pg_cast o
+                JOIN pg_catalog.pg_proc p ON p.oid = o.castfunc WHERE %2$s
+            """
+            .formatted(USER, MAY_READ);
+
+    private final Map<String, Building> names = new HashMap<>();
+    private final Set<String> varying = new HashSet<>();
+    private boolean opaque;
+
+    private ReferencesQuery() {}
+
+    /** Understands the result of {@link #SQL}. */
+    public static References read(QueryResult result) {
+        ReferencesQuery query = new ReferencesQuery();
+        result.rows().forEach(query::row);
+        Map<String, Named> named = new HashMap<>();
+        query.names.forEach((name, building) -> named.put(name, building.finish()));
+        return new References(named, query.varying, query.opaque);
+    }
+
+    private void row(List<@Nullable String> row) {
+        String kind = String.valueOf(row.get(0));
+        String name = row.get(1);
+        String other = row.get(2);
+        String text = row.get(3);
+        if (name == null) {
+            opaque = true;
+            return;
+        }
+        if (kind.equals("n")) {
+            varying.add(name);
+            return;
+        }
+        Building building = names.computeIfAbsent(name, _ -> new Building());
+        switch (kind) {
+            case "t" -> building.tables.add(TableCatalog.tableKey(String.valueOf(other), name));
+            case "r" -> building.related.add(String.valueOf(other));
+            case "c" -> building.cascades.add(String.valueOf(other));
+            case "d" -> building.defaults.add(String.valueOf(text));
+            case "x" -> building.texts.add(text == null ? "" : text);
+            default -> building.unknown = true;
+        }
+    }
+
+    private static final class Building {
+        private final Set<Long> tables = new HashSet<>();
+        private final Set<String> related = new HashSet<>();
+        private final Set<String> cascades = new HashSet<>();
+        private final List<String> texts = new ArrayList<>();
+        private final List<String> defaults = new ArrayList<>();
+        private boolean unknown;
+
+        Named finish() {
+            return new Named(tables, related, cascades, texts, defaults, unknown);
+        }
+    }
+}

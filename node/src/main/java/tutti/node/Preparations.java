@@ -1,0 +1,231 @@
+package tutti.node;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * Changes of remote transactions that are made in the engine, hold their locks and wait for their position
+ * ({@link tutti.core.protocol.Replica#prepare}). Each has an applier of its own, which is used again afterwards.
+ *
+ * <p>
+ * One that is still waiting for locks makes way for an ordered write set that meets it: it is rolled back and made again
+ * later, of which the protocol hears nothing. One that holds all its locks and is not decided is never met by an ordered
+ * write set; that is the protocol's business.
+ *
+ * <p>
+ * All methods run on the replica's event loop; completions of the engine are handed over to it.
+ */
+final class Preparations {
+    /** What the protocol hears; on the event loop. */
+    interface Events {
+        void prepared(TransactionId transaction);
+
+        /** Nothing is left of it in the engine. */
+        void notPrepared(TransactionId transaction, EngineFailure cause);
+    }
+
+    private enum State {
+        /** Waits to be made (again). */
+        WAITING,
+        /** Is being made. */
+        APPLYING,
+        /** Is made; its locks are held. */
+        HOLDING,
+        /** Over. */
+        GONE
+    }
+
+    /** One transaction's. */
+    static final class Preparation {
+        private final TransactionId transaction;
+        private final WriteSet writes;
+        private State state = State.WAITING;
+        private Engine.@Nullable Applier applier;
+        /** What is being made is to be rolled back. */
+        private boolean undo;
+
+        Preparation(TransactionId transaction, WriteSet writes) {
+            this.transaction = transaction;
+            this.writes = writes;
+        }
+
+        private Engine.Applier applier() {
+            Engine.Applier mine = applier;
+            if (mine == null) {
+                throw new IllegalStateException(transaction + " is prepared by nobody");
+            }
+            return mine;
+        }
+    }
+
+    private final Engine engine;
+    private final EventLoop loop;
+    private final Events events;
+    private final Map<TransactionId, Preparation> current = new LinkedHashMap<>();
+    private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
+    private final List<Engine.Applier> appliers = new ArrayList<>();
+
+    Preparations(Engine engine, EventLoop loop, Events events) {
+        this.engine = engine;
+        this.loop = loop;
+        this.events = events;
+    }
+
+    void prepare(TransactionId transaction, WriteSet writes) {
+        Preparation preparation = new Preparation(transaction, writes);
+        if (current.putIfAbsent(transaction, preparation) != null) {
+            throw new IllegalStateException(transaction + " is prepared twice");
+        }
+        begin(preparation);
+    }
+
+    private void begin(Preparation preparation) {
+        Engine.Applier applier = idle.poll();
+        if (applier == null) {
+            applier = engine.openApplier();
+            appliers.add(applier);
+        }
+        preparation.applier = applier;
+        preparation.state = State.APPLYING;
+        preparation.undo = false;
+        applier.apply(0, List.of(preparation.writes), onLoop(_ -> {
+            if (preparation.undo || preparation.state == State.GONE) {
+                rollback(preparation);
+            } else {
+                preparation.state = State.HOLDING;
+                events.prepared(preparation.transaction);
+            }
+        }, failure -> {
+            free(preparation);
+            if (preparation.state == State.GONE) {
+                return;
+            }
+            preparation.state = State.WAITING;
+            if (!preparation.undo) {
+                current.remove(preparation.transaction);
+                preparation.state = State.GONE;
+                events.notPrepared(preparation.transaction, failure);
+            }
+        }));
+    }
+
+    private void rollback(Preparation preparation) {
+        preparation.applier().rollback(() -> loop.execute(() -> {
+            free(preparation);
+            if (preparation.state != State.GONE) {
+                preparation.state = State.WAITING;
+            }
+        }));
+    }
+
+    private void free(Preparation preparation) {
+        idle.add(preparation.applier());
+        preparation.applier = null;
+    }
+
+    /** Gives up what was prepared, or is being prepared. */
+    void drop(TransactionId transaction) {
+        Preparation dropped = current.remove(transaction);
+        if (dropped != null) {
+            drop(dropped);
+        }
+    }
+
+    void drop(Preparation dropped) {
+        State before = dropped.state;
+        dropped.state = State.GONE;
+        if (before == State.HOLDING) {
+            rollback(dropped);
+        } else if (before == State.APPLYING) {
+            dropped.applier().cancel();
+        }
+    }
+
+    /** Hands over what is prepared and will commit at a position; null if there is no such thing. */
+    @Nullable
+    Preparation take(TransactionId transaction) {
+        Preparation taken = current.remove(transaction);
+        if (taken != null && taken.state != State.HOLDING) {
+            throw new IllegalStateException(transaction + " is committed before it is prepared");
+        }
+        return taken;
+    }
+
+    /** Commits what was taken. */
+    void commit(Preparation taken, long position, Runnable success, Consumer<EngineFailure> failure) {
+        taken.applier().commit(position, onLoop(_ -> {
+            free(taken);
+            taken.state = State.GONE;
+            success.run();
+        }, cause -> {
+            free(taken);
+            taken.state = State.GONE;
+            failure.accept(cause);
+        }));
+    }
+
+    /** Has those that are on their way make way for an ordered write set, or for a statement that may need any lock. */
+    void makeWay(@Nullable KeySet keys, long position) {
+        for (Preparation preparation : current.values()) {
+            if (keys != null && !meet(keys, preparation.writes.keys())) {
+                continue;
+            }
+            if (preparation.state == State.APPLYING && !preparation.undo) {
+                preparation.undo = true;
+                preparation.applier().cancel();
+            } else if (preparation.state == State.HOLDING) {
+                throw new IllegalStateException(preparation.transaction + " was prepared, and position " + position
+                        + " needs its locks");
+            }
+        }
+    }
+
+    static boolean meet(KeySet one, KeySet other) {
+        for (int i = 0; i < one.size(); i++) {
+            for (int j = 0; j < other.size(); j++) {
+                if (one.hash(i) == other.hash(j) && one.kind(i).conflictsWith(other.kind(j))) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** Makes those again that have made way. */
+    void resume() {
+        for (Preparation preparation : current.values()) {
+            if (preparation.state == State.WAITING && preparation.applier == null) {
+                begin(preparation);
+            }
+        }
+    }
+
+    private <T> Completion<T> onLoop(Consumer<T> success, Consumer<EngineFailure> failure) {
+        return new Completion<>() {
+            @Override
+            public void succeeded(T value) {
+                loop.execute(() -> success.accept(value));
+            }
+
+            @Override
+            public void failed(EngineFailure cause) {
+                loop.execute(() -> failure.accept(cause));
+            }
+        };
+    }
+
+    void close() {
+        appliers.forEach(Engine.Applier::close);
+    }
+}

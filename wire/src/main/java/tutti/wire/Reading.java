@@ -1,0 +1,134 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.ReadSet;
+import tutti.pgwire.ProtocolViolation;
+import tutti.wire.sql.ReadPlan;
+
+/** What a prepared statement touches, and, once values are bound to its parameters, which rows. On a session's event loop. */
+final class Reading {
+    private final Capture capture;
+    private final byte[] sql;
+    private final boolean standardStrings;
+    private final int[] types;
+    private @Nullable ReadPlan plan;
+    private Object asOf;
+
+    /** Of a statement with so many declared types of parameters. */
+    Reading(Capture capture, byte[] sql, boolean standardStrings, int[] types) {
+        this.capture = capture;
+        this.sql = sql;
+        this.standardStrings = standardStrings;
+        this.types = types;
+        this.asOf = this;
+    }
+
+    /** The types that a Parse message declares, which begin here. */
+    static int[] types(ByteBuf buffer, int start, int limit) {
+        int count = limit - start < 2 ? 0 : buffer.getUnsignedShort(start);
+        if (limit - start - 2 < 4 * count) {
+            throw new ProtocolViolation("Parse ends before its " + count + " types");
+        }
+        int[] types = new int[count];
+        for (int i = 0; i < count; i++) {
+            types[i] = buffer.getInt(start + 2 + 4 * i);
+        }
+        return types;
+    }
+
+    /** What it reads with the values of a Bind message, which begin here with their formats. */
+    Bound bind(ByteBuf buffer, int start, int limit) {
+        try {
+            return new Bound(this, Values.read(types, buffer, start));
+        } catch (IndexOutOfBoundsException tooShort) {
+            throw new ProtocolViolation("Bind of " + (limit - start) + " bytes ends before its values: " + tooShort);
+        }
+    }
+
+    private ReadPlan plan() {
+        Object now = capture.schemaVersion();
+        ReadPlan known = plan;
+        if (known == null || !now.equals(asOf)) {
+            asOf = now;
+            known = capture.reads(sql, 0, sql.length, standardStrings);
+            plan = known;
+        }
+        return known;
+    }
+
+    /** The conflict classes of its transaction, if it has one to itself. */
+    ConflictClasses classes() {
+        return capture.classes(sql, 0, sql.length, standardStrings);
+    }
+
+    /** A portal's. */
+    record Bound(Reading of, Values values) {
+        void addTo(ReadSet.Builder reads) {
+            of.plan().addTo(reads, values);
+        }
+    }
+
+    /** The values of a Bind message. */
+    private record Values(int[] types, boolean[] binary, byte[] @Nullable [] values) implements ReadPlan.Values {
+        static Values read(int[] types, ByteBuf buffer, int start) {
+            int formats = buffer.getUnsignedShort(start);
+            int at = start + 2 + 2 * formats;
+            int count = buffer.getUnsignedShort(at);
+            at += 2;
+            boolean[] binary = new boolean[count];
+            byte[] @Nullable [] values = new byte[count][];
+            for (int i = 0; i < count; i++) {
+                int format = formats == 0 ? 0 : buffer.getUnsignedShort(start + 2 + 2 * (formats == 1 ? 0 : i));
+                binary[i] = format != 0;
+                int length = buffer.getInt(at);
+                at += 4;
+                if (length >= 0) {
+                    byte[] value = new byte[length];
+                    buffer.getBytes(at, value);
+                    values[i] = value;
+                    at += length;
+                }
+            }
+            return new Values(types, binary, values);
+        }
+
+        @Override
+        public int count() {
+            return values.length;
+        }
+
+        @Override
+        public int type(int index) {
+            return index < types.length ? types[index] : 0;
+        }
+
+        @Override
+        public boolean binary(int index) {
+            return binary[index];
+        }
+
+        @Override
+        public byte @Nullable [] value(int index) {
+            return values[index];
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Values that && Arrays.equals(types, that.types)
+                    && Arrays.equals(binary, that.binary) && Arrays.deepEquals(values, that.values);
+        }
+
+        @Override
+        public int hashCode() {
+            return Arrays.deepHashCode(values);
+        }
+
+        @Override
+        public String toString() {
+            return values.length + " values";
+        }
+    }
+}

@@ -1,0 +1,167 @@
+package tutti.wire.sql;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.engine.postgres.catalog.KeyHash;
+import tutti.engine.postgres.catalog.References;
+import tutti.engine.postgres.catalog.Table;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.wire.sql.SqlText.Token;
+
+/**
+ * Conflict classes of transactions: one class for each table. They are computed from statements ({@link Footprint}), or
+ * declared by the client, who lists tables; what their triggers, cascades and partitions touch is added.
+ */
+public final class Classes {
+    /** Of a statement that touches no replicated table, and has to have some class. */
+    private static final long NO_TABLE = KeyHash.seed("no table");
+    private static final Pattern DECLARATION = Pattern
+            .compile("\\s*set\\s+local\\s+tutti\\s*\\.\\s*classes\\s*(?:=|\\bto\\b)\\s*'([^']*)'\\s*;?\\s*",
+                    Pattern.CASE_INSENSITIVE);
+
+    private Classes() {}
+
+    /** The classes of a piece of SQL: all that it may touch. */
+    public static ConflictClasses of(byte[] sql, int from, int to, boolean standardStrings, References references) {
+        Set<Long> hashes = new HashSet<>();
+        List<Token> tokens = SqlText.of(sql, from, to, standardStrings).tokens();
+        int start = 0;
+        for (int i = 0; i <= tokens.size(); i++) {
+            if (i == tokens.size() || tokens.get(i).is(';')) {
+                Footprint.Tables tables = Footprint.of(tokens.subList(start, i), references);
+                if (tables == null) {
+                    return ConflictClasses.ALL;
+                }
+                hashes.addAll(tables.all());
+                start = i + 1;
+            }
+        }
+        return of(hashes);
+    }
+
+    private static ConflictClasses of(Set<Long> hashes) {
+        return ConflictClasses.of(hashes.isEmpty() ? Set.of(NO_TABLE) : hashes);
+    }
+
+    /**
+     * The statements that a piece of SQL consists of, for every replica to execute.
+     *
+     * @param texts one by one
+     * @param varying what in them may have another result at another replica; null if nothing may
+     */
+    public record Statements(List<String> texts, @Nullable String varying) {}
+
+    /** Looks at a piece of SQL that every replica is to execute. */
+    public static Statements statements(byte[] sql, boolean standardStrings, References references) {
+        List<String> texts = new ArrayList<>();
+        String varying = null;
+        SqlTokens reader = new SqlTokens();
+        reader.reset(sql, 0, sql.length, standardStrings);
+        int start = -1;
+        for (int kind = reader.next();; kind = reader.next()) {
+            if (kind != SqlTokens.END && kind != ';') {
+                start = start < 0 ? reader.start() : start;
+                continue;
+            }
+            if (start >= 0) {
+                texts.add(new String(sql, start, reader.start() - start, StandardCharsets.UTF_8));
+                if (varying == null) {
+                    varying = Footprint.varying(SqlText.of(sql, start, reader.start(), standardStrings).tokens(),
+                            references);
+                }
+            }
+            start = -1;
+            if (kind == SqlTokens.END) {
+                return new Statements(texts, varying);
+            }
+        }
+    }
+
+    /** What {@code SET LOCAL tutti.classes = '…'} lists, or null if the statement is another one. */
+    public static @Nullable String declared(byte[] sql, int from, int to) {
+        Matcher matcher = DECLARATION.matcher(new String(sql, from, to - from, StandardCharsets.UTF_8));
+        return matcher.matches() ? matcher.group(1) : null;
+    }
+
+    /** What a client that lists tables has declared. */
+    public static Declaration declaration(String list, TableCatalog catalog, References references) {
+        List<Token> tokens = SqlText.of(list).tokens();
+        List<String> unknown = new ArrayList<>();
+        Set<Long> hashes = new HashSet<>();
+        int at = 0;
+        while (at < tokens.size()) {
+            int end = at;
+            while (end < tokens.size() && !tokens.get(end).is(',')) {
+                end++;
+            }
+            List<Token> name = tokens.subList(at, end);
+            Footprint.Tables tables = Footprint.of(name, references);
+            boolean known = name.size() == 1 && name.getFirst().isName()
+                    ? catalog.tables().stream().anyMatch(table -> table.name().equals(name.getFirst().text()))
+                            || references.get(name.getFirst().text()) != null
+                    : name.size() == 3 && name.get(1).is('.')
+                            && catalog.table(name.get(0).text(), name.get(2).text()) != null;
+            if (!known) {
+                unknown.add(String.join("", name.stream().map(Token::text).toList()));
+            } else if (tables == null) {
+                return new Declaration(ConflictClasses.ALL, List.of());
+            } else if (name.size() == 3) {
+                hashes.add(TableCatalog.tableKey(name.get(0).text(), name.get(2).text()));
+                hashes.addAll(tables.brought());
+                hashes.addAll(tables.cascaded());
+            } else {
+                hashes.addAll(tables.all());
+            }
+            at = end + 1;
+        }
+        return new Declaration(of(hashes), unknown);
+    }
+
+    /**
+     * A client's declaration.
+     *
+     * @param classes what it declares
+     * @param unknown names in it that stand for nothing
+     */
+    public record Declaration(ConflictClasses classes, List<String> unknown) {}
+
+    /** A table that a write set touches though its class is not among these, or null; "the schema" for a schema change. */
+    public static @Nullable String outside(KeySet keys, ConflictClasses classes, TableCatalog catalog) {
+        if (classes.all()) {
+            return null;
+        }
+        Set<Long> touched = new HashSet<>();
+        for (int i = 0; i < keys.size(); i++) {
+            touched.add(keys.hash(i));
+            if (keys.hash(i) == TableCatalog.SCHEMA_KEY && keys.kind(i) == KeyKind.EXCLUSIVE) {
+                return "the schema";
+            }
+        }
+        for (Table table : catalog.tables()) {
+            if (touched.contains(table.hash()) && !classes.contains(table.hash())) {
+                return table.displayName();
+            }
+        }
+        return null;
+    }
+
+    /** A table with one of these object ids whose class is not among these, or null. */
+    public static @Nullable String outside(List<Long> relations, ConflictClasses classes, TableCatalog catalog) {
+        for (long relation : relations) {
+            Table table = catalog.table(relation);
+            if (table != null && !classes.contains(table.hash())) {
+                return table.displayName();
+            }
+        }
+        return null;
+    }
+}

@@ -1,0 +1,268 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.wire.ScriptedNode.take;
+
+import io.netty.channel.EventLoopGroup;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.core.protocol.Request;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.catalog.Table;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.TestServer;
+import tutti.pgwire.Transport;
+
+/** What protocols are told of statements, on a real server: what is read, which classes, and what lies outside of them. */
+@Timeout(90)
+class StatementsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static EventLoopGroup loops;
+    private static TestServer server;
+    private static ScriptedNode node;
+    private static PostgresEngine engine;
+    private static PostgresFrontEnd frontEnd;
+    private static InetSocketAddress address;
+
+    @BeforeAll
+    static void start() throws Exception {
+        loops = Transport.eventLoops(2, "statements-test");
+        server = TestServer.start("max_replication_slots=10");
+        node = new ScriptedNode();
+        BackendConnection admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
+        admin.execute("""
+                CREATE TABLE account (id int PRIMARY KEY, balance int);
+                CREATE TABLE audit (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, source int);
+                CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES account ON DELETE CASCADE);
+                CREATE TABLE label (name text PRIMARY KEY);
+                CREATE TABLE part (id int PRIMARY KEY) PARTITION BY RANGE (id);
+                CREATE TABLE part_low PARTITION OF part FOR VALUES FROM (0) TO (100);
+                CREATE TABLE watched (id int PRIMARY KEY);
+                CREATE VIEW names AS SELECT name FROM label;
+                CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN INSERT INTO audit (source) VALUES (NEW.id); RETURN NULL; END';
+                CREATE TRIGGER note AFTER INSERT ON watched FOR EACH ROW EXECUTE FUNCTION note();
+                CREATE FUNCTION total() RETURNS bigint LANGUAGE sql AS 'SELECT sum(balance) FROM account';
+                INSERT INTO account VALUES (1, 10), (2, 20);
+                INSERT INTO label VALUES ('a')""", PATIENCE);
+        admin.close();
+        engine = PostgresEngine.open(loops, server.settings(),
+                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
+        frontEnd = new PostgresFrontEnd(
+                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
+                node, new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog, engine.secret(),
+                        PostgresEngine.RECORD),
+                (_, _) -> () -> {}, loops);
+        address = frontEnd.start();
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        frontEnd.close();
+        engine.close();
+        node.close();
+        server.close();
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+    }
+
+    @BeforeEach
+    void reset() {
+        node.needsReads = false;
+        node.needsClasses = false;
+        node.atOnce = true;
+        node.runs = true;
+        node.begun.clear();
+        node.submitted.clear();
+    }
+
+    private static Connection connect(String mode) throws SQLException {
+        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + address.getPort()
+                + "/postgres?preferQueryMode=" + mode, TestServer.SUPERUSER, TestServer.PASSWORD);
+    }
+
+    private static void execute(Connection connection, String... statements) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+
+    private static String name(long hash) {
+        return hash == TableCatalog.SCHEMA_KEY
+                ? "everything"
+                : engine.catalog().tables().stream().filter(table -> table.hash() == hash).map(Table::name).findFirst()
+                        .orElse("row");
+    }
+
+    /** Tables that were scanned in capitals, tables of which rows were read as they are, and how many rows. */
+    private static String reads() throws InterruptedException {
+        KeySet keys = take(node.begun).reads.keys();
+        TreeSet<String> tables = new TreeSet<>();
+        int rows = 0;
+        for (int i = 0; i < keys.size(); i++) {
+            String name = name(keys.hash(i));
+            if (keys.kind(i) == KeyKind.SCAN) {
+                tables.add(name.toUpperCase(java.util.Locale.ROOT));
+            } else if (name.equals("row")) {
+                rows++;
+            } else {
+                tables.add(name);
+            }
+        }
+        return String.join(" ", tables) + " " + rows;
+    }
+
+    @Test
+    void whatAWriterReadsIsToldWithItsWrites() throws Exception {
+        node.needsReads = true;
+        for (String mode : new String[]{"simple", "extended", "extendedForPrepared"}) {
+            try (Connection connection = connect(mode)) {
+                execute(connection, "select * from label", "update account set balance = 1 where id = 1");
+                assertEquals("account 1", reads(), mode);
+                for (int round = 0; round < 7; round++) {
+                    try (PreparedStatement update = connection
+                            .prepareStatement("update account set balance = ? where id = ?")) {
+                        update.setInt(1, round + 10);
+                        update.setInt(2, 2);
+                        update.executeUpdate();
+                    }
+                    assertEquals("account 1", reads(), mode);
+                }
+                connection.setAutoCommit(false);
+                execute(connection, "select * from names", "select total()",
+                        "update account set balance = 2 where id = 1");
+                connection.commit();
+                assertEquals("ACCOUNT LABEL 0", reads(), mode);
+                execute(connection, "select * from account where id in (1)",
+                        "insert into label values ('" + mode + "')");
+                connection.rollback();
+                assertEquals(" 0", reads());
+                execute(connection, "insert into label values ('" + mode + "')");
+                connection.commit();
+                assertEquals(" 0", reads());
+                execute(connection, "prepare p as select * from account", "execute p",
+                        "delete from label where name = '" + mode + "'");
+                connection.commit();
+                assertTrue(reads().contains("EVERYTHING"));
+            }
+        }
+    }
+
+    @Test
+    void statementsSeeTheSchemaAsItIsByThen() throws Exception {
+        node.needsReads = true;
+        try (Connection connection = connect("extended")) {
+            connection.setAutoCommit(false);
+            execute(connection, "create table late (id int primary key)", "create view later as select id from late");
+            connection.commit();
+            take(node.begun);
+            execute(connection, "select * from later", "update account set balance = 5 where id = 1");
+            connection.commit();
+            String reads = reads();
+            assertTrue(reads.equals("LATE account 1") || reads.startsWith("EVERYTHING"), reads);
+        }
+    }
+
+    private static String classes() throws InterruptedException {
+        Request request = take(node.submitted).request;
+        assertNotNull(request);
+        ConflictClasses classes = request.classes();
+        TreeSet<String> names = new TreeSet<>();
+        for (int i = 0; i < classes.size(); i++) {
+            names.add(name(classes.hash(i)));
+        }
+        return (request instanceof Request.Whole ? "whole " : "interactive ")
+                + (classes.all() ? "all" : String.join(" ", names));
+    }
+
+    @Test
+    void aRequestByItselfHasTheClassesOfItsText() throws Exception {
+        node.atOnce = false;
+        node.needsClasses = true;
+        for (String mode : new String[]{"simple", "extended"}) {
+            try (Connection connection = connect(mode)) {
+                execute(connection, "update account set balance = 3 where id = (select count(*) from names)");
+                assertEquals("whole account child label", classes(), mode);
+                execute(connection, "insert into watched values (" + mode.length() + ")");
+                assertEquals("whole audit watched", classes(), mode);
+                execute(connection, "insert into part values (" + mode.length() + ")");
+                assertEquals("whole part_low row", classes(), mode);
+                execute(connection, "do 'begin update label set name = name; end'");
+                assertEquals("whole label", classes(), mode);
+                execute(connection, "do 'begin execute ''select 1''; end'");
+                assertEquals("whole all", classes(), mode);
+            }
+        }
+    }
+
+    private static void sqlState(String expected, Connection connection, String... statements) {
+        SQLException e = assertThrows(SQLException.class, () -> {
+            execute(connection, statements);
+            connection.commit();
+        });
+        assertEquals(expected, e.getSQLState(), e.getMessage());
+    }
+
+    @Test
+    void aBlockHasTheClassesThatItDeclaresAndMayNotLeaveThem() throws Exception {
+        node.atOnce = false;
+        node.needsClasses = true;
+        for (String mode : new String[]{"simple", "extended"}) {
+            try (Connection connection = connect(mode)) {
+                connection.setAutoCommit(false);
+                execute(connection, "update account set balance = 3 where id = 1");
+                connection.commit();
+                assertEquals("interactive all", classes(), mode);
+
+                execute(connection, "set local tutti.classes = 'account, public.label'",
+                        "update account set balance = 4 where id = 1", "select * from names");
+                connection.commit();
+                assertEquals("interactive account child label", classes(), mode);
+
+                sqlState("2F003", connection, "set local tutti.classes = 'label'",
+                        "update account set balance = 5 where id = 1");
+                assertEquals("interactive label", classes(), mode);
+                sqlState("2F003", connection, "set local tutti.classes = 'label'", "select total()",
+                        "insert into label values ('new')");
+                assertEquals("interactive label", classes(), mode);
+                sqlState("42P01", connection, "set local tutti.classes = 'label, labl'");
+                connection.rollback();
+                sqlState("25001", connection, "select 1", "set local tutti.classes = 'label'");
+                connection.rollback();
+                assertInstanceOf(Request.Interactive.class, take(node.submitted).request);
+                assertTrue(node.submitted.isEmpty());
+            }
+        }
+        try (Connection connection = DriverManager.getConnection("jdbc:postgresql://127.0.0.1:"
+                + server.address().getPort() + "/postgres", TestServer.SUPERUSER, TestServer.PASSWORD);
+                var row = connection.createStatement()
+                        .executeQuery("select balance, (select count(*) from label) from account where id = 1")) {
+            assertTrue(row.next());
+            assertEquals(4, row.getInt(1));
+            assertEquals(1, row.getInt(2));
+        }
+    }
+}
