@@ -50,6 +50,9 @@ final class StartCommand implements Callable<Integer> {
             + RESTARTS_MAX + " times in all. Without it, that is reported only.")
     private boolean restart;
 
+    @Option(names = "--flight-recorder", description = "Have every node keep the last minutes of its protocol's events, for `tutti flight`.")
+    private boolean flightRecorder;
+
     @Spec
     private CommandSpec spec;
 
@@ -60,8 +63,8 @@ final class StartCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         CountDownLatch allDead = new CountDownLatch(1);
         AtomicReference<@Nullable Cluster> started = new AtomicReference<>();
-        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password, Map.of(),
-                NodeJvm.command());
+        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password,
+                flightRecorder ? Map.of("flight-recorder", "{enabled: true}") : Map.of(), NodeJvm.command());
         Cluster cluster = Cluster.start(wanted, (node, exitStatus) -> died(screen, node, exitStatus, started.get(),
                 allDead));
         started.set(cluster);

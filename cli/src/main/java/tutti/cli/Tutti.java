@@ -8,6 +8,7 @@ import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 import tutti.cli.bench.BenchCommand;
+import tutti.cli.flight.FlightCommand;
 import tutti.cli.server.NodeServer;
 
 /**
@@ -17,7 +18,7 @@ import tutti.cli.server.NodeServer;
 @Command(name = "tutti", mixinStandardHelpOptions = true, scope = ScopeType.INHERIT, description = "Replicates PostgreSQL: several copies of a database, all of which take reads and"
         + " writes, behind the drivers that applications already use.", subcommands = {
                 DemoCommand.class, StartCommand.class, StatusCommand.class,
-                NodeCommand.class,
+                NodeCommand.class, FlightCommand.class,
                 BenchCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
 public final class Tutti {
     /** Exit status of a command that did what it was asked, and found all well. */

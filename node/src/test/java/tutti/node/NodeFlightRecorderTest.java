@@ -58,7 +58,7 @@ class NodeFlightRecorderTest {
         for (int node : ALL) {
             ListEngine engine = new ListEngine();
             engines.put(node, engine);
-            NodeFlightRecorder recorder = new NodeFlightRecorder(directory.resolve("flight"),
+            NodeFlightRecorder recorder = new NodeFlightRecorder(directory.resolve("flight" + node),
                     new FlightRecording.Subject(protocol, parameters, node, ALL), limits);
             recorders.put(node, recorder);
             ReplicaNode replica = new ReplicaNode(
@@ -95,7 +95,7 @@ class NodeFlightRecorderTest {
     }
 
     private List<Path> files() throws IOException {
-        try (Stream<Path> files = Files.list(directory.resolve("flight"))) {
+        try (Stream<Path> files = Files.list(directory.resolve("flight0"))) {
             return files.sorted().toList();
         }
     }
@@ -155,7 +155,7 @@ class NodeFlightRecorderTest {
     @Test
     void ofEachKindOnlyTheNewestFilesAreKept() throws Exception {
         MovingClock clock = new MovingClock();
-        NodeFlightRecorder recorder = new NodeFlightRecorder(directory.resolve("flight"),
+        NodeFlightRecorder recorder = new NodeFlightRecorder(directory.resolve("flight0"),
                 new FlightRecording.Subject("si", PARAMETERS, 0, ALL),
                 new FlightRecorder.Limits(1 << 20, 1_000_000_000),
                 clock);

@@ -25,12 +25,17 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.flight.FlightRecorder;
+import tutti.core.flight.FlightRecording;
+import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Replica;
 import tutti.core.protocol.TwoPhaseCommit;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order.TruncatedException;
@@ -39,6 +44,7 @@ import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
+import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
 import tutti.node.config.NodeConfig;
 import tutti.node.metrics.NodeMetrics;
@@ -80,6 +86,7 @@ final class NodeLife implements AutoCloseable {
     private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
     private volatile @Nullable ReplicaNode replica;
     private volatile @Nullable PostgresFrontEnd frontEnd;
+    private volatile @Nullable NodeFlightRecorder flightRecorder;
     private volatile boolean closing;
 
     NodeLife(NodeConfig config, NodeMetrics metrics) {
@@ -95,6 +102,18 @@ final class NodeLife implements AutoCloseable {
     @Nullable
     ReplicaNode replica() {
         return replica;
+    }
+
+    /** Writes what its flight recorder keeps to a file. */
+    Path writeFlightRecording() throws IOException {
+        NodeFlightRecorder recorder = flightRecorder;
+        if (recorder == null) {
+            throw new IOException(config.flightRecorder().enabled()
+                    ? "the node is starting; its flight recorder has nothing yet"
+                    : "this node's flight recorder is off; set `flight-recorder: {enabled: true}` in its configuration and"
+                            + " start it again");
+        }
+        return recorder.write();
     }
 
     @Nullable
@@ -122,10 +141,17 @@ final class NodeLife implements AutoCloseable {
                 config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000);
+        NodeFlightRecorder recorder = recorder(replicas);
+        flightRecorder = recorder;
+        Function<Replica, Protocol> protocol = world -> Protocols.create(config.protocol(), config.node(), replicas,
+                config.protocolParameters(), world);
         ReplicaNode node = new ReplicaNode(settings, order, engine,
-                world -> Protocols.create(config.protocol(), config.node(), replicas, config.protocolParameters(),
-                        world),
-                metrics, (cause, restartable) -> ended.complete(new Ending(cause, restartable)));
+                recorder == null ? protocol : recorder.recorded(protocol), metrics, (cause, restartable) -> {
+                    if (recorder != null) {
+                        recorder.failed(cause);
+                    }
+                    ended.complete(new Ending(cause, restartable));
+                });
         started.push(node);
         replica = node;
         try {
@@ -134,6 +160,19 @@ final class NodeLife implements AutoCloseable {
             throw new IOException(truncated.getMessage(), truncated);
         }
         node.ready().thenRunAsync(() -> openFrontEnd(engine, node, database, loops), Thread::startVirtualThread);
+    }
+
+    /** Closed after everything else, when what is written because of a failure is complete. */
+    private @Nullable NodeFlightRecorder recorder(Set<Integer> replicas) {
+        NodeConfig.FlightRecorder wanted = config.flightRecorder();
+        if (!wanted.enabled()) {
+            return null;
+        }
+        NodeFlightRecorder recorder = new NodeFlightRecorder(config.data().resolve("flight"),
+                new FlightRecording.Subject(config.protocol(), config.protocolParameters(), config.node(), replicas),
+                new FlightRecorder.Limits(wanted.memoryBytes(), wanted.keep().toNanos()));
+        started.addLast(recorder);
+        return recorder;
     }
 
     private void openFrontEnd(PostgresEngine engine, ReplicaNode node, BackendSettings database,

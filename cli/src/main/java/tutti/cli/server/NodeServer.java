@@ -105,7 +105,7 @@ public final class NodeServer implements NodeRuntime {
             this.lockFile = lockFile;
             this.metrics = new PrometheusNodeMetrics(this::status);
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
-                    this::status, metrics);
+                    this::status, metrics, this::writeFlightRecording);
             Thread.ofPlatform().name("tutti-node-" + config.self().name()).start(this::live);
         }
 
@@ -181,6 +181,14 @@ public final class NodeServer implements NodeRuntime {
                 now.close();
                 life = null;
             }
+        }
+
+        private Path writeFlightRecording() throws IOException {
+            NodeLife now = life;
+            if (now == null) {
+                throw new IOException("the node is not running at the moment: " + between);
+            }
+            return now.writeFlightRecording();
         }
 
         private NodeStatus status() {
