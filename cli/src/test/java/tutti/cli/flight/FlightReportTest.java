@@ -1,0 +1,87 @@
+package tutti.cli.flight;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tutti.cli.Failure;
+import tutti.cli.Screen;
+import tutti.core.flight.FlightRecorder;
+import tutti.core.flight.FlightRecording;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Replica;
+import tutti.core.protocol.Request;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.TransactionId;
+import tutti.node.NodeFlightRecorder;
+
+class FlightReportTest {
+    private static final FlightRecorder.Limits LIMITS = new FlightRecorder.Limits(1 << 20, 1_000_000_000);
+
+    @TempDir
+    private Path directory;
+
+    private final StringWriter out = new StringWriter();
+
+    /** Two transactions that come to nothing, and then something that the protocol does not expect. */
+    private byte[] record(String protocolName, Map<String, String> parameters) throws IOException {
+        NodeFlightRecorder recorder = new NodeFlightRecorder(directory,
+                new FlightRecording.Subject(protocolName, parameters, 1, Set.of(0, 1)), LIMITS);
+        Replica nobody = (Replica) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[]{Replica.class},
+                (_, _, _) -> null);
+        Protocol protocol = recorder.recorded(world -> Protocols.create("passive", 1, Set.of(0, 1), Map.of(), world))
+                .apply(nobody);
+        for (int serial = 1; serial <= 2; serial++) {
+            TransactionId transaction = new TransactionId(1, serial);
+            protocol.submitted(transaction, Request.Interactive.UNDECLARED);
+            protocol.failed(transaction, new AbortReason.Failed("user"));
+        }
+        assertThrows(IllegalStateException.class, () -> protocol.prepared(new TransactionId(0, 7)));
+        return Files.readAllBytes(recorder.write());
+    }
+
+    private boolean replay(byte[] file, long first, long last) {
+        return FlightReport.replay(Path.of("incident"), file, first, last, new Screen(new PrintWriter(out), false));
+    }
+
+    @Test
+    void saysWhatHappenedAndThatItHappensAgain() throws IOException {
+        assertTrue(replay(record("passive", Map.of()), 2, 3));
+        String told = out.toString();
+        assertTrue(told.contains("Flight recording of node 1, protocol passive, replicas [0, 1]"), told);
+        assertTrue(told.contains(": asked for"), told);
+        assertTrue(told.contains("  5 events over ") && told.contains(": 5 effects and 0 states are the same"), told);
+        assertTrue(told.contains("same effects, and the protocol threw as it did then:"), told);
+        assertTrue(told.contains("java.lang.IllegalStateException: passive prepares nothing, but 0:0.7 was prepared"),
+                told);
+        assertTrue(told.contains("Z failed 1:0.1 (user)") && told.contains("    answer 1:0.1: aborted, Failed[label=user]")
+                && told.contains("Z submitted 1:0.2 (interactive, all classes)"), told);
+        assertFalse(told.contains("submitted 1:0.1 "), told);
+    }
+
+    @Test
+    void whatCannotBeReplayedIsRefusedWithTheReason() throws IOException {
+        byte[] other = record("si", Map.of());
+        assertTrue(assertThrows(Failure.class, () -> replay(other, 1, 0)).getMessage()
+                .contains("the state is one of PassiveReplication, the protocol is SnapshotIsolation"));
+        byte[] unknown = record("paxos", Map.of());
+        assertTrue(assertThrows(Failure.class, () -> replay(unknown, 1, 0)).getMessage()
+                .contains("no protocol 'paxos'"));
+        unknown[100] ^= 1;
+        String damaged = String.valueOf(assertThrows(Failure.class, () -> replay(unknown, 1, 0)).getMessage());
+        assertTrue(damaged.startsWith("incident: byte "), damaged);
+        assertEquals("", out.toString().lines().filter(line -> line.contains("same effects")).findAny().orElse(""));
+    }
+}
