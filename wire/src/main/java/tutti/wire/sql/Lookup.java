@@ -215,8 +215,8 @@ final class Lookup {
     }
 
     private boolean conditions() {
-        return at == tokens.size()
-                || (accept("where") ? conjunction() : token() instanceof Token t && t.isWordOf(TAIL));
+        Token next = token();
+        return next == null || (accept("where") ? conjunction() : next.isWordOf(TAIL));
     }
 
     /** Conditions joined by AND, up to what may follow them. */
