@@ -530,7 +530,7 @@ final class ClientSide implements FrameSink {
                 session.hideWarnings = session.implicit;
                 session.implicit = false;
                 session.openTransaction();
-                session.readOnly = prepared == Prepared.BEGIN_READ_ONLY && !session.handedIn;
+                session.readOnly = Prepared.BEGIN_READ_ONLY.equals(prepared) && !session.handedIn;
                 inBlock = true;
                 return pass(Operations.EXECUTE);
             }

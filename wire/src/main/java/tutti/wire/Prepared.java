@@ -16,7 +16,9 @@ import org.jspecify.annotations.Nullable;
 record Prepared(StatementKind kind, @Nullable Utility utility, @Nullable String refusal, @Nullable Reading reading,
         Reading.@Nullable Bound reads) {
     /** BEGIN READ ONLY. */
-    static final Prepared BEGIN_READ_ONLY = new Prepared(StatementKind.BEGIN, null, null);
+    static final Prepared BEGIN_READ_ONLY = new Prepared(StatementKind.BEGIN,
+            new Utility("BEGIN READ ONLY", null, null),
+            null);
     private static final Map<StatementKind, Prepared> PLAIN = new EnumMap<>(StatementKind.class);
 
     static {

@@ -10,11 +10,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
-import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
@@ -363,12 +361,17 @@ abstract class SessionTransaction extends SessionChannels {
         if (rollbackWanted) {
             committing.writes = WriteSet.EMPTY;
             startRollback();
-        } else if (committing.writes.isEmpty()) {
+            return;
+        }
+        if (committing.writes.isEmpty()) {
             state(SessionState.COMMITTING);
             sendCommit(null, () -> finishCommit(commitSeen ? null : ownError, false));
-        } else if (outside(committing) instanceof String table) {
+            return;
+        }
+        String outside = outside(committing);
+        if (outside != null) {
             committing.writes = WriteSet.EMPTY;
-            giveUp(outsideOfClasses(table, "changed"));
+            giveUp(outsideOfClasses(outside, "changed"));
         } else if (!handedIn && !services.transactions().executesAtOnce()) {
             committing.writes = WriteSet.EMPTY;
             giveUp(Errors.error(Errors.READ_ONLY, "the transaction has changed something, though it could not be told"

@@ -105,11 +105,7 @@ public final class Classes {
             }
             List<Token> name = tokens.subList(at, end);
             Footprint.Tables tables = Footprint.of(name, references);
-            boolean known = name.size() == 1 && name.getFirst().isName()
-                    ? catalog.tables().stream().anyMatch(table -> table.name().equals(name.getFirst().text()))
-                            || references.get(name.getFirst().text()) != null
-                    : name.size() == 3 && name.get(1).is('.')
-                            && catalog.table(name.get(0).text(), name.get(2).text()) != null;
+            boolean known = known(name, catalog, references);
             if (!known) {
                 unknown.add(String.join("", name.stream().map(Token::text).toList()));
             } else if (tables == null) {
@@ -124,6 +120,13 @@ public final class Classes {
             at = end + 1;
         }
         return new Declaration(of(hashes), unknown);
+    }
+
+    private static boolean known(List<Token> name, TableCatalog catalog, References references) {
+        if (name.size() == 3) {
+            return name.get(1).is('.') && catalog.table(name.get(0).text(), name.get(2).text()) != null;
+        }
+        return name.size() == 1 && name.getFirst().isName() && references.get(name.getFirst().text()) != null;
     }
 
     /**

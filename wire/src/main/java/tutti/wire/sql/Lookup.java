@@ -79,9 +79,13 @@ final class Lookup {
         return false;
     }
 
-    private boolean accept(char punctuation) {
+    private boolean at(char punctuation) {
         Token token = token();
-        if (token != null && token.is(punctuation)) {
+        return token != null && token.is(punctuation);
+    }
+
+    private boolean accept(char punctuation) {
+        if (at(punctuation)) {
             at++;
             return true;
         }
@@ -181,7 +185,7 @@ final class Lookup {
             table = unique(name);
         }
         accept('*');
-        if (table == null || (token() instanceof Token next && next.is('('))) {
+        if (table == null || at('(')) {
             return false;
         }
         boolean as = accept("as");
@@ -190,7 +194,7 @@ final class Lookup {
             at++;
             name = alias.text();
         }
-        if (token() instanceof Token next && next.is('(')) {
+        if (at('(')) {
             return false;
         }
         items.add(new Item(table, name));
@@ -211,8 +215,8 @@ final class Lookup {
     }
 
     private boolean conditions() {
-        return at == tokens.size()
-                || (accept("where") ? conjunction() : token() instanceof Token t && t.isWordOf(TAIL));
+        Token next = token();
+        return next == null || (accept("where") ? conjunction() : next.isWordOf(TAIL));
     }
 
     /** Conditions joined by AND, up to what may follow them. */
