@@ -1,0 +1,44 @@
+package tutti.sim.world;
+
+import java.util.Map;
+import java.util.TreeMap;
+import tutti.core.protocol.Parameter;
+import tutti.core.protocol.Protocols;
+import tutti.sim.kernel.RandomStream;
+
+/**
+ * Random values for the parameters of protocols, so that runs differ in character: times short enough for a run of two
+ * seconds to see them pass, windows that are sometimes too small, every word of a choice.
+ */
+final class Knobs {
+    private static final long MILLI = 1_000_000;
+
+    private Knobs() {}
+
+    static Map<String, String> random(RandomStream dice, Protocols.Description protocol, int replicas) {
+        Map<String, String> values = new TreeMap<>();
+        for (Parameter parameter : protocol.parameters()) {
+            RandomStream own = dice.fork(parameter.name());
+            switch (parameter) {
+                case Parameter.Time time -> values.put(time.name(), Math.max(time.minimumNanos() / MILLI,
+                        Math.min(time.normalNanos() / MILLI / 5, 1 + (long) own.exponential(40))) + "ms");
+                case Parameter.Choice choice -> values.put(choice.name(), own.pick(choice.words()));
+                case Parameter.Fraction _ -> values.put(parameter.name(), own.chance(0.5) ? "0.3" : "0.001");
+                case Parameter.Count count -> values.put(count.name(), Long.toString(
+                        Math.clamp(count(count, own), count.minimum(), count.maximum())));
+            }
+        }
+        return values;
+    }
+
+    private static long count(Parameter.Count count, RandomStream own) {
+        return switch (count.name()) {
+            case "window" -> own.nextInt(4) == 0 ? own.between(50, 200) : 10_000;
+            case "rows-per-table" -> own.nextInt(3) == 0 ? own.nextInt(4) : 100;
+            case "optimistic" -> own.nextInt(9);
+            case "lock-ticks" -> own.between(10, 200);
+            case "inquire-ticks" -> own.between(2, 20);
+            default -> count.normal();
+        };
+    }
+}

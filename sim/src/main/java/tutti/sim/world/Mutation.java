@@ -1,0 +1,27 @@
+package tutti.sim.world;
+
+import java.util.function.Function;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+import tutti.sim.world.order.SimOrder;
+
+/** What is broken on purpose in a run, to see that checkers find it: stands between the parts and changes what passes. */
+public interface Mutation {
+    /** Nothing is broken. */
+    Mutation NONE = new Mutation() {};
+
+    /**
+     * Makes a replica's protocol.
+     *
+     * @param maker makes the right one for a world
+     * @param replica the world
+     */
+    default Protocol protocol(int node, Function<Replica, Protocol> maker, Replica replica) {
+        return maker.apply(replica);
+    }
+
+    /** Makes a replica's order, given the right one. */
+    default SimOrder order(int node, SimOrder right) {
+        return right;
+    }
+}
