@@ -115,10 +115,7 @@ final class Locks {
         owner.waiting = request;
         enqueue(request, own != null);
         if (owner.priority()) {
-            // Its place in the queue is taken, so nobody else gets what the others give back.
-            for (Owner holder : others(lock, owner, mode)) {
-                listener.blocked(owner, holder);
-            }
+            askToLeave(request);
             return Result.WAITS;
         }
         if (waitsFor(owner, owner, new HashSet<>())) {
@@ -127,6 +124,26 @@ final class Locks {
             return Result.DEADLOCK;
         }
         return Result.WAITS;
+    }
+
+    /** The request's place in the queue is taken, so nobody else gets what those in its way give back. */
+    private void askToLeave(Request request) {
+        for (Owner holder : others(request.lock, request.owner, request.mode)) {
+            listener.blocked(request.owner, holder);
+        }
+    }
+
+    /** An owner has got priority. */
+    void prioritized(Owner owner) {
+        Request request = owner.waiting;
+        if (request != null) {
+            request.lock.queue.remove(request);
+            enqueue(request, holder(request.lock, owner) != null);
+            serve(request.lock);
+            if (request.equals(owner.waiting)) {
+                askToLeave(request);
+            }
+        }
     }
 
     /** Behind others with priority, before those without; one that holds the lock already before all. */

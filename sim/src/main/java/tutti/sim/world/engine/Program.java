@@ -8,6 +8,7 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
+import tutti.workload.listappend.ListAppendOperation;
 
 /**
  * What a transaction does, statement by statement. What is written to registers depends on everything read before, so that
@@ -67,6 +68,17 @@ public record Program(long tag, List<Step> steps) {
     /** Whether it may change a row of this table. */
     boolean writes(int table) {
         return steps.stream().anyMatch(step -> step.action.writes() && step.table() == table);
+    }
+
+    /** What it tries to do to lists, as a client knows it that was not told how it ended. */
+    public List<ListAppendOperation> appends() {
+        List<ListAppendOperation> appends = new ArrayList<>();
+        for (Step step : steps) {
+            if (step.action == Action.APPEND) {
+                appends.add(new ListAppendOperation.Append(step.row, step.value));
+            }
+        }
+        return appends;
     }
 
     private TreeSet<Long> tables() {

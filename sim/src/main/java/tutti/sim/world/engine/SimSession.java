@@ -16,7 +16,7 @@ import tutti.core.txn.WriteSet;
  */
 public final class SimSession extends Branch implements LocalTransaction {
     private final Run run;
-    private final boolean first;
+    private boolean first;
     private final long begun;
     private long snapshot = -1;
     private int failAt;
@@ -32,6 +32,14 @@ public final class SimSession extends Branch implements LocalTransaction {
     @Override
     boolean priority() {
         return first;
+    }
+
+    /** From now on it goes before others, also where it waits already. */
+    public void prioritize() {
+        if (!first) {
+            first = true;
+            engine.locks().prioritized(this);
+        }
     }
 
     /** A position that was visible before its snapshot was taken. */

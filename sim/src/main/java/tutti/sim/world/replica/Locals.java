@@ -209,12 +209,11 @@ final class Locals implements SimEngine.Blockers {
             boolean perhaps = local.asked || (local.told && local.submission.isWhole());
             local.phase = Phase.ENDED;
             open.remove(local.id);
-            Run run = local.executed;
             if (!perhaps) {
                 log.answered(local.id, false);
             }
             local.client.ended(perhaps ? Client.End.UNKNOWN : Client.End.ABORTED, "crash",
-                    run == null ? List.of() : run.operations());
+                    local.submission.program().appends());
         }
     }
 
@@ -314,7 +313,11 @@ final class Locals implements SimEngine.Blockers {
             throw new IllegalStateException(local + " is to be executed by every replica, not run");
         }
         local.priority = priority;
-        if (local.phase == Phase.RUNNING && !local.isRolledBack()) {
+        SimSession running = local.session;
+        if (running != null && local.phase == Phase.RUNNING && !running.isRolledBack()) {
+            if (priority == Priority.ORDERED) {
+                running.prioritize();
+            }
             return;
         }
         if (local.phase == Phase.CERTIFIED || (local.phase == Phase.ASKED && !local.isRolledBack())) {
