@@ -49,7 +49,7 @@ final class Checks {
     }
 
     /** Two-phase commit guarantees what its engines do. */
-    private static boolean isSerializable(Scenario scenario) {
+    static boolean isSerializable(Scenario scenario) {
         return scenario.claims().isolation() == Protocols.Isolation.SERIALIZABILITY
                 || (scenario.protocol().equals(TwoPhaseCommit.NAME)
                         && scenario.concurrency() == SimEngine.Concurrency.LOCKING);

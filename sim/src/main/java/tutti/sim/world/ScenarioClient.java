@@ -46,7 +46,7 @@ final class ScenarioClient {
         }
         Program program = run.nextProgram();
         Submission submission = new Submission(session, program, run.form(random), random.chance(0.5),
-                random.chance(0.03), random.chance(0.01));
+                random.chance(0.03), random.chance(0.01) && run.mayLoseSessions());
         long begun = kernel.now();
         home.begin(submission, (end, why, operations) -> ended(begun, end, why, operations));
     }

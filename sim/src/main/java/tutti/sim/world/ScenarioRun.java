@@ -7,6 +7,7 @@ import java.util.TreeMap;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.TwoPhaseCommit;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.Injector;
@@ -255,6 +256,14 @@ public final class ScenarioRun {
 
     boolean hasOnePrimary() {
         return scenario.claims().onePrimary();
+    }
+
+    /**
+     * Whether sessions may die while they wait for their outcome. With their locks two-phase commit on locking engines
+     * loses what makes it serializable (its page says so).
+     */
+    boolean mayLoseSessions() {
+        return !(scenario.protocol().equals(TwoPhaseCommit.NAME) && Checks.isSerializable(scenario));
     }
 
     ReplicaHost anyReplica(RandomStream random) {
