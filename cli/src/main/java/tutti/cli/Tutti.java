@@ -19,7 +19,8 @@ import tutti.cli.sim.SimCommand;
         + " writes, behind the drivers that applications already use.", subcommands = {
                 DemoCommand.class, StartCommand.class, StatusCommand.class,
                 NodeCommand.class,
-                BenchCommand.class, SimCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
+                BenchCommand.class,
+                SimCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
 public final class Tutti {
     /** Exit status of a command that did what it was asked, and found all well. */
     public static final int OK = 0;

@@ -118,7 +118,7 @@ final class CheckCommand implements Callable<Integer> {
         long begun = System.nanoTime();
         int workers = threads == 0 ? Runtime.getRuntime().availableProcessors() : threads;
         Campaign.run(seed -> Scenario.random(seed, protocol, pinned, order, transactions, profile), firstSeed, seeds,
-                workers, Mutation.NONE, result -> {
+                workers, () -> Mutation.NONE, result -> {
                     tally.done++;
                     tally.events += result.events();
                     result.counts().forEach((what, count) -> tally.counts.merge(what, count, Integer::sum));
@@ -160,7 +160,7 @@ final class CheckCommand implements Callable<Integer> {
     }
 
     private void report(Screen screen, Tally tally, ScenarioResult failed) throws IOException {
-        ScenarioResult small = shrinkRuns == 0 ? failed : Campaign.shrink(failed, Mutation.NONE, shrinkRuns);
+        ScenarioResult small = shrinkRuns == 0 ? failed : Campaign.shrink(failed, () -> Mutation.NONE, shrinkRuns);
         Files.createDirectories(failures);
         Path file = failures.resolve(tally.protocol + "-" + failed.scenario().seed() + ".txt");
         Files.writeString(file,

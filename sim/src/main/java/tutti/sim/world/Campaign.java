@@ -8,6 +8,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
+import java.util.function.Supplier;
 import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.Shrinker;
 
@@ -22,16 +23,17 @@ public final class Campaign {
      * @param firstSeed of the first
      * @param seeds how many
      * @param threads on which they run
-     * @param mutation what is broken on purpose
+     * @param mutation makes what is broken on purpose, for each run anew
      * @param heard of each result as soon as it is there, in order of seed, from one thread at a time
      */
-    public static void run(LongFunction<Scenario> scenario, long firstSeed, int seeds, int threads, Mutation mutation,
+    public static void run(LongFunction<Scenario> scenario, long firstSeed, int seeds, int threads,
+            Supplier<Mutation> mutation,
             Consumer<ScenarioResult> heard) throws InterruptedException {
         try (ExecutorService workers = Executors.newFixedThreadPool(threads)) {
             ArrayDeque<Future<ScenarioResult>> results = new ArrayDeque<>();
             for (int i = 0; i < seeds; i++) {
                 long seed = firstSeed + i;
-                results.add(workers.submit(() -> ScenarioRun.run(scenario.apply(seed), mutation)));
+                results.add(workers.submit(() -> ScenarioRun.run(scenario.apply(seed), mutation.get())));
             }
             try {
                 while (!results.isEmpty()) {
@@ -50,10 +52,10 @@ public final class Campaign {
      *
      * @param runsMax how many runs may be spent, at least 1
      */
-    public static ScenarioResult shrink(ScenarioResult failing, Mutation mutation, int runsMax) {
+    public static ScenarioResult shrink(ScenarioResult failing, Supplier<Mutation> mutation, int runsMax) {
         ScenarioResult[] smallest = {failing};
         Shrinker.Result small = Shrinker.shrink(failing.scenario().plan(), plan -> {
-            ScenarioResult again = ScenarioRun.run(failing.scenario().withPlan(plan), mutation);
+            ScenarioResult again = ScenarioRun.run(failing.scenario().withPlan(plan), mutation.get());
             boolean fails = again.failed().stream().anyMatch(failing.failed()::contains);
             if (fails) {
                 smallest[0] = again;
@@ -63,6 +65,6 @@ public final class Campaign {
         FaultPlan plan = small.plan();
         return smallest[0].scenario().plan().equals(plan)
                 ? smallest[0]
-                : ScenarioRun.run(failing.scenario().withPlan(plan), mutation);
+                : ScenarioRun.run(failing.scenario().withPlan(plan), mutation.get());
     }
 }

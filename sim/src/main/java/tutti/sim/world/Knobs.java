@@ -1,5 +1,7 @@
 package tutti.sim.world;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import tutti.core.protocol.Parameter;
@@ -24,11 +26,24 @@ final class Knobs {
                         Math.min(time.normalNanos() / MILLI / 5, 1 + (long) own.exponential(40))) + "ms");
                 case Parameter.Choice choice -> values.put(choice.name(), own.pick(choice.words()));
                 case Parameter.Fraction _ -> values.put(parameter.name(), own.chance(0.5) ? "0.3" : "0.001");
+                case Parameter.Text text -> values.put(text.name(),
+                        text.name().equals("clusters") ? clusters(own, replicas) : text.byDefault());
                 case Parameter.Count count -> values.put(count.name(), Long.toString(
                         Math.clamp(count(count, own), count.minimum(), count.maximum())));
             }
         }
         return values;
+    }
+
+    /** Two clusters, with at least one replica each. */
+    private static String clusters(RandomStream own, int replicas) {
+        int first = 1 + own.nextInt(replicas - 1);
+        List<String> east = new ArrayList<>();
+        List<String> west = new ArrayList<>();
+        for (int node = 0; node < replicas; node++) {
+            (node < first ? east : west).add(Integer.toString(node));
+        }
+        return "east:" + String.join(",", east) + ";west:" + String.join(",", west);
     }
 
     private static long count(Parameter.Count count, RandomStream own) {
@@ -38,6 +53,7 @@ final class Knobs {
             case "optimistic" -> own.nextInt(9);
             case "lock-ticks" -> own.between(10, 200);
             case "inquire-ticks" -> own.between(2, 20);
+            case "move-after" -> own.nextInt(2) == 0 ? own.between(5, 100) : 0;
             default -> count.normal();
         };
     }

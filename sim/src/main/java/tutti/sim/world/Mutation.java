@@ -5,7 +5,10 @@ import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.sim.world.order.SimOrder;
 
-/** What is broken on purpose in a run, to see that checkers find it: stands between the parts and changes what passes. */
+/**
+ * What is broken on purpose in a run, to see that checkers find it: stands between the parts and changes what passes, or asks the
+ * world to do something wrong. Of one run only.
+ */
 public interface Mutation {
     /** Nothing is broken. */
     Mutation NONE = new Mutation() {};
@@ -18,6 +21,16 @@ public interface Mutation {
      */
     default Protocol protocol(int node, Function<Replica, Protocol> maker, Replica replica) {
         return maker.apply(replica);
+    }
+
+    /** Whether clients are told that their transaction has committed when it has executed. */
+    default boolean repliesEarly() {
+        return false;
+    }
+
+    /** Whether the ideal order forgets its end when its first member crashes. */
+    default boolean orderForgets() {
+        return false;
     }
 
     /** Makes a replica's order, given the right one. */

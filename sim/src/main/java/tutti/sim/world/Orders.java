@@ -26,10 +26,10 @@ import tutti.sim.world.replica.ReplicaHost;
 record Orders(ReplicaHost.OrderFactory factory, Runnable calm) {
     private static final long QUEUE_BYTES = 64 << 10;
 
-    static Orders of(Scenario scenario, Kernel kernel, Network network, RandomStream knobs) {
+    static Orders of(Scenario scenario, Mutation mutation, Kernel kernel, Network network, RandomStream knobs) {
         return switch (scenario.order()) {
             case GROUP -> group(scenario, network, knobs);
-            case IDEAL -> ideal(scenario, kernel, knobs);
+            case IDEAL -> ideal(scenario, mutation, kernel, knobs);
         };
     }
 
@@ -46,7 +46,7 @@ record Orders(ReplicaHost.OrderFactory factory, Runnable calm) {
                 journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("order log")))), () -> {});
     }
 
-    private static Orders ideal(Scenario scenario, Kernel kernel, RandomStream knobs) {
+    private static Orders ideal(Scenario scenario, Mutation mutation, Kernel kernel, RandomStream knobs) {
         TreeSet<Integer> all = new TreeSet<>(IntStream.range(0, scenario.hosts().size()).boxed().toList());
         boolean faults = !scenario.plan().faults().isEmpty();
         IdealOrder ideal = new IdealOrder(kernel, new IdealOrder.Settings(
@@ -55,8 +55,8 @@ record Orders(ReplicaHost.OrderFactory factory, Runnable calm) {
                 new Distribution.Uniform(Nanos.MILLI, 60 * Nanos.MILLI), QUEUE_BYTES,
                 faults && knobs.chance(0.5)
                         ? new Distribution.Exponential(200 * Nanos.MILLI)
-                        : Distribution.ZERO),
-                all);
+                        : Distribution.ZERO,
+                mutation.orderForgets()), all);
         return new Orders(ideal::open, ideal::calm);
     }
 }

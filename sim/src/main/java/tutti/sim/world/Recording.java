@@ -28,7 +28,7 @@ final class Recording implements WorldLog {
     }
 
     private static int member(int node, long life) {
-        return (int) (node * LIVES_MAX + life);
+        return node * LIVES_MAX + Math.toIntExact(life);
     }
 
     @Override

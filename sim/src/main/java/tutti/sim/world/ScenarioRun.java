@@ -77,7 +77,7 @@ public final class ScenarioRun {
         for (String name : scenario.hosts()) {
             network.attach(new Host(kernel, threads, name, config), lan);
         }
-        Orders orders = Orders.of(scenario, kernel, network, knobs.fork("order"));
+        Orders orders = Orders.of(scenario, mutation, kernel, network, knobs.fork("order"));
         calm = orders.calm();
         ReplicaHost.Settings settings = new ReplicaHost.Settings(scenario.hosts(),
                 (node, all, replica) -> mutation.protocol(node,
@@ -87,7 +87,7 @@ public final class ScenarioRun {
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
                         uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI)),
                 uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), 1 + knobs.nextInt(5), knobs.between(20, 400),
-                uniform(knobs, 10 * Nanos.MILLI, 200 * Nanos.MILLI));
+                uniform(knobs, 10 * Nanos.MILLI, 200 * Nanos.MILLI), mutation.repliesEarly());
         for (int node = 0; node < scenario.hosts().size(); node++) {
             replicas.add(new ReplicaHost(network.host(scenario.hosts().get(node)), node, network, settings, recording,
                     _ -> ++messages));
@@ -276,7 +276,8 @@ public final class ScenarioRun {
 
     void ended(ListAppendTransaction transaction, Client.End end, String why) {
         open--;
-        recording.count(end == Client.End.ABORTED ? "aborted: " + why : end == Client.End.COMMITTED ? "committed" : "unknown");
+        recording.count(
+                end == Client.End.ABORTED ? "aborted: " + why : end == Client.End.COMMITTED ? "committed" : "unknown");
         clients.add(transaction);
     }
 }

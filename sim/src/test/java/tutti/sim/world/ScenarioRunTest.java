@@ -68,7 +68,7 @@ class ScenarioRunTest {
     @Test
     void campaignsRunSideBySideAndHearInOrder() throws Exception {
         List<Long> seeds = new ArrayList<>();
-        Campaign.run(seed -> scenario(seed, "si", OrderKind.IDEAL), 1, 6, 2, Mutation.NONE, result -> {
+        Campaign.run(seed -> scenario(seed, "si", OrderKind.IDEAL), 1, 6, 2, () -> Mutation.NONE, result -> {
             assertTrue(result.passed());
             seeds.add(result.scenario().seed());
         });

@@ -171,7 +171,7 @@ final class Locks {
 
     private static @Nullable Holder holder(Lock lock, Owner owner) {
         for (Holder holder : lock.holders) {
-            if (holder.owner == owner) {
+            if (holder.owner.equals(owner)) {
                 return holder;
             }
         }
@@ -182,7 +182,7 @@ final class Locks {
     private static List<Owner> others(Lock lock, Owner owner, Mode mode) {
         List<Owner> others = List.of();
         for (Holder holder : lock.holders) {
-            if (holder.owner != owner && !holder.mode.fits(mode)) {
+            if (!holder.owner.equals(owner) && !holder.mode.fits(mode)) {
                 others = others.isEmpty() ? new ArrayList<>() : others;
                 others.add(holder.owner);
             }
@@ -209,13 +209,13 @@ final class Locks {
         }
         List<Owner> next = new ArrayList<>(others(request.lock, from, request.mode));
         for (Request before : request.lock.queue) {
-            if (before == request) {
+            if (before.equals(request)) {
                 break;
             }
             next.add(before.owner);
         }
         for (Owner one : next) {
-            if (one == target || (seen.add(one) && waitsFor(one, target, seen))) {
+            if (one.equals(target) || (seen.add(one) && waitsFor(one, target, seen))) {
                 return true;
             }
         }
@@ -233,7 +233,7 @@ final class Locks {
         List<Lock> held = List.copyOf(owner.held);
         owner.held.clear();
         for (Lock lock : held) {
-            lock.holders.removeIf(holder -> holder.owner == owner);
+            lock.holders.removeIf(holder -> holder.owner.equals(owner));
             serve(lock);
         }
     }

@@ -41,9 +41,10 @@ public final class IdealOrder {
      * @param view from a crash or start to the view that says so
      * @param queueBytes of a member's messages submitted and not delivered back, at most
      * @param suspicions from one wrong view to the next, anywhere; no time if there are none
+     * @param forgets whether, broken on purpose, it forgets what not all have been delivered when a member crashes
      */
     public record Settings(Distribution order, Distribution deliver, Distribution view, long queueBytes,
-            Distribution suspicions) {}
+            Distribution suspicions, boolean forgets) {}
 
     private static final class Entry {
         final int sender;
@@ -106,6 +107,11 @@ public final class IdealOrder {
                 suspectLater();
             });
         }
+    }
+
+    private void forget() {
+        int known = open.values().stream().mapToInt(member -> member.delivered).min().orElse(log.size());
+        log.subList(Math.min(known, log.size()), log.size()).clear();
     }
 
     private void changed() {
@@ -266,6 +272,9 @@ public final class IdealOrder {
                 closed = true;
                 listener = null;
                 open.remove(node, this);
+                if (settings.forgets) {
+                    forget();
+                }
                 changed();
             }
         }

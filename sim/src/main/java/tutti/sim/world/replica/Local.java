@@ -32,6 +32,8 @@ final class Local {
     Priority priority = Priority.OPTIMISTIC;
     boolean told;
     boolean asked;
+    /** Its client knows how it ended. */
+    boolean answered;
     int runs;
     long begun;
     long position;

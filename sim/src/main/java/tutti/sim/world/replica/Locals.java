@@ -44,17 +44,19 @@ final class Locals implements SimEngine.Blockers {
     private final SimEngine engine;
     private final WorldLog log;
     private final Distribution statement;
+    private final boolean repliesEarly;
     private final RandomStream random;
     private final Map<TransactionId, Local> open = new LinkedHashMap<>();
     private final Map<TransactionId, Preparation> prepared = new HashMap<>();
 
-    Locals(SimReplica replica, Host host, SimEngine engine, WorldLog log, Distribution statement,
+    Locals(SimReplica replica, Host host, SimEngine engine, WorldLog log, ReplicaHost.Settings settings,
             RandomStream random) {
         this.replica = replica;
         this.host = host;
         this.engine = engine;
         this.log = log;
-        this.statement = statement;
+        this.statement = settings.statement();
+        this.repliesEarly = settings.repliesEarly();
         this.random = random;
         engine.onBlockers(this);
     }
@@ -165,6 +167,9 @@ final class Locals implements SimEngine.Blockers {
             host.after((long) random.exponential((double) LOSE_NANOS_MEAN), LOSE, () -> lose(local, session));
         }
         replica.tell(() -> replica.protocol().executed(local.id, execution));
+        if (repliesEarly && !writes.isEmpty()) {
+            answerClient(local, Client.End.COMMITTED, "");
+        }
     }
 
     /** The engine or the client ends a running transaction. */
@@ -196,10 +201,16 @@ final class Locals implements SimEngine.Blockers {
         local.rollBack();
         local.phase = Phase.ENDED;
         open.remove(local.id);
-        Run run = local.executed;
-        if (end != Client.End.UNKNOWN) {
-            log.answered(local.id, end == Client.End.COMMITTED);
+        answerClient(local, end, why);
+    }
+
+    private void answerClient(Local local, Client.End end, String why) {
+        if (local.answered) {
+            return;
         }
+        local.answered = true;
+        Run run = local.executed;
+        log.answered(local.id, end == Client.End.COMMITTED);
         local.client.ended(end, why, run == null ? List.of() : run.operations());
     }
 
@@ -209,6 +220,9 @@ final class Locals implements SimEngine.Blockers {
             boolean perhaps = local.asked || (local.told && local.submission.isWhole());
             local.phase = Phase.ENDED;
             open.remove(local.id);
+            if (local.answered) {
+                continue;
+            }
             if (!perhaps) {
                 log.answered(local.id, false);
             }

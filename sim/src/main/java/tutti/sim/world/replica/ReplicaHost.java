@@ -3,6 +3,7 @@ package tutti.sim.world.replica;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocol;
@@ -48,17 +49,18 @@ public final class ReplicaHost {
      * @param appliers write sets applied side by side, at least 1
      * @param snapshotPositions after how many positions the protocol's state is saved
      * @param restartInterval how often a replica tells from where on it would need the order
+     * @param repliesEarly whether, broken on purpose, clients are told success when a transaction has executed
      */
     public record Settings(List<String> hosts, ProtocolFactory protocol, OrderFactory order,
             SimEngine.Concurrency concurrency, SimEngine.Timing timing, Distribution statement, int appliers,
-            long snapshotPositions, Distribution restartInterval) {
+            long snapshotPositions, Distribution restartInterval, boolean repliesEarly) {
         public Settings {
             hosts = List.copyOf(hosts);
         }
 
         /** All nodes. */
         public Set<Integer> replicas() {
-            Set<Integer> all = new java.util.TreeSet<>();
+            Set<Integer> all = new TreeSet<>();
             for (int node = 0; node < hosts.size(); node++) {
                 all.add(node);
             }
@@ -102,10 +104,10 @@ public final class ReplicaHost {
         this.engine = new SimEngine(host, settings.concurrency, settings.timing);
         this.snapshots = new Snapshots(host.disk().file("protocol snapshots"));
         this.random = host.random("replica");
-        host.onBoot(this::boot);
+        host.onBoot(_ -> boot());
     }
 
-    private void boot(Host booted) {
+    private void boot() {
         engine.boot();
         snapshots.boot();
         host.onCrash(() -> replica = null);

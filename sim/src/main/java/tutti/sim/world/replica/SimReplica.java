@@ -75,7 +75,7 @@ final class SimReplica implements Replica {
         this.courier = new Courier(host, home.network(), this::letter);
         this.protocol = home.settings().protocol().create(node, home.settings().replicas(), this);
         this.pipeline = new Pipeline(host, engine, home.settings().appliers(), new Positions());
-        this.locals = new Locals(this, host, engine, home.log(), home.settings().statement(),
+        this.locals = new Locals(this, host, engine, home.log(), home.settings(),
                 host.random("clients " + host.life()));
         engine.onExecuted(run -> barriers.put(run.transaction(), run));
     }
