@@ -56,6 +56,20 @@ class TuttiTest {
     }
 
     @Test
+    void whatCannotBeSimulatedIsAUsageError(@TempDir Path directory) throws Exception {
+        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "is"));
+        assertTrue(err.toString().contains("nearest: si"), err.toString());
+        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--faults", "los"));
+        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--seeds", "0"));
+        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--mutant", "unicorn"));
+        assertEquals(Tutti.USAGE, run("sim", "mutants", "--mutant", "unicorn"));
+        assertEquals(Tutti.USAGE, run("sim", "replay", directory.resolve("none").toString()));
+        Path wrong = Files.writeString(directory.resolve("wrong"), "protocol si\n");
+        assertEquals(Tutti.USAGE, run("sim", "replay", wrong.toString()));
+        assertTrue(err.toString().contains("tutti-scenario"), err.toString());
+    }
+
+    @Test
     void aCommandIsNeeded() {
         assertEquals(Tutti.USAGE, run());
         assertEquals(Tutti.USAGE, run("node"));

@@ -28,6 +28,7 @@ import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.Scenario;
 import tutti.sim.world.ScenarioResult;
+import tutti.sim.world.mutant.Mutants;
 
 /** Runs random scenarios and checks their histories. */
 @Command(name = "check", description = "Run random scenarios of a protocol and check each history: the order's properties,"
@@ -61,6 +62,9 @@ final class CheckCommand implements Callable<Integer> {
 
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol that is not to be left to chance; may be repeated.")
     private Map<String, String> pinned = Map.of();
+
+    @Option(names = "--mutant", paramLabel = "NAME", defaultValue = ReplayFile.NO_MUTANT, description = "Something to be broken on purpose; `tutti sim mutants --help` names them (default: ${DEFAULT-VALUE}).")
+    private String mutant = ReplayFile.NO_MUTANT;
 
     @Option(names = "--shrink", paramLabel = "RUNS", defaultValue = "200", description = "Runs that may be spent on making a failing plan small (default: ${DEFAULT-VALUE}).")
     private int shrinkRuns;
@@ -99,11 +103,12 @@ final class CheckCommand implements Callable<Integer> {
                 "--transactions must be 1 to " + TRANSACTIONS_MAX + ", was " + transactions);
         require(shrinkRuns >= 0 && threads >= 0, "--shrink and --threads must not be negative");
         FaultProfile profile = usage(() -> FaultProfile.parse(faults));
+        Supplier<Mutation> mutation = usage(() -> Mutants.mutation(mutant));
         Screen screen = Screen.standard(spec.commandLine().getOut());
         List<Tally> tallies = new ArrayList<>();
         for (String protocol : protocols.contains(ALL) ? Protocols.names() : protocols) {
             usage(() -> Protocols.describe(protocol, pinned));
-            tallies.add(check(screen, protocol, profile));
+            tallies.add(check(screen, protocol, profile, mutation));
         }
         if (json != null) {
             write(json, tallies);
@@ -112,13 +117,13 @@ final class CheckCommand implements Callable<Integer> {
         return tallies.stream().allMatch(tally -> tally.failed.isEmpty()) ? Tutti.OK : Tutti.FAILURE;
     }
 
-    private Tally check(Screen screen, String protocol, FaultProfile profile)
+    private Tally check(Screen screen, String protocol, FaultProfile profile, Supplier<Mutation> mutation)
             throws InterruptedException, IOException {
         Tally tally = new Tally(protocol);
         long begun = System.nanoTime();
         int workers = threads == 0 ? Runtime.getRuntime().availableProcessors() : threads;
         Campaign.run(seed -> Scenario.random(seed, protocol, pinned, order, transactions, profile), firstSeed, seeds,
-                workers, () -> Mutation.NONE, result -> {
+                workers, mutation, result -> {
                     tally.done++;
                     tally.events += result.events();
                     result.counts().forEach((what, count) -> tally.counts.merge(what, count, Integer::sum));
@@ -131,7 +136,7 @@ final class CheckCommand implements Callable<Integer> {
         screen.live(List.of());
         screen.line(summary(screen, tally));
         for (ScenarioResult failed : tally.failed.subList(0, Math.min(FAILURES_MAX, tally.failed.size()))) {
-            report(screen, tally, failed);
+            report(screen, tally, failed, mutation);
         }
         if (tally.failed.size() > FAILURES_MAX) {
             screen.line("… and " + (tally.failed.size() - FAILURES_MAX) + " more");
@@ -159,12 +164,13 @@ final class CheckCommand implements Callable<Integer> {
                 tally.events / 1e6);
     }
 
-    private void report(Screen screen, Tally tally, ScenarioResult failed) throws IOException {
-        ScenarioResult small = shrinkRuns == 0 ? failed : Campaign.shrink(failed, () -> Mutation.NONE, shrinkRuns);
+    private void report(Screen screen, Tally tally, ScenarioResult failed, Supplier<Mutation> mutation)
+            throws IOException {
+        ScenarioResult small = shrinkRuns == 0 ? failed : Campaign.shrink(failed, mutation, shrinkRuns);
         Files.createDirectories(failures);
         Path file = failures.resolve(tally.protocol + "-" + failed.scenario().seed() + ".txt");
         Files.writeString(file,
-                new ReplayFile(small.scenario(), ReplayFile.NO_MUTANT, small.failed(), small.fingerprint()).text());
+                new ReplayFile(small.scenario(), mutant, small.failed(), small.fingerprint()).text());
         screen.line("");
         screen.line(screen.bad("FAILED ") + "with " + failed.scenario().plan().faults().size() + " faults, of which "
                 + small.scenario().plan().faults().size() + " are needed:");

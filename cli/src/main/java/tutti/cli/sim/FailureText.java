@@ -16,8 +16,8 @@ final class FailureText {
         List<String> lines = new ArrayList<>();
         lines.add(result.scenario().describe());
         lines.add("  " + result.fingerprint());
-        if (!result.stuck().isEmpty()) {
-            lines.add("  liveness: " + cut(result.stuck()));
+        if (result.end() != ScenarioResult.End.RESTED) {
+            lines.add("  " + result.failed().getFirst() + ": " + cut(result.why()));
         }
         for (CheckResult check : result.checks()) {
             if (!check.passed()) {

@@ -16,6 +16,7 @@ import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.ScenarioResult;
 import tutti.sim.world.ScenarioRun;
+import tutti.sim.world.mutant.Mutants;
 
 /** Runs a scenario from a file once more. */
 @Command(name = "replay", description = "Run a scenario that `tutti sim check` wrote to a file, and check it. Says whether it"
@@ -31,7 +32,7 @@ final class ReplayCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         ReplayFile replay = read();
-        ScenarioResult result = ScenarioRun.run(replay.scenario(), Mutation.NONE);
+        ScenarioResult result = ScenarioRun.run(replay.scenario(), mutation(replay));
         if (result.passed()) {
             screen.line(screen.good("passed") + "  " + result.scenario().describe());
             screen.line("  " + result.fingerprint());
@@ -47,6 +48,14 @@ final class ReplayCommand implements Callable<Integer> {
                             + "; the build differs, or the file was changed");
         }
         return result.passed() ? Tutti.OK : Tutti.FAILURE;
+    }
+
+    private Mutation mutation(ReplayFile replay) {
+        try {
+            return Mutants.mutation(replay.mutant()).get();
+        } catch (IllegalArgumentException unknown) {
+            throw Failure.usage(file + ": " + unknown.getMessage(), "");
+        }
     }
 
     private ReplayFile read() throws IOException {

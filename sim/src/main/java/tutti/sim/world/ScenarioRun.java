@@ -3,7 +3,6 @@ package tutti.sim.world;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.TreeMap;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Protocols;
@@ -45,6 +44,7 @@ public final class ScenarioRun {
     /** Lists that only probes use begin here. */
     private static final long PROBE_LISTS = 1_000_000;
     private static final int LAST_SESSIONS = 1_000_000;
+    private static final int TRACE_LINES = 3;
 
     private final Scenario scenario;
     private final Kernel kernel;
@@ -54,7 +54,6 @@ public final class ScenarioRun {
     private final Mix mix;
     private final List<ReplicaHost> replicas = new ArrayList<>();
     private final Runnable calm;
-    private final TreeMap<String, Integer> outcomes = new TreeMap<>();
     private int toBegin;
     private int open;
     private int sessions;
@@ -139,17 +138,20 @@ public final class ScenarioRun {
         Kernel kernel = new Kernel(scenario.seed());
         try (Threads threads = new Threads(kernel)) {
             ScenarioRun run = new ScenarioRun(scenario, mutation, threads, kernel);
-            String stuck;
+            String why;
+            ScenarioResult.End end;
             try {
-                stuck = run.go();
+                why = run.go();
+                end = why.isEmpty() ? ScenarioResult.End.RESTED : ScenarioResult.End.STUCK;
             } catch (SimulationFailure failure) {
                 Throwable cause = failure.getCause() == null ? failure : failure.getCause();
-                stuck = failure.getMessage() + " at " + Arrays.stream(cause.getStackTrace()).limit(3).toList();
+                why = failure.getMessage() + " at "
+                        + Arrays.stream(cause.getStackTrace()).limit(TRACE_LINES).toList();
+                end = ScenarioResult.End.BROKEN;
             }
-            List<CheckResult> checks = stuck.isEmpty() ? run.check() : List.of();
-            run.recording.counts().forEach((what, count) -> run.outcomes.merge(what, count, Integer::sum));
-            return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), stuck, checks, run.outcomes,
-                    kernel.executed(), kernel.now());
+            List<CheckResult> checks = end == ScenarioResult.End.RESTED ? run.check() : List.of();
+            return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
+                    run.recording.counts(), kernel.executed(), kernel.now());
         }
     }
 

@@ -17,7 +17,7 @@ import tutti.sim.world.Scenario.OrderKind;
 
 /** A few scenarios of every protocol; many more: {@code ./tutti sim check}. */
 class ScenarioRunTest {
-    private static final int SEEDS = 8;
+    private static final int SEEDS = 4;
     private static final int TRANSACTIONS = 300;
 
     static List<String> protocols() {
@@ -36,7 +36,7 @@ class ScenarioRunTest {
             for (OrderKind order : OrderKind.values()) {
                 ScenarioResult result = ScenarioRun.run(scenario(seed, protocol, order));
                 assertTrue(result.passed(), () -> result.scenario().describe() + ": " + result.failed() + " "
-                        + result.stuck() + "\n" + result.scenario().plan());
+                        + result.why() + "\n" + result.scenario().plan());
                 result.counts().forEach((what, count) -> counts.merge(what, count, Integer::sum));
             }
         }

@@ -21,6 +21,7 @@ import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.sim.world.Mutation;
+import tutti.sim.world.ReplayFile;
 import tutti.sim.world.Scenario.OrderKind;
 import tutti.sim.world.order.SimOrder;
 
@@ -333,8 +334,8 @@ public final class Mutants {
                         + String.join(", ", ALL.stream().map(Mutant::name).toList())));
     }
 
-    /** Makes the mutation of a name for one run; {@code none} for none. */
+    /** Makes the mutation of a name for one run; {@link ReplayFile#NO_MUTANT} for none. */
     public static Supplier<Mutation> mutation(String name) {
-        return name.equals("none") ? () -> Mutation.NONE : find(name).mutation();
+        return name.equals(ReplayFile.NO_MUTANT) ? () -> Mutation.NONE : find(name).mutation();
     }
 }
