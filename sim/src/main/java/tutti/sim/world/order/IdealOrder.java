@@ -17,9 +17,9 @@ import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
 
 /**
- * A total order that is simply there: what is submitted gets its position after a delay, and every member is delivered it
- * after another. Faults of the network do not touch it and it never forgets, so that what goes wrong over it is the fault of
- * whoever uses it. Of what a member had submitted when it crashed, some is ordered and the rest never. Views come late, and
+ * A total order that is simply there: what is submitted gets its position after a delay, if a majority of the members is
+ * up, and every member is delivered it after another. Faults of the network do not touch it, and it remembers whatever
+ * happens to its members, so that what goes wrong over it is the fault of whoever uses it. Of what a member had submitted when it crashed, some is ordered and the rest never. Views come late, and
  * may be wrong for a while.
  */
 public final class IdealOrder {
@@ -51,7 +51,7 @@ public final class IdealOrder {
         final long life;
         final byte[] payload;
         /** 0 if it has none yet. */
-        int position;
+        long position;
 
         Entry(int sender, long life, byte[] payload) {
             this.sender = sender;
@@ -64,7 +64,10 @@ public final class IdealOrder {
     private final Settings settings;
     private final Map<Integer, Member> open = new HashMap<>();
     private final Set<Integer> all;
+    /** Positions above {@code base}. */
     private final List<Entry> log = new ArrayList<>();
+    private final List<Entry> waiting = new ArrayList<>();
+    private long base;
     private final RandomStream random;
     private boolean calm;
 
@@ -109,9 +112,33 @@ public final class IdealOrder {
         }
     }
 
+    private long end() {
+        return base + log.size();
+    }
+
+    private Entry get(long position) {
+        return log.get((int) (position - base - 1));
+    }
+
+    private boolean hasMajority() {
+        return 2 * open.size() > all.size();
+    }
+
+    /** Gives positions to what waits, if there is a majority. */
+    private void order() {
+        if (hasMajority() && !waiting.isEmpty()) {
+            for (Entry entry : waiting) {
+                log.add(entry);
+                entry.position = end();
+            }
+            waiting.clear();
+            open.values().forEach(Member::deliverLater);
+        }
+    }
+
     private void forget() {
-        int known = open.values().stream().mapToInt(member -> member.delivered).min().orElse(log.size());
-        log.subList(Math.min(known, log.size()), log.size()).clear();
+        long known = open.values().stream().mapToLong(member -> member.delivered).min().orElse(end());
+        log.subList(Math.clamp(known - base, 0, log.size()), log.size()).clear();
     }
 
     private void changed() {
@@ -124,7 +151,7 @@ public final class IdealOrder {
         private final long life;
         private @Nullable Listener listener;
         private @Nullable Tentative tentative;
-        private int delivered;
+        private long delivered;
         private boolean delivering;
         private boolean closed;
         private boolean lost;
@@ -145,16 +172,20 @@ public final class IdealOrder {
         }
 
         @Override
-        public void start(long after, Listener to) {
-            if (after > log.size()) {
-                throw new IllegalArgumentException("position " + after + " of " + log.size());
+        public void start(long after, Listener to) throws TruncatedException {
+            if (after < base) {
+                throw new TruncatedException(after, base + 1);
+            }
+            if (after > end()) {
+                throw new IllegalArgumentException("position " + after + " of " + end());
             }
             listener = to;
-            delivered = (int) after;
+            delivered = after;
             open.put(node, this);
             host.onCrash(this::close);
             changed();
             deliverLater();
+            order();
         }
 
         @Override
@@ -179,9 +210,8 @@ public final class IdealOrder {
                 lost = random.chance(GHOST_LOST);
             }
             if (!lost) {
-                log.add(entry);
-                entry.position = log.size();
-                open.values().forEach(Member::deliverLater);
+                waiting.add(entry);
+                order();
             }
         }
 
@@ -196,7 +226,7 @@ public final class IdealOrder {
         }
 
         private void deliverLater() {
-            if (!delivering && !closed && delivered < log.size()) {
+            if (!delivering && !closed && delivered < end()) {
                 delivering = true;
                 host.after(settings.deliver.sample(random), DELIVER, this::deliver);
             }
@@ -205,9 +235,9 @@ public final class IdealOrder {
         private void deliver() {
             delivering = false;
             Listener to = listener;
-            int upTo = Math.min(log.size(), delivered + BATCH_MAX);
+            long upTo = Math.min(end(), delivered + BATCH_MAX);
             while (to != null && !closed && delivered < upTo) {
-                Entry entry = log.get(delivered++);
+                Entry entry = get(++delivered);
                 if (entry.sender == node && entry.life == life) {
                     queuedBytes -= entry.payload.length;
                 }
@@ -238,7 +268,8 @@ public final class IdealOrder {
                 members.remove(suspected);
             }
             members.add(node);
-            return new View(members, 2 * members.size() > all.size(), members.getFirst());
+            boolean majority = 2 * members.size() > all.size();
+            return new View(members, majority, majority ? members.getFirst() : -1);
         }
 
         private void tellView() {
@@ -254,15 +285,18 @@ public final class IdealOrder {
             return PAYLOAD_BYTES_MAX;
         }
 
-        /** Nothing is ever forgotten. */
         @Override
         public void truncate(long position) {
-            // The whole log is kept.
+            long upTo = Math.min(position, open.values().stream().mapToLong(member -> member.delivered).min().orElse(0));
+            if (upTo > base) {
+                log.subList(0, (int) (upTo - base)).clear();
+                base = upTo;
+            }
         }
 
         @Override
         public Status status() {
-            return new Status(view(), delivered, log.size(), 1, queuedBytes,
+            return new Status(view(), delivered, end(), base + 1, queuedBytes,
                     log.stream().mapToLong(entry -> entry.payload.length).sum());
         }
 

@@ -12,6 +12,8 @@ import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Order;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -36,6 +38,7 @@ import tutti.sim.world.order.SimOrder;
 final class SimReplica implements Replica {
     private static final Label TIMER = Label.of("replica", "timer");
     private static final Label TELL = Label.of("replica", "tell restart position");
+    private static final Label VISIBLE = Label.of("replica", "state");
     private static final Label EFFECT = Label.of("replica", "effect");
     private static final int EFFECT_BITS = 4;
 
@@ -259,6 +262,7 @@ final class SimReplica implements Replica {
                     local.executed = run;
                 }
             }
+            host.kernel().trace(VISIBLE, engine.stateHash());
             home.log().applied(node, slot.position, transaction, engine.stateHash());
         }
 
@@ -280,7 +284,7 @@ final class SimReplica implements Replica {
 
     /** Tells the others from where on this replica would need the order after a crash. */
     private void tellRestart() {
-        engine.durablePosition(new tutti.core.spi.Completion<>() {
+        engine.durablePosition(new Completion<>() {
             @Override
             public void succeeded(Long durable) {
                 Snapshots.Saved safe = home.snapshots().newestDurableUpTo(durable);
@@ -291,7 +295,7 @@ final class SimReplica implements Replica {
             }
 
             @Override
-            public void failed(tutti.core.spi.EngineFailure failure) {
+            public void failed(EngineFailure failure) {
                 // Asked again soon.
             }
         });
