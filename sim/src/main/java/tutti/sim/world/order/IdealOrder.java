@@ -287,7 +287,8 @@ public final class IdealOrder {
 
         @Override
         public void truncate(long position) {
-            long upTo = Math.min(position, open.values().stream().mapToLong(member -> member.delivered).min().orElse(0));
+            long upTo = Math.min(position,
+                    open.values().stream().mapToLong(member -> member.delivered).min().orElse(0));
             if (upTo > base) {
                 log.subList(0, (int) (upTo - base)).clear();
                 base = upTo;

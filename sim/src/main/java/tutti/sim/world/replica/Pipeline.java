@@ -2,9 +2,11 @@ package tutti.sim.world.replica;
 
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
@@ -40,7 +42,7 @@ final class Pipeline {
     private final Events events;
     private final int appliersMax;
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
-    private final ArrayDeque<Slot> startable = new ArrayDeque<>();
+    private final PriorityQueue<Slot> startable = new PriorityQueue<>(Comparator.comparingLong(slot -> slot.position));
     /** The last slot in the pipeline that writes a key. */
     private final Map<Long, Slot> lastOfKey = new HashMap<>();
     private @Nullable Slot lastBarrier;
@@ -139,8 +141,12 @@ final class Pipeline {
         }
     }
 
+    /**
+     * The first position need not wait for an applier: those at work may wait for locks of local transactions that can only
+     * be committed after it.
+     */
     private void apply() {
-        while (applying < appliersMax && !startable.isEmpty()) {
+        while (!startable.isEmpty() && (applying < appliersMax || startable.element().equals(slots.peek()))) {
             Slot slot = startable.remove();
             applying++;
             Engine.Applier applier = engine.openApplier();
@@ -181,6 +187,7 @@ final class Pipeline {
             }
         }
         pumping = false;
+        apply();
         if (any) {
             events.advanced();
         }

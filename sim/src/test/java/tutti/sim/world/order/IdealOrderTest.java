@@ -12,7 +12,8 @@ class IdealOrderTest extends VirtualTimeOrderContract {
     @Override
     Opener group(Kernel kernel, Network network, List<String> hosts, long queueBytes) {
         Distribution delay = new Distribution.Uniform(0, 500 * Nanos.MICRO);
-        return new IdealOrder(kernel, new IdealOrder.Settings(delay, delay, delay, queueBytes, Distribution.ZERO, false),
+        return new IdealOrder(kernel,
+                new IdealOrder.Settings(delay, delay, delay, queueBytes, Distribution.ZERO, false),
                 new TreeSet<>(IntStream.range(0, hosts.size()).boxed().toList()))::open;
     }
 }
