@@ -63,7 +63,7 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol that is not to be left to chance; may be repeated.")
     private Map<String, String> pinned = Map.of();
 
-    @Option(names = "--mutant", paramLabel = "NAME", defaultValue = ReplayFile.NO_MUTANT, description = "Something to be broken on purpose; `tutti sim mutants --help` names them (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--mutant", paramLabel = "NAME", defaultValue = ReplayFile.NO_MUTANT, description = "Something to be broken on purpose: one of those in docs/testing.md (default: ${DEFAULT-VALUE}).")
     private String mutant = ReplayFile.NO_MUTANT;
 
     @Option(names = "--shrink", paramLabel = "RUNS", defaultValue = "200", description = "Runs that may be spent on making a failing plan small (default: ${DEFAULT-VALUE}).")

@@ -14,6 +14,8 @@ import tutti.sim.kernel.RandomStream;
  */
 final class Knobs {
     private static final long MILLI = 1_000_000;
+    private static final double MILLIS_MEAN = 40;
+    private static final long PROGRESS_MILLIS_MIN = 15;
 
     private Knobs() {}
 
@@ -22,8 +24,7 @@ final class Knobs {
         for (Parameter parameter : protocol.parameters()) {
             RandomStream own = dice.fork(parameter.name());
             switch (parameter) {
-                case Parameter.Time time -> values.put(time.name(), Math.max(time.minimumNanos() / MILLI,
-                        Math.min(time.normalNanos() / MILLI / 5, 1 + (long) own.exponential(40))) + "ms");
+                case Parameter.Time time -> values.put(time.name(), millis(time, own) + "ms");
                 case Parameter.Choice choice -> values.put(choice.name(), own.pick(choice.words()));
                 case Parameter.Fraction _ -> values.put(parameter.name(), own.chance(0.5) ? "0.3" : "0.001");
                 case Parameter.Text text -> values.put(text.name(),
@@ -33,6 +34,13 @@ final class Knobs {
             }
         }
         return values;
+    }
+
+    private static long millis(Parameter.Time time, RandomStream own) {
+        long drawn = 1 + (long) own.exponential(MILLIS_MEAN);
+        // Replicas that tell each other their progress all the time never come to rest: each tells of the others' messages.
+        long least = time.name().equals("progress-interval") ? PROGRESS_MILLIS_MIN : 1;
+        return Math.max(Math.max(least, time.minimumNanos() / MILLI), Math.min(time.normalNanos() / MILLI / 5, drawn));
     }
 
     /** Two clusters, with at least one replica each. */

@@ -1,5 +1,6 @@
 package tutti.sim.world.engine;
 
+import java.util.List;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 
@@ -38,7 +39,7 @@ public abstract sealed class Branch extends Locks.Owner permits SimSession, Prep
                 done.failed(new EngineFailure("40P01", "aborted by a fault", true));
                 return;
             }
-            engine.commit(position, java.util.List.of(changes()));
+            engine.commit(position, List.of(changes()));
             rolledBack = true;
             engine.locks().release(this);
             done.succeeded(null);

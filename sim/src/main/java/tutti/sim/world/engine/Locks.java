@@ -33,11 +33,6 @@ final class Locks {
 
         /** Whether it goes before others, and those in its way are asked to leave. */
         abstract boolean priority();
-
-        /** Whether it holds any lock. */
-        boolean holdsLocks() {
-            return !held.isEmpty();
-        }
     }
 
     /** Hears who makes an owner with priority wait; told again when others do. May release the holder's locks at once. */

@@ -188,18 +188,24 @@ final class SimReplica implements Replica {
                     Message message = protocol.decode(envelope.content());
                     tell(() -> deliver(position, sender, message));
                 }
-                case HELLO -> tell(() -> {
-                    control(position);
-                    if (sender == node && envelope.content().getLong() == host.life()) {
-                        helloPosition = position;
-                        effects.add(SimReplica.this::maybeReady);
-                    }
-                });
-                case RESTART -> tell(() -> {
-                    control(position);
-                    restart.merge(sender, envelope.content().getLong(), Math::max);
-                    effects.add(SimReplica.this::truncate);
-                });
+                case HELLO -> {
+                    long life = envelope.content().getLong();
+                    tell(() -> {
+                        control(position);
+                        if (sender == node && life == host.life()) {
+                            helloPosition = position;
+                            effects.add(SimReplica.this::maybeReady);
+                        }
+                    });
+                }
+                case RESTART -> {
+                    long from = envelope.content().getLong();
+                    tell(() -> {
+                        control(position);
+                        restart.merge(sender, from, Math::max);
+                        effects.add(SimReplica.this::truncate);
+                    });
+                }
             }
         }
 
