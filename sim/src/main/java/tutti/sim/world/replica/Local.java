@@ -35,6 +35,8 @@ final class Local {
     /** Its client knows how it ended. */
     boolean answered;
     int runs;
+    /** Counts runs, rollbacks asked for and the end: what was to be told before one of them is not told after it. */
+    int epoch;
     long begun;
     long position;
     @Nullable

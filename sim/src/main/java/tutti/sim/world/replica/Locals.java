@@ -115,6 +115,7 @@ final class Locals implements SimEngine.Blockers {
     private void start(Local local) {
         local.phase = Phase.RUNNING;
         local.runs++;
+        local.epoch++;
         local.begun = replica.visible();
         long salt = local.submission.form() == Submission.Form.WHOLE_ONE ? local.runs : 0;
         SimSession session = engine.begin(local.id, local.submission.program(), salt,
@@ -166,10 +167,20 @@ final class Locals implements SimEngine.Blockers {
         if (local.submission.loses()) {
             host.after((long) random.exponential((double) LOSE_NANOS_MEAN), LOSE, () -> lose(local, session));
         }
-        replica.tell(() -> replica.protocol().executed(local.id, execution));
+        tell(local, () -> replica.protocol().executed(local.id, execution));
         if (repliesEarly && !writes.isEmpty()) {
             answerClient(local, Client.End.COMMITTED, "");
         }
+    }
+
+    /** Has the protocol told of a transaction, unless it has it run again, rolled back or answered first. */
+    private void tell(Local local, Runnable event) {
+        int epoch = local.epoch;
+        replica.tell(() -> {
+            if (local.epoch == epoch) {
+                event.run();
+            }
+        });
     }
 
     /** The engine or the client ends a running transaction. */
@@ -177,7 +188,7 @@ final class Locals implements SimEngine.Blockers {
         local.rollBack();
         if (local.told) {
             local.phase = Phase.IDLE;
-            replica.tell(() -> replica.protocol().failed(local.id, new AbortReason.Failed(label)));
+            tell(local, () -> replica.protocol().failed(local.id, new AbortReason.Failed(label)));
         } else {
             end(local, Client.End.ABORTED, label);
         }
@@ -200,6 +211,7 @@ final class Locals implements SimEngine.Blockers {
     private void end(Local local, Client.End end, String why) {
         local.rollBack();
         local.phase = Phase.ENDED;
+        local.epoch++;
         open.remove(local.id);
         answerClient(local, end, why);
     }
@@ -276,10 +288,9 @@ final class Locals implements SimEngine.Blockers {
             end(local, Client.End.ABORTED, "victim");
             return;
         }
-        int run = local.runs;
         Phase phase = local.phase;
-        replica.tell(() -> {
-            if (local.runs == run && local.phase == phase) {
+        tell(local, () -> {
+            if (local.phase == phase) {
                 replica.protocol().victim(local.id, forPosition);
             }
         });
@@ -339,11 +350,7 @@ final class Locals implements SimEngine.Blockers {
         }
         if (local.runs > 0 && local.request instanceof Request.Interactive) {
             local.phase = Phase.IDLE;
-            replica.tell(() -> {
-                if (local.phase == Phase.IDLE) {
-                    replica.protocol().failed(local.id, new AbortReason.Failed("cannot-repeat"));
-                }
-            });
+            tell(local, () -> replica.protocol().failed(local.id, new AbortReason.Failed("cannot-repeat")));
             return;
         }
         start(local);
@@ -359,12 +366,18 @@ final class Locals implements SimEngine.Blockers {
 
     private void prepare(Preparation preparation) {
         preparation.changes = engine.prepare(preparation.writes, possible -> {
-            if (possible) {
-                replica.tell(() -> replica.protocol().prepared(preparation.id));
-            } else {
-                forget(preparation);
-                replica.tell(() -> replica.protocol().failed(preparation.id, new AbortReason.Failed("deadlock")));
-            }
+            // Perhaps it is given up before the protocol can be told.
+            replica.tell(() -> {
+                if (preparation.ended) {
+                    return;
+                }
+                if (possible) {
+                    replica.protocol().prepared(preparation.id);
+                } else {
+                    forget(preparation);
+                    replica.protocol().failed(preparation.id, new AbortReason.Failed("deadlock"));
+                }
+            });
         });
     }
 
@@ -386,6 +399,7 @@ final class Locals implements SimEngine.Blockers {
             }
             local.rollBack();
             local.phase = Phase.IDLE;
+            local.epoch++;
         }
     }
 
