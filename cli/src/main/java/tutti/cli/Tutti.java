@@ -10,6 +10,7 @@ import picocli.CommandLine.ScopeType;
 import tutti.cli.bench.BenchCommand;
 import tutti.cli.flight.FlightCommand;
 import tutti.cli.server.NodeServer;
+import tutti.cli.sim.SimCommand;
 
 /**
  * The {@code tutti} command. Exit status: 0 it worked, 1 it did not, 2 it was called wrongly. Errors are one or two lines
@@ -19,7 +20,8 @@ import tutti.cli.server.NodeServer;
         + " writes, behind the drivers that applications already use.", subcommands = {
                 DemoCommand.class, StartCommand.class, StatusCommand.class,
                 NodeCommand.class, FlightCommand.class,
-                BenchCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
+                BenchCommand.class,
+                SimCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
 public final class Tutti {
     /** Exit status of a command that did what it was asked, and found all well. */
     public static final int OK = 0;

@@ -29,7 +29,7 @@ class RoomsTest {
     /** Which rooms each room may use, besides itself. */
     private static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
             entry("core", Set.of()),
-            entry("sim", Set.of("core")),
+            entry("sim", Set.of("core", "workload", "check")),
             entry("pgwire", Set.of()),
             entry("order", Set.of("core")),
             entry("engine", Set.of("core", "pgwire")),
@@ -64,6 +64,13 @@ class RoomsTest {
     @Test
     void anArrowInTheWrongDirectionWouldBeFound() {
         assertThrows(AssertionError.class, () -> arrows("order", Set.of()).check(TUTTI));
+    }
+
+    @Test
+    void onlyScenariosInTheSimulatorUseWorkloadsAndCheckers() {
+        noClasses().that().resideInAPackage("tutti.sim..").and().resideOutsideOfPackage("tutti.sim.world..").should()
+                .dependOnClassesThat().resideInAnyPackage("tutti.workload..", "tutti.check..")
+                .because("docs/decisions/0001-rooms.md says so").check(TUTTI);
     }
 
     @Test

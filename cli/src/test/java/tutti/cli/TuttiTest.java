@@ -41,7 +41,7 @@ class TuttiTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "start", "status", "node"})
+    @ValueSource(strings = {"", "start", "status", "node", "sim"})
     void everyCommandExplainsItself(String command) {
         assertEquals(Tutti.OK, command.isEmpty() ? run("--help") : run(command, "--help"));
         assertTrue(out.toString().startsWith("Usage: tutti" + (command.isEmpty() ? "" : " " + command)),
@@ -53,6 +53,20 @@ class TuttiTest {
         assertEquals(Tutti.USAGE, run("start", "--node", "3"));
         assertTrue(err.toString().contains("--nodes"), err.toString());
         assertTrue(err.toString().contains("tutti start --help"), err.toString());
+    }
+
+    @Test
+    void whatCannotBeSimulatedIsAUsageError(@TempDir Path directory) throws Exception {
+        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "is"));
+        assertTrue(err.toString().contains("nearest: si"), err.toString());
+        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--faults", "los"));
+        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--seeds", "0"));
+        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--mutant", "unicorn"));
+        assertEquals(Tutti.USAGE, run("sim", "mutants", "--mutant", "unicorn"));
+        assertEquals(Tutti.USAGE, run("sim", "replay", directory.resolve("none").toString()));
+        Path wrong = Files.writeString(directory.resolve("wrong"), "protocol si\n");
+        assertEquals(Tutti.USAGE, run("sim", "replay", wrong.toString()));
+        assertTrue(err.toString().contains("tutti-scenario"), err.toString());
     }
 
     @Test

@@ -36,7 +36,8 @@ class DeterminismTest {
     @Test
     void theScenarioDoesSomething() {
         String fingerprint = Scenario.run(3);
-        assertTrue(fingerprint.matches("seed 3, [0-9]{4,} events, time 3s, hash [0-9a-f]{16}, .*delivered=[0-9]{3,}.*"),
+        assertTrue(fingerprint.matches(
+                "seed 3, [0-9]{4,} events, time 3s, hash [0-9a-f]{16}, .*delivered=[0-9]{3,}.*world: seed 3, [0-9]{4,} events.*"),
                 fingerprint);
         assertNotEquals(fingerprint, Scenario.run(4));
     }

@@ -2,8 +2,10 @@ package tutti.sim;
 
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import tutti.core.protocol.Protocols;
 import tutti.sim.disk.DiskFile;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.FaultPlan;
@@ -23,17 +25,20 @@ import tutti.sim.net.Socket;
 import tutti.sim.thread.SimLock;
 import tutti.sim.thread.SimThread;
 import tutti.sim.thread.Threads;
+import tutti.sim.world.Scenario.OrderKind;
+import tutti.sim.world.ScenarioRun;
 
 /**
  * A bit of everything under random faults, for seeing whether runs are alike: on each of four hosts on two segments, three
  * threads that think, compute, take a lock, write to the disk, sync, tell another host by unicast and their segment by
- * multicast, and one that listens and answers.
+ * multicast, and one that listens and answers. Then a whole scenario of the simulated world.
  */
 final class Scenario {
     private static final long SAFETY_NANOS = 2 * Nanos.SECOND;
     private static final long LIVENESS_NANOS = Nanos.SECOND;
     private static final List<String> HOSTS = List.of("n1", "n2", "n3", "n4");
     private static final int PORT = 7000;
+    private static final int WORLD_TRANSACTIONS = 150;
     private static final Label SEEN = Label.of("scenario", "seen");
     private static final Label ANSWERED = Label.of("scenario", "answered");
 
@@ -60,8 +65,16 @@ final class Scenario {
         try (Threads threads = new Threads(scenario.kernel)) {
             scenario.build(threads);
             threads.callOnLoop(() -> scenario.kernel.runUntil(SAFETY_NANOS + LIVENESS_NANOS));
-            return scenario.kernel.fingerprint() + ", " + scenario.network.counts();
+            return scenario.kernel.fingerprint() + ", " + scenario.network.counts() + ", world: " + world(seed);
         }
+    }
+
+    /** A scenario of the simulated world, of another protocol for each seed. */
+    private static String world(long seed) {
+        List<String> protocols = Protocols.names();
+        return ScenarioRun.run(tutti.sim.world.Scenario.random(seed, protocols.get((int) (seed % protocols.size())),
+                Map.of(), seed % 2 == 0 ? OrderKind.GROUP : OrderKind.IDEAL, WORLD_TRANSACTIONS,
+                FaultProfile.parse("all"))).fingerprint();
     }
 
     private void build(Threads threads) {

@@ -37,7 +37,9 @@ public final class PrefixSnapshotCheck {
         /** Not older than what the session has done and seen. */
         STRONG_SESSION,
         /** Not older than what anybody was told before it began. */
-        STRONG
+        STRONG,
+        /** Of those that write: not older than what anybody was told before of others that wrote. */
+        STRONG_FOR_UPDATES
     }
 
     private final History history;
@@ -63,6 +65,8 @@ public final class PrefixSnapshotCheck {
             case PLAIN -> "snapshots are prefixes of the total order";
             case STRONG_SESSION -> "snapshots are prefixes of the total order, not older than the session";
             case STRONG -> "snapshots are prefixes of the total order, not older than anything answered before";
+            case STRONG_FOR_UPDATES -> "snapshots of updates are prefixes of the total order, not older than updates"
+                    + " answered before";
         };
         return new CheckResult(name, examined + " committed transactions", check.violations, List.of(),
                 (System.nanoTime() - begun) / 1e9);
@@ -92,13 +96,18 @@ public final class PrefixSnapshotCheck {
         int next = 0;
         for (int t : byBegin) {
             while (next < byEnd.length && ended[byEnd[next]] < begun[t]) {
-                seenByAll = seenByAll.raised(reached(byEnd[next]), byEnd[next]);
+                if (freshness != Freshness.STRONG_FOR_UPDATES || history.writes(byEnd[next])) {
+                    seenByAll = seenByAll.raised(reached(byEnd[next]), byEnd[next]);
+                }
                 next++;
             }
             Floor floor = switch (freshness) {
                 case PLAIN -> Floor.NONE;
                 case STRONG_SESSION -> sessions.getOrDefault(history.session(t), Floor.NONE);
                 case STRONG -> begun[t] == History.NO_INSTANT ? Floor.NONE : seenByAll;
+                case STRONG_FOR_UPDATES -> begun[t] == History.NO_INSTANT || !history.writes(t)
+                        ? Floor.NONE
+                        : seenByAll;
             };
             place(t, floor);
             // A transaction whose client was told nothing may commit after the next one of its session.

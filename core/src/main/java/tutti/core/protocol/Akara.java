@@ -551,8 +551,8 @@ public final class Akara implements Protocol {
         }
         switch (t.state) {
             case RUNNING, READY, PRIORITY -> {
-                stop(t);
                 if (t.repeatable()) {
+                    stop(t);
                     t.state = State.NOT_READY;
                 } else {
                     end(t, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
@@ -567,7 +567,7 @@ public final class Akara implements Protocol {
         reconsider();
     }
 
-    /** It executes no more, and its slot is free. */
+    /** It executes no more, and its slot is free. To be followed by a change of its state: once for each time it ran. */
     private void stop(Transaction t) {
         t.seenFirst = false;
         if (t.state == State.RUNNING) {

@@ -219,6 +219,40 @@ public sealed interface Parameter {
         }
     }
 
+    /**
+     * A text of a form of its own.
+     *
+     * @param form that it must have
+     * @param says the form in words, for the person who writes it
+     * @param normal if nothing is said; has the form
+     */
+    record Text(String name, Pattern form, String says, String normal, String description) implements Parameter {
+        @Override
+        public String byDefault() {
+            return normal;
+        }
+
+        @Override
+        public String valid() {
+            return says;
+        }
+
+        @Override
+        public String nearest(String text) {
+            String clean = text.strip();
+            return form.matcher(clean).matches() ? clean : normal;
+        }
+
+        @Override
+        public Object parse(String text) {
+            String clean = text.strip();
+            if (!form.matcher(clean).matches()) {
+                throw impossible(this, text);
+            }
+            return clean;
+        }
+    }
+
     /** The candidate with the fewest letters to change; the first of several. */
     static String nearest(String text, List<String> candidates) {
         String best = candidates.getFirst();

@@ -4,6 +4,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import tutti.core.certify.CertificationIndex;
 
 /**
@@ -130,6 +133,16 @@ public final class Protocols {
     private static final String TICK = "tick";
     private static final String LOCK_TICKS = "lock-ticks";
     private static final String INQUIRE_TICKS = "inquire-ticks";
+    private static final String CLUSTERS = "clusters";
+    private static final String PRIMARY = "primary";
+    private static final String MOVE_AFTER = "move-after";
+    private static final String RETRY_DELAY = "retry-delay";
+    private static final String CLUSTER_NAME = "[a-z][a-z0-9-]*";
+    /** Clusters of one replica each, the lowest first. */
+    private static final String EACH_ALONE = "each-alone";
+    private static final String LOWEST = "lowest";
+    /** Nothing is relayed where the order spans all replicas. */
+    private static final int WICE_RELAY_MAX = 1;
     private static final Parameter WINDOW_PARAMETER = new Parameter.Count(WINDOW, 1, CertificationIndex.SPAN_MAX / 2,
             1_000_000, "positions",
             "How far back a transaction may have executed before it is aborted as too old; bounds the memory that "
@@ -256,10 +269,63 @@ public final class Protocols {
                         (node, replicas, chosen, replica) -> new TwoPhaseCommit(
                                 new TwoPhaseCommit.Parameters(node, replicas, chosen.number(TICK),
                                         (int) chosen.number(LOCK_TICKS), (int) chosen.number(INQUIRE_TICKS)),
-                                replica)))) {
+                                replica)),
+                new Known(Wice.NAME,
+                        "si for clusters joined by a WAN: locks are released when the own cluster has ordered, clients"
+                                + " are answered when another has stored. For worlds whose order spans all replicas.",
+                        _ -> Claims.of(Isolation.SNAPSHOT_ISOLATION),
+                        List.of(new Parameter.Text(CLUSTERS,
+                                Pattern.compile(EACH_ALONE + "|" + CLUSTER_NAME + ":\\d{1,3}(,\\d{1,3})*(;"
+                                        + CLUSTER_NAME + ":\\d{1,3}(,\\d{1,3})*)*"),
+                                EACH_ALONE + ", or names with their replicas, like braga:0,1;lisbon:2", EACH_ALONE,
+                                "Which replicas are in which cluster; each is in one."),
+                                new Parameter.Text(PRIMARY, Pattern.compile(CLUSTER_NAME),
+                                        LOWEST + ", or the name of a cluster", LOWEST,
+                                        "The cluster that orders at first: that of the lowest replica, or this one."),
+                                new Parameter.Count(MOVE_AFTER, 0, 1_000_000_000, 0, "transactions",
+                                        "After how many transactions the primary may move to the cluster that most of"
+                                                + " them came from; 0 if it never moves."),
+                                new Parameter.Time(RETRY_DELAY, 1_000_000L, 3_600_000_000_000L, 1_000_000_000L,
+                                        "After how long what was not heard of is sent again: more than a round trip."),
+                                WINDOW_PARAMETER, PROGRESS_PARAMETER),
+                        (node, replicas, chosen, replica) -> new Wice(wice(node, replicas, chosen), replica)))) {
             known.put(protocol.name(), protocol);
         }
         return known;
+    }
+
+    private static Wice.Parameters wice(int node, Set<Integer> replicas, Chosen chosen) {
+        Map<String, Set<Integer>> clusters = new TreeMap<>();
+        String text = chosen.word(CLUSTERS);
+        if (text.equals(EACH_ALONE)) {
+            replicas.forEach(one -> clusters.put("r" + one, Set.of(one)));
+        } else {
+            for (String cluster : text.split(";", -1)) {
+                int colon = cluster.indexOf(':');
+                Set<Integer> nodes = new TreeSet<>();
+                for (String one : cluster.substring(colon + 1).split(",", -1)) {
+                    nodes.add(Integer.parseInt(one));
+                }
+                if (clusters.put(cluster.substring(0, colon), nodes) != null) {
+                    throw new IllegalArgumentException("protocol " + Wice.NAME + ": cluster "
+                            + cluster.substring(0, colon) + " is there twice in '" + text + "'");
+                }
+            }
+            Set<Integer> named = new TreeSet<>();
+            clusters.values().forEach(named::addAll);
+            if (!named.equals(replicas)) {
+                throw new IllegalArgumentException("protocol " + Wice.NAME + ": the clusters '" + text
+                        + "' hold the replicas " + named + ", but there are " + new TreeSet<>(replicas));
+            }
+        }
+        String primary = chosen.word(PRIMARY);
+        if (primary.equals(LOWEST)) {
+            int lowest = replicas.stream().mapToInt(Integer::intValue).min().orElse(node);
+            primary = clusters.entrySet().stream().filter(cluster -> cluster.getValue().contains(lowest)).findFirst()
+                    .map(Map.Entry::getKey).orElse(primary);
+        }
+        return new Wice.Parameters(node, clusters, primary, true, (int) chosen.number(MOVE_AFTER), WICE_RELAY_MAX,
+                chosen.number(RETRY_DELAY), chosen.number(WINDOW), chosen.number(PROGRESS));
     }
 
     private static boolean serializable(Chosen chosen) {

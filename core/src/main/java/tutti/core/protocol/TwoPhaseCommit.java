@@ -75,7 +75,8 @@ import tutti.core.txn.WriteSet;
  * its end is known in the order: a coordinator that has ended it says after which position ({@link Ended}).
  * With strict two-phase locking in the engines a read is locked where it happens, and conflicts with every write of a
  * member in the same way: reads and writes exclude each other until the end, which makes the history serializable in order of
- * position. Snapshot engines do not lock reads; what is left is snapshot isolation.
+ * position, unless the session of a transaction dies while it waits for its decision, and its read locks with it: nobody
+ * is told. Snapshot engines do not lock reads; what is left is snapshot isolation.
  */
 public final class TwoPhaseCommit implements Protocol {
     /** The name in configurations. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Proxy;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -64,6 +65,7 @@ class ProtocolsTest {
             "si  |progress-interval|10us|progress-interval is '10us'; valid: 1ms to 1h|nearest: 1ms",
             "si  |progress-interval|soon|progress-interval is 'soon'|nearest: 1s",
             "si  |progress-interval|900000000000000h|valid: 1ms to 1h|nearest: 1h",
+            "wice|clusters|braga 0|wice: clusters is 'braga 0'; valid: each-alone, or names with their replicas|nearest: each-alone",
             "dbsm|reads  |row   |reads is 'row'; valid: rows, bloom|nearest: rows",
             "dbsm|false-positives|0|valid: 1.0E-9 to 0.5|nearest: 1.0E-9",
             "dbsm|false-positives|NaN|valid: 1.0E-9 to 0.5|nearest: 1.0E-4"})
@@ -74,6 +76,19 @@ class ProtocolsTest {
                 () -> Protocols.create(protocol, 0, Set.of(0), parameters, NOWHERE)).getMessage();
         assertTrue(message.contains(says), message);
         assertTrue(message.endsWith(nearest), message);
+    }
+
+    @Test
+    void clustersHoldEachReplicaOnce() {
+        Set<Integer> three = Set.of(0, 1, 2);
+        Map<String, String> right = Map.of("clusters", "braga:0,1;lisbon:2", "primary", "lisbon");
+        assertEquals(Wice.class, Protocols.create("wice", 1, three, right, NOWHERE).getClass());
+        for (String wrong : List.of("braga:0,1", "braga:0,1;lisbon:1,2", "braga:0,1;braga:2", "braga:0,1;lisbon:2,3")) {
+            assertThrows(IllegalArgumentException.class,
+                    () -> Protocols.create("wice", 1, three, Map.of("clusters", wrong), NOWHERE), wrong);
+        }
+        assertThrows(IllegalArgumentException.class,
+                () -> Protocols.create("wice", 1, three, Map.of("primary", "porto"), NOWHERE));
     }
 
     @Test

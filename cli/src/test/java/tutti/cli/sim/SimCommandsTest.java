@@ -1,0 +1,62 @@
+package tutti.cli.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+class SimCommandsTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    private final StringWriter out = new StringWriter();
+
+    private int run(String... arguments) {
+        out.getBuffer().setLength(0);
+        CommandLine line = new CommandLine(new SimCommand()).setCaseInsensitiveEnumValuesAllowed(true);
+        line.setOut(new PrintWriter(out));
+        line.setErr(new PrintWriter(out));
+        return line.execute(arguments);
+    }
+
+    @Test
+    void checkRunsScenariosAndWritesNumbers() throws Exception {
+        Path json = directory.resolve("numbers.json");
+        assertEquals(0, run("check", "--protocol", "si,nodo", "--seeds", "3", "--first-seed", "7", "--transactions",
+                "100", "--json", json.toString()), out::toString);
+        assertTrue(out.toString().contains("3 scenarios of 100 transactions"), out.toString());
+        JsonNode numbers = JsonMapper.builder().build().readTree(Files.readString(json));
+        assertEquals("nodo", numbers.get(1).get("protocol").asString());
+        assertEquals(3, numbers.get(1).get("scenarios").asInt());
+        assertEquals(0, numbers.get(0).get("failed").size());
+        assertTrue(numbers.get(0).get("counts").get("committed").asInt() > 100);
+    }
+
+    @Test
+    void aFailureIsMadeSmallExplainedAndReplayed() throws Exception {
+        assertEquals(1, run("check", "--protocol", "active", "--mutant", "execution-differs", "--seeds", "2",
+                "--faults", "all", "--shrink", "20", "--failures", directory.toString()), out::toString);
+        String said = out.toString();
+        assertTrue(said.contains("0 are needed") && said.contains("equal commit sequences"), said);
+        List<Path> files;
+        try (var found = Files.list(directory)) {
+            files = found.toList();
+        }
+        assertTrue(!files.isEmpty(), said);
+        assertEquals(1, run("replay", files.getFirst().toString()), out::toString);
+        assertTrue(out.toString().contains("the same run as the one that the file was written from"), out.toString());
+        Path changed = Files.writeString(directory.resolve("changed.txt"),
+                Files.readString(files.getFirst()).replace("mutant execution-differs", "mutant none"));
+        assertEquals(0, run("replay", changed.toString()), out::toString);
+        assertTrue(out.toString().contains("another run"), out.toString());
+    }
+}

@@ -1,0 +1,101 @@
+package tutti.core.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/** What the test world does not single out. */
+class AkaraTest {
+    private final World world = new World();
+    private final Akara akara = new Akara(new Akara.Parameters(0, Set.of(0), 2, false, false, 1, 1), world);
+    private long position;
+
+    /** Has submissions ordered, keeps the rest for later, and notes who is run. */
+    private static final class World implements Replica {
+        final List<Message> toOrder = new ArrayList<>();
+        final List<Long> runs = new ArrayList<>();
+
+        @Override
+        public void run(TransactionId transaction, Priority priority) {
+            runs.add(transaction.serial());
+        }
+
+        @Override
+        public void order(Message message) {
+            toOrder.add(message);
+        }
+
+        @Override
+        public void prepare(TransactionId transaction, WriteSet writes) {
+            throw new AssertionError("akara prepares nothing");
+        }
+
+        @Override
+        public void apply(TransactionId transaction, long position, WriteSet writes) {
+            throw new AssertionError("nothing has been executed");
+        }
+
+        @Override
+        public void commit(TransactionId transaction, long position, WriteSet writes) {
+            throw new AssertionError("nothing has been executed");
+        }
+
+        @Override
+        public void execute(TransactionId transaction, long position, Request.Whole request) {
+            throw new AssertionError("nothing is active");
+        }
+
+        @Override
+        public void skip(long position) {
+            // As expected of submissions.
+        }
+
+        @Override
+        public void abort(TransactionId transaction) {
+            // There is no engine.
+        }
+
+        @Override
+        public void answer(TransactionId transaction, Outcome outcome) {
+            // There are no clients.
+        }
+
+        @Override
+        public void multicast(Message message, Set<Integer> nodes) {
+            throw new AssertionError("akara multicasts nothing");
+        }
+
+        @Override
+        public void timer(long timer, long delayNanos) {
+            // Time does not pass.
+        }
+    }
+
+    private void submit(long serial, long conflictClass) {
+        akara.submitted(new TransactionId(0, serial),
+                new Request.Interactive(ConflictClasses.of(List.of(conflictClass))));
+        Message submission = world.toOrder.removeLast();
+        ByteBuffer to = ByteBuffer.allocate(submission.encodedSize());
+        submission.encode(to);
+        akara.delivered(++position, 0, akara.decode(to.flip()));
+    }
+
+    @Test
+    void aVictimThatCannotBeRepeatedFreesOneSlot() {
+        // Four of one class, so that only the first is first; two run at a time.
+        for (long serial = 1; serial <= 4; serial++) {
+            submit(serial, 7);
+        }
+        assertEquals(List.of(1L, 2L), world.runs);
+        akara.victim(new TransactionId(0, 2), 1);
+        assertEquals(List.of(1L, 2L, 3L), world.runs, "one slot was freed, not two");
+    }
+}

@@ -1,0 +1,57 @@
+package tutti.sim.world;
+
+import java.util.ArrayList;
+import java.util.List;
+import tutti.check.CheckResult;
+import tutti.check.history.History;
+import tutti.check.isolation.Isolation;
+import tutti.check.isolation.IsolationCheck;
+import tutti.check.isolation.PrefixSnapshotCheck;
+import tutti.check.isolation.PrefixSnapshotCheck.Freshness;
+import tutti.check.listappend.ListAppendCheck;
+import tutti.check.order.DeliveryHistory;
+import tutti.check.order.TotalOrderCheck;
+import tutti.check.replica.AcknowledgedHistoryCheck;
+import tutti.check.replica.CommitSequenceCheck;
+import tutti.core.protocol.Protocols;
+import tutti.core.protocol.TwoPhaseCommit;
+import tutti.sim.world.engine.SimEngine;
+import tutti.workload.listappend.ListAppendHistory;
+
+/**
+ * What is held against a run: the order's properties, equal replicas, that answers were true, and the isolation that the
+ * registry claims for the protocol. Clients stay at their replica, or count as new ones when they move; and a client that
+ * stays sees its own commits under every protocol, since it is answered when they are visible there: hence the session
+ * variants of isolation.
+ */
+final class Checks {
+    private Checks() {}
+
+    static List<CheckResult> run(Scenario scenario, History history, DeliveryHistory deliveries,
+            ListAppendHistory clients) {
+        List<CheckResult> results = new ArrayList<>();
+        results.add(TotalOrderCheck.check(deliveries));
+        results.add(CommitSequenceCheck.check(history));
+        results.add(AcknowledgedHistoryCheck.check(history));
+        boolean serializable = isSerializable(scenario);
+        Isolation isolation = serializable
+                ? Isolation.STRONG_SESSION_SERIALIZABLE
+                : Isolation.STRONG_SESSION_SNAPSHOT_ISOLATION;
+        results.add(IsolationCheck.check(history, isolation));
+        if (!serializable) {
+            results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_SESSION));
+        }
+        if (scenario.claims().isolation() == Protocols.Isolation.STRONG_SNAPSHOT_ISOLATION) {
+            results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_FOR_UPDATES));
+        }
+        results.add(ListAppendCheck.check(clients, isolation));
+        return results;
+    }
+
+    /** Two-phase commit guarantees what its engines do. */
+    static boolean isSerializable(Scenario scenario) {
+        return scenario.claims().isolation() == Protocols.Isolation.SERIALIZABILITY
+                || (scenario.protocol().equals(TwoPhaseCommit.NAME)
+                        && scenario.concurrency() == SimEngine.Concurrency.LOCKING);
+    }
+}

@@ -1,0 +1,62 @@
+package tutti.sim.world;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+import tutti.core.group.GroupParameters;
+import tutti.core.group.StableRecord;
+import tutti.sim.disk.Journal;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Kernel;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+import tutti.sim.net.Network;
+import tutti.sim.world.order.GroupOrder;
+import tutti.sim.world.order.IdealOrder;
+import tutti.sim.world.replica.ReplicaHost;
+
+/**
+ * The total order of a scenario.
+ *
+ * @param factory opens a replica's part in it
+ * @param calm ends what it makes up by itself: wrong views
+ */
+record Orders(ReplicaHost.OrderFactory factory, Runnable calm) {
+    private static final long QUEUE_BYTES = 64 << 10;
+
+    static Orders of(Scenario scenario, Mutation mutation, Kernel kernel, Network network, RandomStream knobs) {
+        return switch (scenario.order()) {
+            case GROUP -> group(scenario, network, knobs);
+            case IDEAL -> ideal(scenario, mutation, kernel, knobs);
+        };
+    }
+
+    private static Orders group(Scenario scenario, Network network, RandomStream knobs) {
+        List<String> hosts = scenario.hosts();
+        GroupParameters.Flow flow = new GroupParameters.Flow(knobs.nextInt(4) == 0 ? 8 : 64, 1 << 20,
+                knobs.nextInt(3) == 0 ? 256 : 8192, 32 << 10, QUEUE_BYTES, 1_000_000_000, 1 << 20, 16 << 10, 200);
+        GroupParameters.Timing timing = new GroupParameters.Timing(500 * Nanos.MICRO, 2 * Nanos.MILLI,
+                4 * Nanos.MILLI, 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
+        List<Integer> members = IntStream.range(0, hosts.size()).boxed().toList();
+        Map<Integer, Journal<StableRecord>> journals = new HashMap<>();
+        return new Orders((host, node) -> new GroupOrder(host, network, hosts::get,
+                new GroupParameters(node, members, flow, timing),
+                journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("order log")))), () -> {});
+    }
+
+    private static Orders ideal(Scenario scenario, Mutation mutation, Kernel kernel, RandomStream knobs) {
+        TreeSet<Integer> all = new TreeSet<>(IntStream.range(0, scenario.hosts().size()).boxed().toList());
+        boolean faults = !scenario.plan().faults().isEmpty();
+        IdealOrder ideal = new IdealOrder(kernel, new IdealOrder.Settings(
+                new Distribution.Uniform(50 * Nanos.MICRO, knobs.between(100, 2000) * Nanos.MICRO),
+                new Distribution.Uniform(20 * Nanos.MICRO, knobs.between(50, 3000) * Nanos.MICRO),
+                new Distribution.Uniform(Nanos.MILLI, 60 * Nanos.MILLI), QUEUE_BYTES,
+                faults && knobs.chance(0.5)
+                        ? new Distribution.Exponential(200 * Nanos.MILLI)
+                        : Distribution.ZERO,
+                mutation.orderForgets()), all);
+        return new Orders(ideal::open, ideal::calm);
+    }
+}

@@ -1,0 +1,81 @@
+package tutti.sim.world;
+
+import java.util.ArrayList;
+import java.util.List;
+import tutti.sim.kernel.RandomStream;
+import tutti.sim.world.engine.Catalog;
+import tutti.sim.world.engine.Program;
+import tutti.sim.world.engine.Program.Action;
+import tutti.sim.world.engine.Program.Step;
+import tutti.workload.listappend.ListAppendInputs;
+import tutti.workload.listappend.ListAppendOptions;
+import tutti.workload.listappend.ListAppendStep;
+
+/** What clients do: the transactions of the list-append workload, some with statements on registers in between. */
+final class Programs {
+    private static final int REGISTER_STEPS_MAX = 3;
+    private static final int APPENDS_PER_KEY = 32;
+    private static final int OPERATIONS_MAX = 4;
+    private static final int APPEND_PERCENT = 60;
+    private static final double REGISTERS_ONLY = 0.15;
+
+    private final RandomStream random;
+    private final ListAppendInputs lists;
+    private final double readOnly;
+    private final double withRegisters;
+    private long tag;
+
+    Programs(RandomStream random) {
+        this.random = random;
+        int keys = (int) random.between(4, 16);
+        readOnly = 0.05 + 0.3 * random.nextDouble();
+        withRegisters = 0.6 * random.nextDouble();
+        lists = new ListAppendInputs(new ListAppendOptions(keys, APPENDS_PER_KEY, 1, OPERATIONS_MAX, APPEND_PERCENT,
+                Catalog.LIST_TABLES), random.nextLong());
+    }
+
+    Program next() {
+        boolean reads = random.chance(readOnly);
+        List<Step> steps = new ArrayList<>();
+        boolean registers = random.chance(withRegisters);
+        if (!registers || !random.chance(REGISTERS_ONLY)) {
+            for (ListAppendStep step : lists.next(reads)) {
+                steps.add(switch (step) {
+                    case ListAppendStep.Append append -> new Step(Action.APPEND, append.key(), append.value());
+                    case ListAppendStep.Read read -> new Step(Action.READ, read.key());
+                });
+            }
+        }
+        if (registers) {
+            for (int left = 1 + random.nextInt(REGISTER_STEPS_MAX); left > 0; left--) {
+                steps.add(random.nextInt(steps.size() + 1), register(reads));
+            }
+        }
+        return new Program(++tag, steps);
+    }
+
+    private Step register(boolean reads) {
+        long row = Catalog.register(random.nextInt(Catalog.REGISTERS));
+        int dice = random.nextInt(20);
+        if (dice < 4 || (reads && dice < 14)) {
+            return new Step(Action.READ, row);
+        }
+        if (dice < 7 || reads) {
+            return new Step(Action.SCAN, 0);
+        }
+        if (dice < 9) {
+            return new Step(Action.LOCK, row);
+        }
+        return new Step(dice < 17 ? Action.SET : Action.DELETE, row);
+    }
+
+    /** Appends to a list that nobody else uses. */
+    Program probe(long list, int value) {
+        return new Program(++tag, List.of(new Step(Action.APPEND, list, value)));
+    }
+
+    /** Lists 0 to this one, exclusive, have been used. */
+    long lists() {
+        return lists.keysUsed();
+    }
+}

@@ -1,0 +1,55 @@
+package tutti.sim.world;
+
+import java.util.List;
+import java.util.Map;
+import tutti.check.CheckResult;
+
+/**
+ * What came of a scenario.
+ *
+ * @param scenario what was run
+ * @param fingerprint the same for equal runs: seed, events, time, trace hash
+ * @param traceHash of all that happened
+ * @param end how it ended
+ * @param why if it did not come to rest, what is wrong; otherwise empty
+ * @param checks what the checkers say; empty if it did not come to rest
+ * @param counts how often things happened, by name
+ * @param events of the kernel
+ * @param simulatedNanos how long it took in the simulated world
+ */
+public record ScenarioResult(Scenario scenario, String fingerprint, long traceHash, End end, String why,
+        List<CheckResult> checks, Map<String, Integer> counts, long events, long simulatedNanos) {
+    /** How a run ended. */
+    public enum End {
+        /** Everything ended and the replicas came to rest: checkers have judged. */
+        RESTED,
+        /** Something waits for ever. */
+        STUCK,
+        /** An invariant of a protocol, an order or the world was broken. */
+        BROKEN
+    }
+
+    /** In place of a checker's name: of runs that do not come to an end. */
+    public static final String LIVENESS = "liveness";
+    /** In place of a checker's name: of runs in which an invariant is broken. */
+    public static final String INVARIANTS = "invariants";
+
+    public ScenarioResult {
+        checks = List.copyOf(checks);
+        counts = Map.copyOf(counts);
+    }
+
+    /** Whether nothing is wrong. */
+    public boolean passed() {
+        return end == End.RESTED && checks.stream().allMatch(CheckResult::passed);
+    }
+
+    /** The names of the checks that found something. */
+    public List<String> failed() {
+        return switch (end) {
+            case RESTED -> checks.stream().filter(check -> !check.passed()).map(CheckResult::check).toList();
+            case STUCK -> List.of(LIVENESS);
+            case BROKEN -> List.of(INVARIANTS);
+        };
+    }
+}

@@ -1,0 +1,285 @@
+package tutti.sim.world;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import tutti.check.CheckResult;
+import tutti.check.history.History;
+import tutti.core.protocol.Protocols;
+import tutti.core.protocol.TwoPhaseCommit;
+import tutti.sim.disk.DiskConfig;
+import tutti.sim.fault.EngineFaults;
+import tutti.sim.fault.Injector;
+import tutti.sim.host.Host;
+import tutti.sim.host.HostConfig;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Kernel;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+import tutti.sim.kernel.SimulationFailure;
+import tutti.sim.net.LinkConfig;
+import tutti.sim.net.Network;
+import tutti.sim.net.Segment;
+import tutti.sim.thread.Threads;
+import tutti.sim.world.engine.Program;
+import tutti.sim.world.engine.SimEngine;
+import tutti.sim.world.replica.Client;
+import tutti.sim.world.replica.ReplicaHost;
+import tutti.sim.world.replica.Submission;
+import tutti.workload.client.ClientOutcome;
+import tutti.workload.listappend.ListAppendHistory;
+import tutti.workload.listappend.ListAppendOperation;
+import tutti.workload.listappend.ListAppendTransaction;
+
+/**
+ * Runs a scenario and has it checked. Three phases: <em>safety</em>, two seconds in which clients work and faults come and
+ * go; <em>liveness</em>, in which nothing is wrong any more: all transactions must begin and end, and the replicas come to
+ * rest; at last every replica (one, if the protocol has a primary) must commit a transaction that nobody disturbs, and all
+ * lists are read at every replica. Then the checkers judge what happened.
+ */
+public final class ScenarioRun {
+    private static final long SLICE_NANOS = 10 * Nanos.MILLI;
+    private static final long LIVENESS_NANOS = 60 * Nanos.SECOND;
+    private static final int PROBES_MAX = 40;
+    /** Lists that only probes use begin here. */
+    private static final long PROBE_LISTS = 1_000_000;
+    private static final int LAST_SESSIONS = 1_000_000;
+    private static final int TRACE_LINES = 3;
+
+    private final Scenario scenario;
+    private final Kernel kernel;
+    private final Recording recording;
+    private final ListAppendHistory clients;
+    private final Programs programs;
+    private final Mix mix;
+    private final List<ReplicaHost> replicas = new ArrayList<>();
+    private final Runnable calm;
+    private int toBegin;
+    private int open;
+    private int sessions;
+    private long messages;
+    private boolean healed;
+
+    private ScenarioRun(Scenario scenario, Mutation mutation, Threads threads, Kernel kernel) {
+        this.scenario = scenario;
+        this.kernel = kernel;
+        RandomStream knobs = kernel.random("world");
+        recording = new Recording(kernel);
+        clients = new ListAppendHistory(scenario.transactions() + scenario.hosts().size() * (PROBES_MAX + 1));
+        programs = new Programs(kernel.random("programs"));
+        mix = new Mix(knobs.fork("mix"), scenario.claims());
+        toBegin = scenario.transactions();
+        Network network = new Network(kernel);
+        Segment lan = network.segment("lan", LinkConfig.LAN);
+        HostConfig config = HostConfig.DEFAULT.withMessageCosts(0, 0).withDisk(
+                DiskConfig.DEFAULT.withLatency(uniform(knobs, 20 * Nanos.MICRO, 600 * Nanos.MICRO)));
+        for (String name : scenario.hosts()) {
+            network.attach(new Host(kernel, threads, name, config), lan);
+        }
+        Orders orders = Orders.of(scenario, mutation, kernel, network, knobs.fork("order"));
+        calm = orders.calm();
+        ReplicaHost.Settings settings = new ReplicaHost.Settings(scenario.hosts(),
+                (node, all, replica) -> mutation.protocol(node,
+                        seam -> Protocols.create(scenario.protocol(), node, all, scenario.parameters(), seam), replica),
+                (host, node) -> mutation.order(node, orders.factory().open(host, node)), scenario.concurrency(),
+                new SimEngine.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
+                        uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
+                        uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI)),
+                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), 1 + knobs.nextInt(5), knobs.between(20, 400),
+                uniform(knobs, 10 * Nanos.MILLI, 200 * Nanos.MILLI), mutation.repliesEarly());
+        for (int node = 0; node < scenario.hosts().size(); node++) {
+            replicas.add(new ReplicaHost(network.host(scenario.hosts().get(node)), node, network, settings, recording,
+                    _ -> ++messages));
+        }
+        replicas.forEach(replica -> replica.host().boot());
+        new Injector(kernel, network, new Faults(), scenario.plan()).start(() -> {
+            healed = true;
+            calm.run();
+        });
+        for (ReplicaHost home : replicas) {
+            for (int i = 0; i < mix.clientsPerReplica(); i++) {
+                ScenarioClient client = new ScenarioClient(this, kernel, kernel.random("client " + sessions), sessions,
+                        home);
+                sessions++;
+                client.beginLater(knobs.nextLong(20 * Nanos.MILLI));
+            }
+        }
+    }
+
+    /** From a random time up to another, both between two. */
+    private static Distribution uniform(RandomStream knobs, long least, long most) {
+        long from = least + (long) (knobs.nextDouble() * knobs.nextDouble() * (double) (most - least));
+        return new Distribution.Uniform(least, Math.max(least, from));
+    }
+
+    private final class Faults implements EngineFaults {
+        private SimEngine engine(String host) {
+            return replicas.get(scenario.hosts().indexOf(host)).engine();
+        }
+
+        @Override
+        public void abortRate(String host, double rate) {
+            engine(host).setAbortRate(rate);
+        }
+
+        @Override
+        public void commitDelay(String host, Distribution delay) {
+            engine(host).setCommitDelay(delay);
+        }
+    }
+
+    /** Runs a scenario. */
+    public static ScenarioResult run(Scenario scenario) {
+        return run(scenario, Mutation.NONE);
+    }
+
+    /** Runs a scenario with something broken on purpose. */
+    public static ScenarioResult run(Scenario scenario, Mutation mutation) {
+        Kernel kernel = new Kernel(scenario.seed());
+        try (Threads threads = new Threads(kernel)) {
+            ScenarioRun run = new ScenarioRun(scenario, mutation, threads, kernel);
+            String why;
+            ScenarioResult.End end;
+            try {
+                why = run.go();
+                end = why.isEmpty() ? ScenarioResult.End.RESTED : ScenarioResult.End.STUCK;
+            } catch (SimulationFailure failure) {
+                Throwable cause = failure.getCause() == null ? failure : failure.getCause();
+                why = failure.getMessage() + " at "
+                        + Arrays.stream(cause.getStackTrace()).limit(TRACE_LINES).toList();
+                end = ScenarioResult.End.BROKEN;
+            }
+            List<CheckResult> checks = end == ScenarioResult.End.RESTED ? run.check() : List.of();
+            return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
+                    run.recording.counts(), kernel.executed(), kernel.now());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ phases
+
+    /** Why it did not come to its end; empty if it did. */
+    private String go() {
+        long deadline = scenario.plan().safetyNanos() + LIVENESS_NANOS;
+        kernel.runUntil(scenario.plan().safetyNanos());
+        if (!untilRest(deadline)) {
+            return "after the faults not everything has ended: " + (toBegin > 0 ? toBegin + " not begun, " : "") + open
+                    + " open; " + replicas;
+        }
+        int able = 0;
+        for (ReplicaHost replica : replicas) {
+            able += probe(replica) ? 1 : 0;
+        }
+        if (able < (hasOnePrimary() ? 1 : replicas.size())) {
+            return "only " + able + " replicas commit transactions that nobody disturbs; " + replicas;
+        }
+        replicas.forEach(this::lastRead);
+        // Replicas tell each other something from time to time: checkers want all that was sent to have arrived.
+        return untilRest(kernel.now() + LIVENESS_NANOS) ? "" : "the replicas do not come to rest; " + replicas;
+    }
+
+    private boolean untilRest(long deadline) {
+        while (!isAtRest()) {
+            if (kernel.now() > deadline) {
+                return false;
+            }
+            kernel.runUntil(kernel.now() + SLICE_NANOS);
+        }
+        return true;
+    }
+
+    private boolean isAtRest() {
+        if (toBegin > 0 || open > 0 || !replicas.stream().allMatch(ReplicaHost::isQuiet)) {
+            return false;
+        }
+        long delivered = replicas.getFirst().delivered();
+        return replicas.stream().allMatch(replica -> replica.delivered() == delivered);
+    }
+
+    private boolean probe(ReplicaHost replica) {
+        boolean[] committed = new boolean[1];
+        for (int attempt = 1; attempt <= PROBES_MAX && !committed[0]; attempt++) {
+            Program program = programs.probe(PROBE_LISTS + replica.node(), attempt);
+            Submission submission = new Submission(newSession(), program, Submission.Form.WHOLE_EITHER, true, false,
+                    false);
+            long begun = kernel.now();
+            open++;
+            replica.begin(submission, (end, why, operations) -> {
+                committed[0] |= end == Client.End.COMMITTED;
+                ended(new ListAppendTransaction(submission.session(), replica.node(), begun, kernel.now(),
+                        committed[0]
+                                ? ClientOutcome.OK
+                                : ClientOutcome.FAILED,
+                        false, operations), end, why);
+            });
+            if (!untilRest(kernel.now() + LIVENESS_NANOS)) {
+                return false;
+            }
+        }
+        return committed[0];
+    }
+
+    private void lastRead(ReplicaHost replica) {
+        kernel.runUntil(kernel.now() + Nanos.MILLI);
+        List<ListAppendOperation> reads = new ArrayList<>();
+        for (long list = 0; list < programs.lists(); list++) {
+            int[] values = replica.engine().read(list);
+            reads.add(new ListAppendOperation.Read(list, values == null ? new int[0] : values));
+        }
+        clients.add(new ListAppendTransaction(LAST_SESSIONS + replica.node(), replica.node(), kernel.now(),
+                kernel.now(), ClientOutcome.OK, true, reads));
+    }
+
+    private List<CheckResult> check() {
+        History history = recording.history(programs.lists());
+        return Checks.run(scenario, history, recording.deliveries(), clients);
+    }
+
+    // ------------------------------------------------------------------------------------------ for clients
+
+    /** No transaction is left to be begun. */
+    boolean isOver() {
+        return toBegin == 0;
+    }
+
+    Program nextProgram() {
+        toBegin--;
+        open++;
+        return programs.next();
+    }
+
+    Submission.Form form(RandomStream random) {
+        return mix.form(random);
+    }
+
+    /** How long a client waits until it begins its next transaction. */
+    long think(RandomStream random) {
+        return healed ? random.nextLong(Nanos.MILLI) : mix.think(random, scenario, replicas.size());
+    }
+
+    boolean hasOnePrimary() {
+        return scenario.claims().onePrimary();
+    }
+
+    /**
+     * Whether sessions may die while they wait for their outcome. With their locks two-phase commit on locking engines
+     * loses what makes it serializable (its page says so).
+     */
+    boolean mayLoseSessions() {
+        return !(scenario.protocol().equals(TwoPhaseCommit.NAME) && Checks.isSerializable(scenario));
+    }
+
+    ReplicaHost anyReplica(RandomStream random) {
+        return random.pick(replicas);
+    }
+
+    int newSession() {
+        return sessions++;
+    }
+
+    void ended(ListAppendTransaction transaction, Client.End end, String why) {
+        open--;
+        recording.count(
+                end == Client.End.ABORTED ? "aborted: " + why : end == Client.End.COMMITTED ? "committed" : "unknown");
+        clients.add(transaction);
+    }
+}

@@ -1,0 +1,237 @@
+package tutti.sim.world.order;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.core.group.GroupEffects;
+import tutti.core.group.GroupMember;
+import tutti.core.group.GroupParameters;
+import tutti.core.group.MessageLog;
+import tutti.core.group.Ordered;
+import tutti.core.group.Packet;
+import tutti.core.group.StableRecord;
+import tutti.sim.disk.Journal;
+import tutti.sim.host.Host;
+import tutti.sim.kernel.Label;
+import tutti.sim.net.Address;
+import tutti.sim.net.Datagram;
+import tutti.sim.net.Network;
+
+/**
+ * A total order made of real protocol code: {@link GroupMember} over the simulated network, its log on the simulated disk
+ * (GORDA D5.1 section 2.3.3). One object is one life of a member.
+ *
+ * <p>
+ * What the member delivers while it is told an event is handed on when it has returned, for it must not be called back.
+ */
+public final class GroupOrder implements SimOrder, GroupEffects {
+    private static final int PORT = 1;
+    private static final Label TIMER = Label.of("group", "timer");
+
+    private final Host host;
+    private final Network network;
+    private final Names names;
+    private final GroupParameters parameters;
+    private final Journal<StableRecord> journal;
+    private final Address own;
+    private final ArrayDeque<Runnable> toTell = new ArrayDeque<>();
+    private @Nullable GroupMember member;
+    private @Nullable Listener listener;
+    private @Nullable Tentative tentative;
+    private boolean telling;
+    private boolean closed;
+    private long logBytes;
+
+    /** How the hosts of members are called. */
+    public interface Names {
+        /** The host of a member. */
+        String host(int node);
+    }
+
+    /**
+     * A member for this life of its host.
+     *
+     * @param journal what its former lives wrote; the same object in each life
+     */
+    public GroupOrder(Host host, Network network, Names names, GroupParameters parameters,
+            Journal<StableRecord> journal) {
+        this.host = host;
+        this.network = network;
+        this.names = names;
+        this.parameters = parameters;
+        this.journal = journal;
+        this.own = Address.of(host.name(), PORT);
+    }
+
+    @Override
+    public void onTentative(Tentative to) {
+        tentative = to;
+    }
+
+    @Override
+    public void start(long after, Listener to) throws TruncatedException {
+        MessageLog log = new MessageLog();
+        List<StableRecord> survived = journal.recover();
+        survived.forEach(log::apply);
+        survived.forEach(one -> logBytes += one.encodedSize());
+        listener = to;
+        GroupMember made = new GroupMember(parameters, log, after, this);
+        member = made;
+        network.bind(host, PORT, this::received);
+        host.onCrash(() -> closed = true);
+        made.start(host.now());
+        tell();
+    }
+
+    private GroupMember member() {
+        GroupMember made = member;
+        if (made == null) {
+            throw new IllegalStateException("the order has not been started");
+        }
+        return made;
+    }
+
+    private void received(Datagram datagram) {
+        member().received(host.now(), node(datagram.from().host()), (Packet) datagram.payload());
+        tell();
+    }
+
+    private int node(String name) {
+        for (int one : parameters.members()) {
+            if (names.host(one).equals(name)) {
+                return one;
+            }
+        }
+        throw new IllegalArgumentException("no member on host " + name);
+    }
+
+    /** Hands on what was delivered; what that leads to may deliver more. */
+    private void tell() {
+        if (telling) {
+            return;
+        }
+        telling = true;
+        boolean any = !toTell.isEmpty();
+        for (Runnable next = toTell.poll(); next != null && !closed; next = toTell.poll()) {
+            next.run();
+        }
+        telling = false;
+        if (any && !closed && listener != null) {
+            listener.batchEnd();
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ Order
+
+    @Override
+    public void submit(byte[] payload) throws OverflowException {
+        if (!member().submit(host.now(), payload)) {
+            throw new OverflowException(member().queuedBytes(), parameters.flow().queueBytes());
+        }
+        tell();
+    }
+
+    @Override
+    public int maxPayloadBytes() {
+        return parameters.flow().payloadBytesMax();
+    }
+
+    @Override
+    public void truncate(long position) {
+        member().truncate(position);
+        tell();
+    }
+
+    @Override
+    public Status status() {
+        GroupMember made = member();
+        return new Status(made.view(), made.lastDelivered(), made.lastKnown(), made.firstRetained(),
+                made.queuedBytes(), logBytes);
+    }
+
+    @Override
+    public void close() {
+        if (!closed) {
+            closed = true;
+            network.unbind(host, PORT);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ GroupEffects
+
+    @Override
+    public void send(int to, Packet packet) {
+        if (!closed) {
+            network.send(new Datagram(own, Address.of(names.host(to), PORT), packet, packet.encodedSize()));
+        }
+    }
+
+    @Override
+    public void multicast(Packet packet) {
+        int bytes = packet.encodedSize();
+        for (int to : parameters.members()) {
+            if (to != parameters.self() && !closed) {
+                network.send(new Datagram(own, Address.of(names.host(to), PORT), packet, bytes));
+            }
+        }
+    }
+
+    @Override
+    public void timer(long id, long delayNanos) {
+        host.after(delayNanos, TIMER, () -> {
+            if (!closed) {
+                member().timer(host.now(), id);
+                tell();
+            }
+        });
+    }
+
+    @Override
+    public void persist(long serial, StableRecord record) {
+        int bytes = record.encodedSize();
+        logBytes += bytes;
+        journal.append(record, bytes);
+        journal.sync(() -> {
+            if (!closed) {
+                member().persisted(host.now(), serial);
+                tell();
+            }
+        });
+    }
+
+    @Override
+    public void deliver(Ordered message) {
+        toTell.add(() -> {
+            if (listener != null) {
+                listener.delivered(message.position(), message.sender(), ByteBuffer.wrap(message.payload()));
+            }
+        });
+    }
+
+    @Override
+    public void optimistic(int sender, long incarnation, long number, byte[] payload) {
+        Tentative to = tentative;
+        if (to != null) {
+            toTell.add(() -> to.tentative(sender, payload));
+        }
+    }
+
+    @Override
+    public void view(View view) {
+        toTell.add(() -> {
+            if (listener != null) {
+                listener.view(view);
+            }
+        });
+    }
+
+    @Override
+    public void stateNeeded(long firstRetained) {
+        toTell.add(() -> {
+            if (listener != null) {
+                listener.failed(new TruncatedException(member().lastDelivered(), firstRetained));
+            }
+        });
+    }
+}

@@ -1,0 +1,317 @@
+package tutti.sim.world.order;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Order;
+import tutti.sim.host.Host;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Kernel;
+import tutti.sim.kernel.Label;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+
+/**
+ * A total order that is simply there: what is submitted gets its position after a delay, if a majority of the members is
+ * up, and every member is delivered it after another. Faults of the network do not touch it, and it remembers whatever
+ * happens to its members, so that what goes wrong over it is the fault of whoever uses it. Of what a member had submitted when it crashed, some is ordered and the rest never. Views come late, and
+ * may be wrong for a while.
+ */
+public final class IdealOrder {
+    private static final Label ORDER = Label.of("ideal order", "order");
+    private static final Label DELIVER = Label.of("ideal order", "deliver");
+    private static final Label VIEW = Label.of("ideal order", "view");
+    private static final Label GUESS = Label.of("ideal order", "tentative");
+    private static final int BATCH_MAX = 64;
+    private static final int PAYLOAD_BYTES_MAX = 1 << 20;
+    private static final double GHOST_LOST = 0.3;
+    private static final double GUESSED = 0.7;
+    private static final long SUSPICION_NANOS_MEAN = 20 * Nanos.MILLI;
+
+    /**
+     * How it behaves.
+     *
+     * @param order from submission to position
+     * @param deliver from position to delivery, by member; deliveries wait for each other
+     * @param view from a crash or start to the view that says so
+     * @param queueBytes of a member's messages submitted and not delivered back, at most
+     * @param suspicions from one wrong view to the next, anywhere; no time if there are none
+     * @param forgets whether, broken on purpose, it forgets what not all have been delivered when a member crashes
+     */
+    public record Settings(Distribution order, Distribution deliver, Distribution view, long queueBytes,
+            Distribution suspicions, boolean forgets) {}
+
+    private static final class Entry {
+        final int sender;
+        final long life;
+        final byte[] payload;
+        /** 0 if it has none yet. */
+        long position;
+
+        Entry(int sender, long life, byte[] payload) {
+            this.sender = sender;
+            this.life = life;
+            this.payload = payload;
+        }
+    }
+
+    private final Kernel kernel;
+    private final Settings settings;
+    private final Map<Integer, Member> open = new HashMap<>();
+    private final Set<Integer> all;
+    /** Positions above {@code base}. */
+    private final List<Entry> log = new ArrayList<>();
+    private final List<Entry> waiting = new ArrayList<>();
+    private long base;
+    private final RandomStream random;
+    private boolean calm;
+
+    /**
+     * An order without messages.
+     *
+     * @param all who may be a member
+     */
+    public IdealOrder(Kernel kernel, Settings settings, Set<Integer> all) {
+        this.kernel = kernel;
+        this.settings = settings;
+        this.all = new TreeSet<>(all);
+        this.random = kernel.random("ideal order");
+        suspectLater();
+    }
+
+    /** A member's part in it, for this life of its host. */
+    public SimOrder open(Host host, int node) {
+        return new Member(host, node);
+    }
+
+    /** From now on views are right. */
+    public void calm() {
+        calm = true;
+        open.values().forEach(Member::viewLater);
+    }
+
+    private void suspectLater() {
+        long next = settings.suspicions.sample(random);
+        if (next > 0 && !calm) {
+            kernel.schedule(next, VIEW, () -> {
+                List<Member> members = new ArrayList<>(open.values());
+                if (!members.isEmpty() && !calm) {
+                    Member one = random.pick(members);
+                    int other = random.pick(new ArrayList<>(all));
+                    if (other != one.node) {
+                        one.suspect(other);
+                    }
+                }
+                suspectLater();
+            });
+        }
+    }
+
+    private long end() {
+        return base + log.size();
+    }
+
+    private Entry get(long position) {
+        return log.get((int) (position - base - 1));
+    }
+
+    private boolean hasMajority() {
+        return 2 * open.size() > all.size();
+    }
+
+    /** Gives positions to what waits, if there is a majority. */
+    private void order() {
+        if (hasMajority() && !waiting.isEmpty()) {
+            for (Entry entry : waiting) {
+                log.add(entry);
+                entry.position = end();
+            }
+            waiting.clear();
+            open.values().forEach(Member::deliverLater);
+        }
+    }
+
+    private void forget() {
+        long known = open.values().stream().mapToLong(member -> member.delivered).min().orElse(end());
+        log.subList(Math.clamp(known - base, 0, log.size()), log.size()).clear();
+    }
+
+    private void changed() {
+        open.values().forEach(Member::viewLater);
+    }
+
+    private final class Member implements SimOrder {
+        private final Host host;
+        private final int node;
+        private final long life;
+        private @Nullable Listener listener;
+        private @Nullable Tentative tentative;
+        private long delivered;
+        private boolean delivering;
+        private boolean closed;
+        private boolean lost;
+        private long orderedUntil;
+        private long queuedBytes;
+        private int suspected = -1;
+        private Set<Integer> told = Set.of();
+
+        Member(Host host, int node) {
+            this.host = host;
+            this.node = node;
+            this.life = host.life();
+        }
+
+        @Override
+        public void onTentative(Tentative to) {
+            tentative = to;
+        }
+
+        @Override
+        public void start(long after, Listener to) throws TruncatedException {
+            if (after < base) {
+                throw new TruncatedException(after, base + 1);
+            }
+            if (after > end()) {
+                throw new IllegalArgumentException("position " + after + " of " + end());
+            }
+            listener = to;
+            delivered = after;
+            open.put(node, this);
+            host.onCrash(this::close);
+            changed();
+            deliverLater();
+            order();
+        }
+
+        @Override
+        public void submit(byte[] payload) throws OverflowException {
+            if (payload.length > PAYLOAD_BYTES_MAX) {
+                throw new IllegalArgumentException("a message of " + payload.length + " bytes");
+            }
+            if (queuedBytes + payload.length > settings.queueBytes) {
+                throw new OverflowException(queuedBytes, settings.queueBytes);
+            }
+            queuedBytes += payload.length;
+            Entry entry = new Entry(node, life, payload);
+            orderedUntil = Math.max(orderedUntil, kernel.now() + settings.order.sample(random));
+            kernel.schedule(orderedUntil - kernel.now(), ORDER, () -> arrived(entry));
+            for (Member member : open.values()) {
+                member.guess(entry);
+            }
+        }
+
+        private void arrived(Entry entry) {
+            if (closed && !lost) {
+                lost = random.chance(GHOST_LOST);
+            }
+            if (!lost) {
+                waiting.add(entry);
+                order();
+            }
+        }
+
+        private void guess(Entry entry) {
+            if (tentative != null && random.chance(GUESSED)) {
+                host.after(settings.deliver.sample(random), GUESS, () -> {
+                    if (tentative != null && (entry.position == 0 || entry.position > delivered)) {
+                        tentative.tentative(entry.sender, entry.payload);
+                    }
+                });
+            }
+        }
+
+        private void deliverLater() {
+            if (!delivering && !closed && delivered < end()) {
+                delivering = true;
+                host.after(settings.deliver.sample(random), DELIVER, this::deliver);
+            }
+        }
+
+        private void deliver() {
+            delivering = false;
+            Listener to = listener;
+            long upTo = Math.min(end(), delivered + BATCH_MAX);
+            while (to != null && !closed && delivered < upTo) {
+                Entry entry = get(++delivered);
+                if (entry.sender == node && entry.life == life) {
+                    queuedBytes -= entry.payload.length;
+                }
+                to.delivered(delivered, entry.sender, ByteBuffer.wrap(entry.payload));
+            }
+            if (to != null && !closed) {
+                to.batchEnd();
+            }
+            deliverLater();
+        }
+
+        void suspect(int other) {
+            suspected = other;
+            host.after(0, VIEW, this::tellView);
+            host.after((long) random.exponential((double) SUSPICION_NANOS_MEAN), VIEW, () -> {
+                suspected = -1;
+                tellView();
+            });
+        }
+
+        void viewLater() {
+            host.after(settings.view.sample(random), VIEW, this::tellView);
+        }
+
+        private Order.View view() {
+            TreeSet<Integer> members = new TreeSet<>(open.keySet());
+            if (suspected >= 0 && !calm) {
+                members.remove(suspected);
+            }
+            members.add(node);
+            boolean majority = 2 * members.size() > all.size();
+            return new View(members, majority, majority ? members.getFirst() : -1);
+        }
+
+        private void tellView() {
+            View now = view();
+            if (listener != null && !closed && !now.members().equals(told)) {
+                told = now.members();
+                listener.view(now);
+            }
+        }
+
+        @Override
+        public int maxPayloadBytes() {
+            return PAYLOAD_BYTES_MAX;
+        }
+
+        @Override
+        public void truncate(long position) {
+            long upTo = Math.min(position,
+                    open.values().stream().mapToLong(member -> member.delivered).min().orElse(0));
+            if (upTo > base) {
+                log.subList(0, (int) (upTo - base)).clear();
+                base = upTo;
+            }
+        }
+
+        @Override
+        public Status status() {
+            return new Status(view(), delivered, end(), base + 1, queuedBytes,
+                    log.stream().mapToLong(entry -> entry.payload.length).sum());
+        }
+
+        @Override
+        public void close() {
+            if (!closed) {
+                closed = true;
+                listener = null;
+                open.remove(node, this);
+                if (settings.forgets) {
+                    forget();
+                }
+                changed();
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package tutti.sim.world;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import tutti.core.protocol.Protocols;
+import tutti.sim.fault.FaultProfile;
+import tutti.sim.world.Scenario.OrderKind;
+
+/** A few scenarios of every protocol; many more: {@code ./tutti sim check}. */
+class ScenarioRunTest {
+    private static final int SEEDS = 4;
+    private static final int TRANSACTIONS = 300;
+
+    static List<String> protocols() {
+        return Protocols.names();
+    }
+
+    private static Scenario scenario(long seed, String protocol, OrderKind order) {
+        return Scenario.random(seed, protocol, Map.of(), order, TRANSACTIONS, FaultProfile.parse("all"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("protocols")
+    void aProtocolKeepsItsPromisesUnderFaults(String protocol) {
+        Map<String, Integer> counts = new TreeMap<>();
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            for (OrderKind order : OrderKind.values()) {
+                ScenarioResult result = ScenarioRun.run(scenario(seed, protocol, order));
+                assertTrue(result.passed(), () -> result.scenario().describe() + ": " + result.failed() + " "
+                        + result.why() + "\n" + result.scenario().plan());
+                result.counts().forEach((what, count) -> counts.merge(what, count, Integer::sum));
+            }
+        }
+        assertTrue(counts.getOrDefault("committed", 0) > SEEDS * TRANSACTIONS / 2, counts::toString);
+        assertTrue(counts.getOrDefault("crash", 0) > 0, counts::toString);
+    }
+
+    @Test
+    void theSameSeedIsTheSameRunAndAnotherIsNot() {
+        for (OrderKind order : OrderKind.values()) {
+            ScenarioResult once = ScenarioRun.run(scenario(3, "akara", order));
+            ScenarioResult again = ScenarioRun.run(scenario(3, "akara", order));
+            assertEquals(once.fingerprint(), again.fingerprint());
+            assertEquals(once.counts(), again.counts());
+            assertNotEquals(once.traceHash(), ScenarioRun.run(scenario(4, "akara", order)).traceHash());
+        }
+    }
+
+    @Test
+    void aScenarioFromItsTextIsTheSameRun() {
+        ScenarioResult result = ScenarioRun.run(scenario(5, "dbsm", OrderKind.GROUP));
+        ReplayFile file = new ReplayFile(result.scenario(), ReplayFile.NO_MUTANT, result.failed(),
+                result.fingerprint());
+        ReplayFile read = ReplayFile.parse(file.text());
+        assertEquals(file, read);
+        assertEquals(result.fingerprint(), ScenarioRun.run(read.scenario()).fingerprint());
+    }
+
+    @Test
+    void campaignsRunSideBySideAndHearInOrder() throws Exception {
+        List<Long> seeds = new ArrayList<>();
+        Campaign.run(seed -> scenario(seed, "si", OrderKind.IDEAL), 1, 6, 2, () -> Mutation.NONE, result -> {
+            assertTrue(result.passed());
+            seeds.add(result.scenario().seed());
+        });
+        assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 6L), seeds);
+    }
+}
