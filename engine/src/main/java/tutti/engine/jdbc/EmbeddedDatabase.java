@@ -1,0 +1,100 @@
+package tutti.engine.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.rows.Change;
+import tutti.engine.jdbc.rows.RowChange;
+import tutti.engine.jdbc.rows.Table;
+import tutti.engine.jdbc.rows.Tables;
+
+/**
+ * What {@link JdbcEngine} needs of a database in the Java virtual machine besides JDBC. Each of H2 and HSQLDB has one.
+ * Safe for use from any thread.
+ */
+public interface EmbeddedDatabase extends AutoCloseable {
+    /** As a person calls it. */
+    String name();
+
+    /** Whether it is in files, so that {@link #sync} has a meaning. */
+    boolean durable();
+
+    /**
+     * Opens a session of a client: snapshot isolation, first updater wins, no commit of its own.
+     */
+    Session openClient() throws SQLException;
+
+    /** Opens a session that writes rows without triggers, foreign key checks and waiting. */
+    Session openApplier() throws SQLException;
+
+    /** The tables as they are now. */
+    Tables readTables(Connection connection) throws SQLException;
+
+    /**
+     * The schema in words, without anything that changes with the rows (values of sequences): equal before and after a
+     * statement if and only if it changed nothing of the schema.
+     */
+    String schema(Connection connection) throws SQLException;
+
+    /** Makes everything that is committed survive a crash. */
+    void sync() throws SQLException;
+
+    /** Ends the database in order. */
+    @Override
+    void close();
+
+    /** Ends it as a crash of the process would: nothing is written any more. */
+    void crash();
+
+    /** A connection and what lies below it; for one thread at a time unless a method says otherwise. */
+    interface Session extends AutoCloseable {
+        /** For statements. Commit and roll back only through this session. */
+        Connection connection();
+
+        /**
+         * What the open transaction has changed and not rolled back, each row once, as the engine itself has noted it in
+         * order to undo it. A row that was locked counts as changed.
+         *
+         * @param tables those not in there are not replicated
+         */
+        List<RowChange> changes(Tables tables) throws SQLException;
+
+        /** Begins writing rows. */
+        void begin() throws SQLException;
+
+        /**
+         * Makes a change of one row, without triggers and foreign key checks, and without waiting for other transactions.
+         *
+         * @throws SQLException with a class 40 state if another transaction is in the way ({@link #inTheWay}); with
+         *             {@code XX001} if the row is not there, or there when it must not be
+         */
+        void write(Change change) throws SQLException;
+
+        /** Whether another transaction that has not ended is the reason for a failure. */
+        boolean inTheWay(SQLException failure);
+
+        /** Whether the engine has ended the whole transaction with this failure. */
+        boolean ended(SQLException failure);
+
+        /** Commits. */
+        void commit() throws SQLException;
+
+        /** Rolls back. */
+        void rollback() throws SQLException;
+
+        /** From any thread: makes the running statement fail soon. */
+        void cancel();
+
+        /** Rolls back and closes. */
+        @Override
+        void close();
+    }
+
+    /** The failure that {@link Session#write} ends with when the row is not as the change says. */
+    static SQLException differs(Table table, Change change, @Nullable Throwable cause) {
+        return new SQLException(change.operation() + " of table " + table.displayName()
+                + " does not find its row as it should be: this replica differs from the others"
+                + (cause == null ? "" : " (" + cause.getMessage() + ")"), "XX001", cause);
+    }
+}

@@ -1,0 +1,362 @@
+package tutti.engine.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.rows.Tables;
+import tutti.engine.postgres.catalog.KeyHash;
+
+/**
+ * A database in the Java virtual machine as a replica's engine (DESIGN section 3, "H2 and HSQLDB"). Its position is kept
+ * in the database itself: each transaction that makes a position's effects inserts a row with it, so a crash loses a
+ * suffix of positions together with exactly their effects (docs/decisions/0005).
+ *
+ * <p>
+ * <b>Barriers.</b> Both engines commit by themselves before and after a schema change, so its effects and its position are
+ * two commits. Before it, a row with the position and a hash of the schema is written. If that row is found when the
+ * database is opened and the position is not, then the schema tells whether the change was made: it differs from the hash
+ * if and only if it was. A statement that changes rows is in one commit with its position anyway.
+ *
+ * <p>
+ * Safe for use from any thread.
+ */
+public final class JdbcEngine implements Engine {
+    /** Records a position in the open transaction. */
+    static final String RECORD = "INSERT INTO TUTTI.APPLIED (POSITION) VALUES (?)";
+    private static final Logger LOG = LoggerFactory.getLogger(JdbcEngine.class);
+    /** How many positions are kept in the database: more than may be made at the same time. */
+    private static final long POSITIONS_KEPT = 10_000;
+    private static final BlockedListener NOBODY = (_, _) -> {};
+
+    private final EmbeddedDatabase database;
+    private final EmbeddedDatabase.Session admin;
+    private final ReentrantLock adminLock = new ReentrantLock();
+    private final Gate gate = new Gate();
+    private final Set<JdbcSession> sessions = ConcurrentHashMap.newKeySet();
+    private final Set<JdbcApplier> appliers = ConcurrentHashMap.newKeySet();
+    private final ExecutorService workers = Executors
+            .newThreadPerTaskExecutor(Thread.ofVirtual().name("tutti-engine-", 0).factory());
+    private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
+    private volatile Tables tables = Tables.EMPTY;
+    private volatile BlockedListener listener = NOBODY;
+
+    private JdbcEngine(EmbeddedDatabase database, EmbeddedDatabase.Session admin) {
+        this.database = database;
+        this.admin = admin;
+    }
+
+    /** Something that may fail as databases do. */
+    @FunctionalInterface
+    interface Step {
+        void run() throws SQLException;
+    }
+
+    /**
+     * Opens a database as an engine, adopting what is in it. Closes it with the engine, and also if this fails. Blocks.
+     *
+     * @throws SQLException if the database refuses something
+     */
+    public static JdbcEngine open(EmbeddedDatabase database) throws SQLException {
+        boolean opened = false;
+        try {
+            JdbcEngine engine = new JdbcEngine(database, database.openApplier());
+            engine.install();
+            opened = true;
+            return engine;
+        } finally {
+            if (!opened) {
+                database.close();
+            }
+        }
+    }
+
+    private void install() throws SQLException {
+        Connection connection = admin.connection();
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("CREATE SCHEMA IF NOT EXISTS TUTTI");
+            statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.APPLIED (POSITION BIGINT PRIMARY KEY)");
+            statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.BARRIER (POSITION BIGINT PRIMARY KEY, "
+                    + "SCHEMA_HASH BIGINT NOT NULL)");
+        }
+        admin.commit();
+        settleBarrier();
+        tables = database.readTables(connection);
+        admin.commit();
+    }
+
+    /** A schema change may have been made and its position lost. */
+    private void settleBarrier() throws SQLException {
+        Connection connection = admin.connection();
+        long position;
+        long hash;
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT POSITION, SCHEMA_HASH FROM TUTTI.BARRIER")) {
+            if (!rows.next()) {
+                admin.commit();
+                return;
+            }
+            position = rows.getLong(1);
+            hash = rows.getLong(2);
+        }
+        boolean made = position > readPosition(connection) && schemaHash(connection) != hash;
+        try (Statement statement = connection.createStatement();
+                PreparedStatement insert = connection.prepareStatement(RECORD)) {
+            if (made) {
+                insert.setLong(1, position);
+                insert.executeUpdate();
+            }
+            statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
+        }
+        admin.commit();
+        LOG.info("{}: the schema change at position {} {} before the database went down", database.name(), position,
+                made ? "had been made" : "had not been made");
+    }
+
+    private long schemaHash(Connection connection) throws SQLException {
+        return KeyHash.seed(database.schema(connection));
+    }
+
+    EmbeddedDatabase database() {
+        return database;
+    }
+
+    Gate gate() {
+        return gate;
+    }
+
+    /** The tables as of the last schema change. */
+    public Tables tables() {
+        return tables;
+    }
+
+    /** What the engine calls itself. */
+    @Override
+    public String toString() {
+        return database.name();
+    }
+
+    /**
+     * Opens a session for a client.
+     *
+     * @param current the client's open transaction that may be rolled back, or null; called from any thread
+     */
+    public JdbcSession openSession(Supplier<? extends @Nullable LocalTransaction> current) throws SQLException {
+        JdbcSession session = new JdbcSession(this, database.openClient(), current);
+        sessions.add(session);
+        return session;
+    }
+
+    void closed(JdbcSession session) {
+        sessions.remove(session);
+    }
+
+    void closed(JdbcApplier applier) {
+        appliers.remove(applier);
+    }
+
+    /** Runs something that may block, soon; at once if the engine is being closed. */
+    void execute(Runnable task) {
+        try {
+            workers.execute(task);
+        } catch (RejectedExecutionException closing) {
+            task.run();
+        }
+    }
+
+    /** Something failed that cannot: the database is gone. */
+    void broken(SQLException cause) {
+        LOG.error("{} does not work any more", database.name(), cause);
+        lost.getAndSet(() -> {}).run();
+    }
+
+    /** What an engine's error is to the node. */
+    static EngineFailure failure(SQLException failed) {
+        String state = failed.getSQLState() == null ? "HY000" : failed.getSQLState();
+        boolean passing = state.startsWith("40") || state.startsWith("08") || state.startsWith("53")
+                || state.startsWith("57") || state.startsWith("58") || state.startsWith("HYT");
+        return new EngineFailure(state, String.valueOf(failed.getMessage()), passing);
+    }
+
+    // ------------------------------------------------------------------------------------------ positions
+
+    @Override
+    public long appliedPosition() {
+        adminLock.lock();
+        try {
+            long position = readPosition(admin.connection());
+            admin.commit();
+            return position;
+        } catch (SQLException failed) {
+            broken(failed);
+            throw new IllegalStateException(database.name() + " does not tell its applied position: "
+                    + failed.getMessage(), failed);
+        } finally {
+            adminLock.unlock();
+        }
+    }
+
+    private static long readPosition(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT MAX(POSITION) FROM TUTTI.APPLIED")) {
+            return rows.next() ? rows.getLong(1) : 0;
+        }
+    }
+
+    /** A database in memory does not survive a crash, so it has nothing durable: 0. */
+    @Override
+    public void durablePosition(Completion<Long> done) {
+        execute(() -> {
+            adminLock.lock();
+            try {
+                long position = readPosition(admin.connection());
+                try (PreparedStatement delete = admin.connection()
+                        .prepareStatement("DELETE FROM TUTTI.APPLIED WHERE POSITION < ?")) {
+                    delete.setLong(1, position - POSITIONS_KEPT);
+                    delete.executeUpdate();
+                }
+                admin.commit();
+                database.sync();
+                done.succeeded(database.durable() ? position : 0L);
+            } catch (SQLException failed) {
+                done.failed(failure(failed));
+            } finally {
+                adminLock.unlock();
+            }
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------ appliers
+
+    @Override
+    public Applier openApplier() {
+        JdbcApplier applier = new JdbcApplier(this);
+        appliers.add(applier);
+        return applier;
+    }
+
+    @Override
+    public void onBlocked(BlockedListener heard) {
+        listener = heard;
+    }
+
+    @Override
+    public void onLost(Runnable told) {
+        lost.set(told);
+    }
+
+    /**
+     * Names the local transactions that are in the way of write sets.
+     *
+     * @param writes null for everything: whoever has a transaction open
+     */
+    void tellBlocked(long position, @Nullable List<WriteSet> writes) {
+        for (JdbcSession session : sessions) {
+            if (!session.open()) {
+                continue;
+            }
+            LocalTransaction holder = session.transaction();
+            if (holder != null
+                    && (writes == null || writes.stream().anyMatch(write -> session.meets(write.keys())))) {
+                listener.blocked(position, holder);
+            }
+        }
+    }
+
+    /** Executes a barrier, on an applier's session, alone. */
+    ExecuteResult executeBarrier(EmbeddedDatabase.Session session, long position, BarrierStatement barrier,
+            Step record) throws SQLException, InterruptedException {
+        gate.first().lock();
+        try {
+            awaitNobody(position);
+            Connection connection = session.connection();
+            begin(connection, position);
+            session.commit();
+            BarrierResponse response = BarrierResponse.success();
+            try (Statement statement = connection.createStatement()) {
+                String before = connection.getSchema();
+                connection.setSchema(barrier.schema());
+                try {
+                    statement.execute(barrier.sql());
+                } finally {
+                    connection.setSchema(before);
+                }
+            } catch (SQLException refused) {
+                session.rollback();
+                if (failure(refused).transientFailure()) {
+                    throw refused;
+                }
+                response = BarrierResponse.refused(refused);
+            }
+            record.run();
+            try (Statement statement = connection.createStatement()) {
+                statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
+            }
+            session.commit();
+            tables = database.readTables(connection);
+            session.commit();
+            return new ExecuteResult(response.error() == null, response.toBytes());
+        } finally {
+            gate.first().unlock();
+        }
+    }
+
+    private void begin(Connection connection, long position) throws SQLException {
+        try (Statement delete = connection.createStatement();
+                PreparedStatement insert = connection
+                        .prepareStatement("INSERT INTO TUTTI.BARRIER (POSITION, SCHEMA_HASH) VALUES (?, ?)")) {
+            delete.executeUpdate("DELETE FROM TUTTI.BARRIER");
+            insert.setLong(1, position);
+            insert.setLong(2, schemaHash(connection));
+            insert.executeUpdate();
+        }
+    }
+
+    /** Has all open local transactions end: a schema change would wait for each of them that has read the table. */
+    private void awaitNobody(long position) throws InterruptedException {
+        while (true) {
+            long ended = gate.ended();
+            if (sessions.stream().noneMatch(session -> session.open() && session.transaction() != null)) {
+                return;
+            }
+            tellBlocked(position, null);
+            gate.awaitEnd(ended);
+        }
+    }
+
+    @Override
+    public void close() {
+        for (JdbcApplier applier : List.copyOf(appliers)) {
+            applier.close();
+        }
+        workers.close();
+        for (JdbcSession session : List.copyOf(sessions)) {
+            session.close();
+        }
+        adminLock.lock();
+        try {
+            admin.close();
+            database.close();
+        } finally {
+            adminLock.unlock();
+        }
+    }
+}

@@ -1,0 +1,286 @@
+package tutti.engine.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.KeySet;
+import tutti.engine.jdbc.rows.CapturedWrites;
+import tutti.engine.jdbc.rows.WriteSets;
+
+/**
+ * A client's session in a {@link JdbcEngine}: its statements run here, one transaction after the other. The client's
+ * thread calls {@link #statement}, {@link #capture} and the like; {@link #commit} and {@link #rollback} may come from any
+ * thread at any time and do not block.
+ *
+ * <p>
+ * <b>Waiting.</b> A statement that meets a row of another local transaction (H2 only; HSQLDB refuses it at once) fails
+ * after a short time in the engine and is repeated here, up to {@link #WAIT_NANOS_MAX}. Between the attempts the session
+ * can be rolled back, and appliers can go first. A failed statement has no effects, so repeating it is harmless.
+ */
+public final class JdbcSession implements AutoCloseable {
+    /** How long a statement may wait for other local transactions altogether. */
+    static final long WAIT_NANOS_MAX = 60_000_000_000L;
+
+    /** One statement on the session's connection. */
+    @FunctionalInterface
+    public interface Work<T extends @Nullable Object> {
+        /** Executes it; may be called again if it fails. */
+        T run(Connection connection) throws SQLException;
+    }
+
+    private enum State {
+        /** No transaction. */
+        IDLE,
+        /** Statements have run. */
+        OPEN,
+        /** Rolled back in the engine, and the client has not said that it knows. */
+        ROLLED_BACK
+    }
+
+    private final JdbcEngine engine;
+    private final EmbeddedDatabase.Session session;
+    private final Supplier<? extends @Nullable LocalTransaction> current;
+    private final ReentrantLock mutex = new ReentrantLock();
+    private volatile boolean rollBackAsked;
+    private volatile State state = State.IDLE;
+    private @Nullable PreparedStatement record;
+
+    JdbcSession(JdbcEngine engine, EmbeddedDatabase.Session session,
+            Supplier<? extends @Nullable LocalTransaction> current) {
+        this.engine = engine;
+        this.session = session;
+        this.current = current;
+    }
+
+    /** The transaction that the session's client has open, as the node knows it, or null. */
+    @Nullable
+    LocalTransaction transaction() {
+        return current.get();
+    }
+
+    /** Whether a transaction is open in the engine. */
+    public boolean open() {
+        return state == State.OPEN;
+    }
+
+    /**
+     * The connection, to prepare statements and to ask for metadata. Executing, committing and changing the connection's
+     * settings is not for the caller.
+     */
+    public Connection connection() {
+        return session.connection();
+    }
+
+    /**
+     * Executes one statement, in the open transaction or in a new one.
+     *
+     * @throws SQLException what the engine says; with {@code 40001} if the transaction has been rolled back, and then
+     *             every statement fails until {@link #forget}
+     */
+    public <T extends @Nullable Object> T statement(Work<T> work) throws SQLException {
+        long started = System.nanoTime();
+        while (true) {
+            engine.gate().statement().lock();
+            try {
+                mutex.lock();
+                try {
+                    return attempt(work);
+                } catch (SQLException failed) {
+                    if (state != State.OPEN || !session.inTheWay(failed)
+                            || System.nanoTime() - started > WAIT_NANOS_MAX) {
+                        throw failed;
+                    }
+                } finally {
+                    mutex.unlock();
+                }
+            } finally {
+                engine.gate().statement().unlock();
+            }
+        }
+    }
+
+    private <T extends @Nullable Object> T attempt(Work<T> work) throws SQLException {
+        if (rollBackAsked || state == State.ROLLED_BACK) {
+            throw new SQLException("the transaction has been rolled back because of a conflict with another one; "
+                    + "roll back and try it again", "40001");
+        }
+        state = State.OPEN;
+        try {
+            return work.run(session.connection());
+        } catch (SQLException failed) {
+            if (session.ended(failed)) {
+                end(State.ROLLED_BACK);
+            }
+            throw failed;
+        }
+    }
+
+    /**
+     * The write set of the open transaction.
+     *
+     * @throws SQLException with {@code 55000} if it wrote to a table without a primary key, {@code 40001} if it has been
+     *             rolled back
+     */
+    public CapturedWrites capture() throws SQLException {
+        mutex.lock();
+        try {
+            if (rollBackAsked || state == State.ROLLED_BACK) {
+                throw new SQLException("the transaction has been rolled back because of a conflict with another one; "
+                        + "try it again", "40001");
+            }
+            return captured();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private CapturedWrites captured() throws SQLException {
+        try {
+            return WriteSets.of(session.changes(engine.tables()));
+        } catch (WriteSets.MissingKey missing) {
+            throw new SQLException(missing.getMessage(), "55000", missing);
+        }
+    }
+
+    /**
+     * Whether the open transaction has touched one of the keys in a way that does not go together with theirs. Answers
+     * false while a statement runs. For appliers that hold the gate.
+     */
+    boolean meets(KeySet keys) {
+        if (state != State.OPEN || !mutex.tryLock()) {
+            return false;
+        }
+        try {
+            return state == State.OPEN && Conflicts.between(captured().writes().keys(), keys);
+        } catch (SQLException broken) {
+            // Whatever it is, this transaction will not be able to commit.
+            return true;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Ends a transaction that has changed nothing. Does nothing if there is none. */
+    public void commitUnchanged() throws SQLException {
+        mutex.lock();
+        try {
+            if (state == State.OPEN) {
+                try {
+                    session.commit();
+                } finally {
+                    end(State.IDLE);
+                }
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Commits with the position recorded. See {@link LocalTransaction#commit}. */
+    public void commit(long position, Completion<Void> done) {
+        engine.execute(() -> {
+            EngineFailure failure = commitNow(position);
+            if (failure == null) {
+                done.succeeded(null);
+            } else {
+                done.failed(failure);
+            }
+        });
+    }
+
+    private @Nullable EngineFailure commitNow(long position) {
+        mutex.lock();
+        try {
+            if (state != State.OPEN) {
+                return new EngineFailure("40001", "the transaction has been rolled back before its commit", true);
+            }
+            PreparedStatement insert = record;
+            if (insert == null) {
+                insert = session.connection().prepareStatement(JdbcEngine.RECORD);
+                record = insert;
+            }
+            insert.setLong(1, position);
+            insert.executeUpdate();
+            session.commit();
+            end(State.IDLE);
+            return null;
+        } catch (SQLException failed) {
+            try {
+                session.rollback();
+            } catch (SQLException broken) {
+                failed.addSuppressed(broken);
+            }
+            end(State.IDLE);
+            return JdbcEngine.failure(failed);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /**
+     * Rolls back, cancelling a running statement. See {@link LocalTransaction#rollback}. Until {@link #forget}, every
+     * statement fails.
+     */
+    public void rollback(Runnable done) {
+        rollBackAsked = true;
+        if (mutex.isLocked()) {
+            session.cancel();
+        }
+        engine.execute(() -> {
+            mutex.lock();
+            try {
+                rollbackLocked();
+            } finally {
+                mutex.unlock();
+            }
+            done.run();
+        });
+    }
+
+    private void rollbackLocked() {
+        if (state == State.OPEN) {
+            try {
+                session.rollback();
+            } catch (SQLException broken) {
+                engine.broken(broken);
+            }
+            end(State.ROLLED_BACK);
+        }
+    }
+
+    /** The client knows that its transaction is over: rolls back whatever is open, and lets a new one begin. */
+    public void forget() {
+        mutex.lock();
+        try {
+            rollbackLocked();
+            state = State.IDLE;
+            rollBackAsked = false;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private void end(State next) {
+        state = next;
+        engine.gate().transactionEnded();
+    }
+
+    /** Rolls back and closes. */
+    @Override
+    public void close() {
+        mutex.lock();
+        try {
+            session.close();
+            end(State.ROLLED_BACK);
+        } finally {
+            mutex.unlock();
+            engine.closed(this);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+package tutti.engine.jdbc.hsqldb;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
+import org.hsqldb.Database;
+import org.hsqldb.jdbc.JDBCConnection;
+import org.hsqldb.jdbc.JDBCDriver;
+import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.rows.Tables;
+import tutti.engine.jdbc.rows.TablesReader;
+
+/**
+ * An HSQLDB database with multiversion concurrency, in memory or in files.
+ *
+ * <p>
+ * Clients run at the isolation level REPEATABLE READ, which is a snapshot here. A transaction that comes upon a row which
+ * another one has changed, committed since or not committed, is rolled back at once (40501); it never waits.
+ */
+public final class HsqldbDatabase implements EmbeddedDatabase {
+    private static final String USER = "SA";
+    private static final AtomicLong MEMORY_NAMES = new AtomicLong();
+    private static final Pattern COUNTERS = Pattern.compile("(RE)?START WITH -?\\d+");
+
+    private final String url;
+    private final String name;
+    private final boolean durable;
+    /** Keeps the database open. */
+    private final Connection keeper;
+
+    private HsqldbDatabase(String url, String name, boolean durable) throws SQLException {
+        this.url = url + ";hsqldb.tx=mvcc;hsqldb.default_table_type=memory";
+        this.name = name;
+        this.durable = durable;
+        this.keeper = connect();
+    }
+
+    /** A new one in memory, gone when it is closed. */
+    public static HsqldbDatabase inMemory() throws SQLException {
+        long number = MEMORY_NAMES.incrementAndGet();
+        return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number, "HSQLDB database " + number + " in memory", false);
+    }
+
+    /**
+     * One in files, made if it is not there.
+     *
+     * @param path of the files, without the endings that HSQLDB gives them
+     */
+    public static HsqldbDatabase inFiles(Path path) throws SQLException {
+        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath(), "HSQLDB database " + path, true);
+    }
+
+    private JDBCConnection connect() throws SQLException {
+        Properties properties = new Properties();
+        properties.setProperty("user", USER);
+        properties.setProperty("password", "");
+        return (JDBCConnection) JDBCDriver.getConnection(url, properties);
+    }
+
+    private JDBCConnection open() throws SQLException {
+        JDBCConnection connection = connect();
+        connection.setAutoCommit(false);
+        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        return connection;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public boolean durable() {
+        return durable;
+    }
+
+    @Override
+    public Session openClient() throws SQLException {
+        return new HsqldbSession(open());
+    }
+
+    @Override
+    public Session openApplier() throws SQLException {
+        return new HsqldbSession(open());
+    }
+
+    private record Name(String schema, String table, String column) {}
+
+    @Override
+    public Tables readTables(Connection connection) throws SQLException {
+        Set<Name> collated = new HashSet<>();
+        try (PreparedStatement query = connection.prepareStatement("SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME "
+                + "FROM INFORMATION_SCHEMA.COLUMNS WHERE COLLATION_NAME IS NOT NULL AND COLLATION_NAME <> 'SQL_TEXT'");
+                ResultSet rows = query.executeQuery()) {
+            while (rows.next()) {
+                collated.add(new Name(rows.getString(1), rows.getString(2), rows.getString(3)));
+            }
+        }
+        boolean nullsMeet = !database(connection).sqlUniqueNulls;
+        return TablesReader.read(connection, new TablesReader.Peculiarities() {
+            @Override
+            public boolean collated(String schema, String table, String column) {
+                return collated.contains(new Name(schema, table, column));
+            }
+
+            @Override
+            public boolean nullsMeet(String schema, String table, List<String> columns) {
+                return nullsMeet;
+            }
+        });
+    }
+
+    private static Database database(Connection connection) {
+        return ((org.hsqldb.Session) ((JDBCConnection) connection).getSession()).getDatabase();
+    }
+
+    @Override
+    public String schema(Connection connection) {
+        StringBuilder schema = new StringBuilder();
+        org.hsqldb.lib.List<String> lines = database(connection).schemaManager.getSQLArray();
+        for (int i = 0; i < lines.size(); i++) {
+            schema.append(COUNTERS.matcher(lines.get(i)).replaceAll("")).append('\n');
+        }
+        return schema.toString();
+    }
+
+    @Override
+    public void sync() {
+        if (durable) {
+            database(keeper).logger.synchLog();
+        }
+    }
+
+    @Override
+    public void close() {
+        end("SHUTDOWN");
+    }
+
+    @Override
+    public void crash() {
+        end("SHUTDOWN IMMEDIATELY");
+    }
+
+    private void end(String how) {
+        try (keeper; Statement statement = keeper.createStatement()) {
+            statement.execute(how);
+        } catch (SQLException closed) {
+            // The database is closed, as it should be; or it was before.
+        }
+    }
+}

@@ -1,0 +1,11 @@
+package tutti.engine.jdbc;
+
+import java.sql.SQLException;
+import tutti.engine.jdbc.h2.H2Database;
+
+class H2EngineContractTest extends JdbcEngineContract {
+    @Override
+    EmbeddedDatabase database() throws SQLException {
+        return H2Database.inMemory();
+    }
+}
