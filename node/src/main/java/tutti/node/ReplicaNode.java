@@ -419,7 +419,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         open.phase = Phase.ASKED;
         local.put(open.id, open);
         protocol.submitted(open.id, Request.Interactive.UNDECLARED);
-        protocol.executed(open.id, new Execution(open.begun, pipeline().visible(), writes, ReadSet.EMPTY));
+        long held = engine.locksReferencedRows() ? pipeline().visible() : open.begun;
+        protocol.executed(open.id, new Execution(open.begun, held, writes, ReadSet.EMPTY));
     }
 
     private void onEnded(Open open, AbortReason.@Nullable Failed cause) {

@@ -281,6 +281,12 @@ public final class JdbcEngine implements Engine {
         }
     }
 
+    /** No: both engines look for the parent in the transaction's snapshot, and lock nothing. */
+    @Override
+    public boolean locksReferencedRows() {
+        return false;
+    }
+
     /** Executes a barrier, on an applier's session, alone. */
     ExecuteResult executeBarrier(EmbeddedDatabase.Session session, long position, BarrierStatement barrier,
             Step record) throws SQLException, InterruptedException {

@@ -225,17 +225,25 @@ public final class JdbcSession implements AutoCloseable {
 
     /**
      * Rolls back, cancelling a running statement. See {@link LocalTransaction#rollback}. Until {@link #forget}, every
-     * statement fails.
+     * statement fails. Does nothing if the session's client has another transaction by now.
+     *
+     * @param expected the transaction that is meant
      */
-    public void rollback(Runnable done) {
-        rollBackAsked = true;
-        if (mutex.isLocked()) {
-            session.cancel();
+    public void rollback(LocalTransaction expected, Runnable done) {
+        if (expected.equals(current.get())) {
+            rollBackAsked = true;
+            if (mutex.isLocked()) {
+                session.cancel();
+            }
         }
         engine.execute(() -> {
             mutex.lock();
             try {
-                rollbackLocked();
+                if (expected.equals(current.get())) {
+                    rollbackLocked();
+                } else {
+                    rollBackAsked = false;
+                }
             } finally {
                 mutex.unlock();
             }

@@ -1,11 +1,12 @@
 package tutti.engine.jdbc;
 
+import java.nio.file.Path;
 import java.sql.SQLException;
 import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 
 class HsqldbEngineContractTest extends JdbcEngineContract {
     @Override
-    EmbeddedDatabase database() throws SQLException {
-        return HsqldbDatabase.inMemory();
+    EmbeddedDatabase database(Path files) throws SQLException {
+        return HsqldbDatabase.inFiles(files);
     }
 }

@@ -1,5 +1,6 @@
 package tutti.engine.jdbc;
 
+import java.nio.file.Path;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -8,6 +9,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.LocalTransaction;
@@ -18,15 +20,18 @@ import tutti.engine.EngineContract;
 /** Binds the suite to a database in this virtual machine. */
 abstract class JdbcEngineContract extends EngineContract {
     /** A new and empty database. */
-    abstract EmbeddedDatabase database() throws SQLException;
+    abstract EmbeddedDatabase database(Path files) throws SQLException;
+
+    @TempDir
+    private Path directory;
 
     @Override
     protected Harness open() throws SQLException {
-        return new JdbcHarness(engine(), engine());
+        return new JdbcHarness(engine("one"), engine("other"));
     }
 
-    private JdbcEngine engine() throws SQLException {
-        EmbeddedDatabase database = database();
+    private JdbcEngine engine(String name) throws SQLException {
+        EmbeddedDatabase database = database(directory.resolve(name));
         try (EmbeddedDatabase.Session session = database.openApplier();
                 Statement statement = session.connection().createStatement()) {
             statement.execute("CREATE TABLE KV (K INTEGER PRIMARY KEY, V VARCHAR(100))");
@@ -132,7 +137,7 @@ abstract class JdbcEngineContract extends EngineContract {
 
         @Override
         public void rollback(Runnable done) {
-            session.rollback(done);
+            session.rollback(this, done);
         }
 
         @Override
