@@ -37,6 +37,15 @@ public interface EmbeddedDatabase extends AutoCloseable {
      */
     String schema(Connection connection) throws SQLException;
 
+    /** The statements that make an empty database have this one's schema, and Tutti's own tables, empty. */
+    List<String> script(Connection connection) throws SQLException;
+
+    /** Puts triggers for {@link TriggerCapture} on tables that have none. */
+    void installTriggers(Connection connection, Tables tables) throws SQLException;
+
+    /** What stands behind the list of a SELECT that answers one row of its own expressions. */
+    String fromNothing();
+
     /** Makes everything that is committed survive a crash. */
     void sync() throws SQLException;
 
@@ -59,6 +68,19 @@ public interface EmbeddedDatabase extends AutoCloseable {
          * @param tables those not in there are not replicated
          */
         List<RowChange> changes(Tables tables) throws SQLException;
+
+        /** Hands over all rows of a table that the open transaction sees. */
+        void scan(Table table, RowConsumer rows) throws SQLException;
+
+        /**
+         * The rows that a query answers.
+         *
+         * @param parameters values as they travel, or as JDBC takes them
+         */
+        List<@Nullable Object[]> rows(String query, List<? extends @Nullable Object> parameters) throws SQLException;
+
+        /** Ends whatever reading outside of a transaction has begun, so that the next statement takes a new snapshot. */
+        void refresh() throws SQLException;
 
         /** Begins writing rows. */
         void begin() throws SQLException;
@@ -89,6 +111,13 @@ public interface EmbeddedDatabase extends AutoCloseable {
         /** Rolls back and closes. */
         @Override
         void close();
+    }
+
+    /** Takes rows. */
+    @FunctionalInterface
+    interface RowConsumer {
+        /** The next one. */
+        void row(@Nullable Object[] values) throws SQLException;
     }
 
     /** The failure that {@link Session#write} ends with when the row is not as the change says. */

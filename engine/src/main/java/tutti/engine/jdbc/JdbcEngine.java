@@ -13,15 +13,18 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
-import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.rows.Change;
+import tutti.engine.jdbc.rows.Change.Operation;
+import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
 import tutti.engine.postgres.catalog.KeyHash;
 
@@ -39,7 +42,7 @@ import tutti.engine.postgres.catalog.KeyHash;
  * <p>
  * Safe for use from any thread.
  */
-public final class JdbcEngine implements Engine {
+public final class JdbcEngine implements ClientEngine {
     /** Records a position in the open transaction. */
     static final String RECORD = "INSERT INTO TUTTI.APPLIED (POSITION) VALUES (?)";
     private static final Logger LOG = LoggerFactory.getLogger(JdbcEngine.class);
@@ -48,8 +51,11 @@ public final class JdbcEngine implements Engine {
     private static final BlockedListener NOBODY = (_, _) -> {};
 
     private final EmbeddedDatabase database;
+    private final CaptureMode capture;
     private final EmbeddedDatabase.Session admin;
     private final ReentrantLock adminLock = new ReentrantLock();
+    /** Held while the schema must stay as it is, and while it changes. */
+    private final ReentrantReadWriteLock schemaLock = new ReentrantReadWriteLock();
     private final Gate gate = new Gate();
     private final Set<JdbcSession> sessions = ConcurrentHashMap.newKeySet();
     private final Set<JdbcApplier> appliers = ConcurrentHashMap.newKeySet();
@@ -59,7 +65,8 @@ public final class JdbcEngine implements Engine {
     private volatile Tables tables = Tables.EMPTY;
     private volatile BlockedListener listener = NOBODY;
 
-    private JdbcEngine(EmbeddedDatabase database, EmbeddedDatabase.Session admin) {
+    private JdbcEngine(EmbeddedDatabase database, EmbeddedDatabase.Session admin, CaptureMode capture) {
+        this.capture = capture;
         this.database = database;
         this.admin = admin;
     }
@@ -76,9 +83,14 @@ public final class JdbcEngine implements Engine {
      * @throws SQLException if the database refuses something
      */
     public static JdbcEngine open(EmbeddedDatabase database) throws SQLException {
+        return open(database, CaptureMode.NOTES);
+    }
+
+    /** Like {@link #open(EmbeddedDatabase)}, with a chosen capture. */
+    public static JdbcEngine open(EmbeddedDatabase database, CaptureMode capture) throws SQLException {
         boolean opened = false;
         try {
-            JdbcEngine engine = new JdbcEngine(database, database.openApplier());
+            JdbcEngine engine = new JdbcEngine(database, database.openApplier(), capture);
             engine.install();
             opened = true;
             return engine;
@@ -99,8 +111,16 @@ public final class JdbcEngine implements Engine {
         }
         admin.commit();
         settleBarrier();
-        tables = database.readTables(connection);
+        readTables(connection);
         admin.commit();
+    }
+
+    private void readTables(Connection connection) throws SQLException {
+        Tables read = database.readTables(connection);
+        if (capture == CaptureMode.TRIGGERS) {
+            database.installTriggers(connection, read);
+        }
+        tables = read;
     }
 
     /** A schema change may have been made and its position lost. */
@@ -154,13 +174,9 @@ public final class JdbcEngine implements Engine {
         return database.name();
     }
 
-    /**
-     * Opens a session for a client.
-     *
-     * @param current the client's open transaction that may be rolled back, or null; called from any thread
-     */
+    @Override
     public JdbcSession openSession(Supplier<? extends @Nullable LocalTransaction> current) throws SQLException {
-        JdbcSession session = new JdbcSession(this, database.openClient(), current);
+        JdbcSession session = new JdbcSession(this, database.openClient(), current, capture);
         sessions.add(session);
         return session;
     }
@@ -290,11 +306,12 @@ public final class JdbcEngine implements Engine {
     /** Executes a barrier, on an applier's session, alone. */
     ExecuteResult executeBarrier(EmbeddedDatabase.Session session, long position, BarrierStatement barrier,
             Step record) throws SQLException, InterruptedException {
+        schemaLock.writeLock().lock();
         gate.first().lock();
         try {
             awaitNobody(position);
             Connection connection = session.connection();
-            begin(connection, position);
+            announce(connection, position);
             session.commit();
             BarrierResponse response = BarrierResponse.success();
             try (Statement statement = connection.createStatement()) {
@@ -317,15 +334,27 @@ public final class JdbcEngine implements Engine {
                 statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
             }
             session.commit();
-            tables = database.readTables(connection);
+            readTables(connection);
             session.commit();
             return new ExecuteResult(response.error() == null, response.toBytes());
         } finally {
             gate.first().unlock();
+            schemaLock.writeLock().unlock();
         }
     }
 
-    private void begin(Connection connection, long position) throws SQLException {
+    /** Notes that a barrier is about to be executed, as {@link #executeBarrier} does first. */
+    void announceBarrier(long position) throws SQLException {
+        adminLock.lock();
+        try {
+            announce(admin.connection(), position);
+            admin.commit();
+        } finally {
+            adminLock.unlock();
+        }
+    }
+
+    private void announce(Connection connection, long position) throws SQLException {
         try (Statement delete = connection.createStatement();
                 PreparedStatement insert = connection
                         .prepareStatement("INSERT INTO TUTTI.BARRIER (POSITION, SCHEMA_HASH) VALUES (?, ?)")) {
@@ -346,6 +375,49 @@ public final class JdbcEngine implements Engine {
             tellBlocked(position, null);
             gate.awaitEnd(ended);
         }
+    }
+
+    // ------------------------------------------------------------------------------------------ copies
+
+    /**
+     * Fills a new database with a copy of this one, as of some position, and opens it. Clients and appliers go on
+     * meanwhile; schema changes wait. Blocks.
+     *
+     * <p>
+     * The rows are read in one snapshot, and so is the position: each transaction that makes a position's effects inserts
+     * it, so the highest one in the snapshot says which prefix of the order the snapshot shows.
+     *
+     * @param empty of the same kind; closed if this fails
+     */
+    public JdbcEngine copyTo(EmbeddedDatabase empty) throws SQLException {
+        schemaLock.readLock().lock();
+        try (EmbeddedDatabase.Session from = database.openClient()) {
+            List<String> script = database.script(from.connection());
+            from.rollback();
+            try (EmbeddedDatabase.Session to = empty.openApplier();
+                    Statement statement = to.connection().createStatement()) {
+                for (String line : script) {
+                    statement.execute(line);
+                }
+                to.commit();
+                long position = readPosition(from.connection());
+                to.begin();
+                for (Table table : tables.all()) {
+                    from.scan(table, row -> to.write(new Change(Operation.INSERT, table, row)));
+                }
+                try (PreparedStatement insert = to.connection().prepareStatement(RECORD)) {
+                    insert.setLong(1, position);
+                    insert.executeUpdate();
+                }
+                to.commit();
+            } catch (SQLException failed) {
+                empty.close();
+                throw failed;
+            }
+        } finally {
+            schemaLock.readLock().unlock();
+        }
+        return open(empty, capture);
     }
 
     @Override

@@ -3,6 +3,7 @@ package tutti.engine.jdbc;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -14,25 +15,16 @@ import tutti.engine.jdbc.rows.CapturedWrites;
 import tutti.engine.jdbc.rows.WriteSets;
 
 /**
- * A client's session in a {@link JdbcEngine}: its statements run here, one transaction after the other. The client's
- * thread calls {@link #statement}, {@link #capture} and the like; {@link #commit} and {@link #rollback} may come from any
- * thread at any time and do not block.
+ * A client's session in a {@link JdbcEngine}.
  *
  * <p>
  * <b>Waiting.</b> A statement that meets a row of another local transaction (H2 only; HSQLDB refuses it at once) fails
  * after a short time in the engine and is repeated here, up to {@link #WAIT_NANOS_MAX}. Between the attempts the session
  * can be rolled back, and appliers can go first. A failed statement has no effects, so repeating it is harmless.
  */
-public final class JdbcSession implements AutoCloseable {
+public final class JdbcSession implements ClientSession {
     /** How long a statement may wait for other local transactions altogether. */
     static final long WAIT_NANOS_MAX = 60_000_000_000L;
-
-    /** One statement on the session's connection. */
-    @FunctionalInterface
-    public interface Work<T extends @Nullable Object> {
-        /** Executes it; may be called again if it fails. */
-        T run(Connection connection) throws SQLException;
-    }
 
     private enum State {
         /** No transaction. */
@@ -46,13 +38,20 @@ public final class JdbcSession implements AutoCloseable {
     private final JdbcEngine engine;
     private final EmbeddedDatabase.Session session;
     private final Supplier<? extends @Nullable LocalTransaction> current;
+    private final Capture capture;
     private final ReentrantLock mutex = new ReentrantLock();
     private volatile boolean rollBackAsked;
     private volatile State state = State.IDLE;
+    private volatile boolean readOnly;
     private @Nullable PreparedStatement record;
 
     JdbcSession(JdbcEngine engine, EmbeddedDatabase.Session session,
-            Supplier<? extends @Nullable LocalTransaction> current) {
+            Supplier<? extends @Nullable LocalTransaction> current, CaptureMode mode) {
+        this.capture = switch (mode) {
+            case NOTES -> new NotesCapture(engine, session);
+            case TRIGGERS -> new TriggerCapture(engine, session);
+            case STATEMENTS -> new StatementCapture(engine, session);
+        };
         this.engine = engine;
         this.session = session;
         this.current = current;
@@ -64,33 +63,31 @@ public final class JdbcSession implements AutoCloseable {
         return current.get();
     }
 
-    /** Whether a transaction is open in the engine. */
+    @Override
     public boolean open() {
         return state == State.OPEN;
     }
 
-    /**
-     * The connection, to prepare statements and to ask for metadata. Executing, committing and changing the connection's
-     * settings is not for the caller.
-     */
+    @Override
     public Connection connection() {
         return session.connection();
     }
 
-    /**
-     * Executes one statement, in the open transaction or in a new one.
-     *
-     * @throws SQLException what the engine says; with {@code 40001} if the transaction has been rolled back, and then
-     *             every statement fails until {@link #forget}
-     */
-    public <T extends @Nullable Object> T statement(Work<T> work) throws SQLException {
+    @Override
+    public void setReadOnly(boolean only) {
+        readOnly = only;
+    }
+
+    @Override
+    public <T extends @Nullable Object> T statement(@Nullable String sql,
+            List<? extends @Nullable Object> parameters, Work<T> work) throws SQLException {
         long started = System.nanoTime();
         while (true) {
             engine.gate().statement().lock();
             try {
                 mutex.lock();
                 try {
-                    return attempt(work);
+                    return attempt(sql, parameters, work);
                 } catch (SQLException failed) {
                     if (state != State.OPEN || !session.inTheWay(failed)
                             || System.nanoTime() - started > WAIT_NANOS_MAX) {
@@ -105,14 +102,18 @@ public final class JdbcSession implements AutoCloseable {
         }
     }
 
-    private <T extends @Nullable Object> T attempt(Work<T> work) throws SQLException {
+    private <T extends @Nullable Object> T attempt(@Nullable String sql,
+            List<? extends @Nullable Object> parameters, Work<T> work) throws SQLException {
         if (rollBackAsked || state == State.ROLLED_BACK) {
             throw new SQLException("the transaction has been rolled back because of a conflict with another one; "
                     + "roll back and try it again", "40001");
         }
-        state = State.OPEN;
+        if (state == State.IDLE) {
+            session.refresh();
+            state = State.OPEN;
+        }
         try {
-            return work.run(session.connection());
+            return capture.execute(sql, parameters, () -> work.run(session.connection()));
         } catch (SQLException failed) {
             if (session.ended(failed)) {
                 end(State.ROLLED_BACK);
@@ -121,12 +122,7 @@ public final class JdbcSession implements AutoCloseable {
         }
     }
 
-    /**
-     * The write set of the open transaction.
-     *
-     * @throws SQLException with {@code 55000} if it wrote to a table without a primary key, {@code 40001} if it has been
-     *             rolled back
-     */
+    @Override
     public CapturedWrites capture() throws SQLException {
         mutex.lock();
         try {
@@ -134,7 +130,11 @@ public final class JdbcSession implements AutoCloseable {
                 throw new SQLException("the transaction has been rolled back because of a conflict with another one; "
                         + "try it again", "40001");
             }
-            return captured();
+            CapturedWrites captured = captured();
+            if (readOnly && !captured.writes().isEmpty()) {
+                throw new SQLException("a transaction that may only read has changed rows", "25006");
+            }
+            return captured;
         } finally {
             mutex.unlock();
         }
@@ -142,7 +142,7 @@ public final class JdbcSession implements AutoCloseable {
 
     private CapturedWrites captured() throws SQLException {
         try {
-            return WriteSets.of(session.changes(engine.tables()));
+            return WriteSets.of(capture.changes());
         } catch (WriteSets.MissingKey missing) {
             throw new SQLException(missing.getMessage(), "55000", missing);
         }
@@ -166,7 +166,7 @@ public final class JdbcSession implements AutoCloseable {
         }
     }
 
-    /** Ends a transaction that has changed nothing. Does nothing if there is none. */
+    @Override
     public void commitUnchanged() throws SQLException {
         mutex.lock();
         try {
@@ -182,7 +182,7 @@ public final class JdbcSession implements AutoCloseable {
         }
     }
 
-    /** Commits with the position recorded. See {@link LocalTransaction#commit}. */
+    @Override
     public void commit(long position, Completion<Void> done) {
         engine.execute(() -> {
             EngineFailure failure = commitNow(position);
@@ -223,12 +223,7 @@ public final class JdbcSession implements AutoCloseable {
         }
     }
 
-    /**
-     * Rolls back, cancelling a running statement. See {@link LocalTransaction#rollback}. Until {@link #forget}, every
-     * statement fails. Does nothing if the session's client has another transaction by now.
-     *
-     * @param expected the transaction that is meant
-     */
+    @Override
     public void rollback(LocalTransaction expected, Runnable done) {
         if (expected.equals(current.get())) {
             rollBackAsked = true;
@@ -262,7 +257,7 @@ public final class JdbcSession implements AutoCloseable {
         }
     }
 
-    /** The client knows that its transaction is over: rolls back whatever is open, and lets a new one begin. */
+    @Override
     public void forget() {
         mutex.lock();
         try {
@@ -275,11 +270,11 @@ public final class JdbcSession implements AutoCloseable {
     }
 
     private void end(State next) {
+        capture.reset();
         state = next;
         engine.gate().transactionEnded();
     }
 
-    /** Rolls back and closes. */
     @Override
     public void close() {
         mutex.lock();

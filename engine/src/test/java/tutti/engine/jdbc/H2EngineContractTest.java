@@ -6,7 +6,7 @@ import tutti.engine.jdbc.h2.H2Database;
 
 class H2EngineContractTest extends JdbcEngineContract {
     @Override
-    EmbeddedDatabase database(Path files) throws SQLException {
+    protected EmbeddedDatabase database(Path files) throws SQLException {
         return H2Database.inFile(files);
     }
 }

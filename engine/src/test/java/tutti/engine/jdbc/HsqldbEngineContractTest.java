@@ -6,7 +6,7 @@ import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 
 class HsqldbEngineContractTest extends JdbcEngineContract {
     @Override
-    EmbeddedDatabase database(Path files) throws SQLException {
+    protected EmbeddedDatabase database(Path files) throws SQLException {
         return HsqldbDatabase.inFiles(files);
     }
 }

@@ -18,28 +18,33 @@ import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract;
 
 /** Binds the suite to a database in this virtual machine. */
-abstract class JdbcEngineContract extends EngineContract {
+public abstract class JdbcEngineContract extends EngineContract {
     /** A new and empty database. */
-    abstract EmbeddedDatabase database(Path files) throws SQLException;
+    protected abstract EmbeddedDatabase database(Path files) throws SQLException;
+
+    /** The engine under test, over a database. */
+    protected ClientEngine engine(EmbeddedDatabase database) throws SQLException {
+        return JdbcEngine.open(database);
+    }
 
     @TempDir
     private Path directory;
 
     @Override
     protected Harness open() throws SQLException {
-        return new JdbcHarness(engine("one"), engine("other"));
+        return new JdbcHarness(engine(withTable("one")), JdbcEngine.open(withTable("other")));
     }
 
-    private JdbcEngine engine(String name) throws SQLException {
+    private EmbeddedDatabase withTable(String name) throws SQLException {
         EmbeddedDatabase database = database(directory.resolve(name));
         try (EmbeddedDatabase.Session session = database.openApplier();
                 Statement statement = session.connection().createStatement()) {
             statement.execute("CREATE TABLE KV (K INTEGER PRIMARY KEY, V VARCHAR(100))");
         }
-        return JdbcEngine.open(database);
+        return database;
     }
 
-    private static void put(JdbcSession session, int key, String value) throws SQLException {
+    private static void put(ClientSession session, int key, String value) throws SQLException {
         session.statement(connection -> {
             try (PreparedStatement update = connection.prepareStatement("UPDATE KV SET V = ? WHERE K = ?");
                     PreparedStatement insert = connection.prepareStatement("INSERT INTO KV VALUES (?, ?)")) {
@@ -55,7 +60,7 @@ abstract class JdbcEngineContract extends EngineContract {
         });
     }
 
-    private record JdbcHarness(JdbcEngine jdbc, JdbcEngine other) implements Harness {
+    private record JdbcHarness(ClientEngine jdbc, JdbcEngine other) implements Harness {
         @Override
         public Engine engine() {
             return jdbc;
@@ -92,7 +97,8 @@ abstract class JdbcEngineContract extends EngineContract {
 
         @Override
         public Map<Integer, String> contents() throws SQLException {
-            try (JdbcSession session = jdbc.openSession(() -> null)) {
+            try (ClientSession session = jdbc.openSession(() -> null)) {
+                session.setReadOnly(true);
                 return session.statement(connection -> {
                     Map<Integer, String> contents = new HashMap<>();
                     try (PreparedStatement query = connection.prepareStatement("SELECT K, V FROM KV");
@@ -109,7 +115,7 @@ abstract class JdbcEngineContract extends EngineContract {
         @Override
         public Local begin(int key, String value) throws SQLException {
             AtomicReference<@Nullable LocalTransaction> current = new AtomicReference<>();
-            JdbcSession session = jdbc.openSession(current::get);
+            ClientSession session = jdbc.openSession(current::get);
             SessionTransaction transaction = new SessionTransaction(session);
             current.set(transaction);
             JdbcEngineContract.put(session, key, value);
@@ -129,7 +135,7 @@ abstract class JdbcEngineContract extends EngineContract {
     }
 
     /** Commits as a front end does. */
-    private record SessionTransaction(JdbcSession session) implements LocalTransaction {
+    private record SessionTransaction(ClientSession session) implements LocalTransaction {
         @Override
         public void commit(long position, Completion<Void> done) {
             session.commit(position, done);

@@ -16,8 +16,8 @@ import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.BarrierResponse;
 import tutti.engine.jdbc.BarrierStatement;
-import tutti.engine.jdbc.JdbcEngine;
-import tutti.engine.jdbc.JdbcSession;
+import tutti.engine.jdbc.ClientEngine;
+import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.rows.CapturedWrites;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.node.Transactions;
@@ -33,7 +33,7 @@ import tutti.node.Transactions;
  */
 public final class EmbeddedSession implements AutoCloseable {
     private final Transactions node;
-    private final JdbcSession session;
+    private final ClientSession session;
     private final long bytesMax;
     private volatile @Nullable Open current;
 
@@ -72,15 +72,20 @@ public final class EmbeddedSession implements AutoCloseable {
      * @param bytesMax how many bytes of changes one transaction may make
      * @throws SQLException if the engine is closed
      */
-    public EmbeddedSession(Transactions node, JdbcEngine engine, long bytesMax) throws SQLException {
+    public EmbeddedSession(Transactions node, ClientEngine engine, long bytesMax) throws SQLException {
         this.node = node;
         this.bytesMax = bytesMax;
         this.session = engine.openSession(() -> current);
     }
 
-    /** The engine's connection, to prepare statements and for metadata; see {@link JdbcSession#connection()}. */
+    /** The engine's connection, to prepare statements and for metadata; see {@link ClientSession#connection()}. */
     public Connection connection() {
         return session.connection();
+    }
+
+    /** Whether the transactions that begin from now on may only read. */
+    public void setReadOnly(boolean readOnly) {
+        session.setReadOnly(readOnly);
     }
 
     /** Whether a transaction is open. */
@@ -89,7 +94,7 @@ public final class EmbeddedSession implements AutoCloseable {
     }
 
     /** Executes one statement that is not of schema or transaction control; begins a transaction if none is open. */
-    public <T extends @Nullable Object> T statement(JdbcSession.Work<T> work) throws SQLException {
+    public <T extends @Nullable Object> T statement(ClientSession.Work<T> work) throws SQLException {
         if (current == null) {
             Open open = new Open();
             open.ticket = node.begin(open);

@@ -28,10 +28,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.core.protocol.Protocols;
-import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.h2.H2Database;
 import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
@@ -43,38 +44,35 @@ class EmbeddedClusterTest {
     private static final int ACCOUNTS = 12;
     private static final int START_BALANCE = 100;
     private static final int CLIENTS = 6;
-    private static final int TRANSACTIONS = 60;
+    private static final int TRANSACTIONS = 40;
     private static final long BYTES_MAX = 1 << 20;
 
     /** An engine to try. */
     enum Kind {
-        H2 {
-            @Override
-            EmbeddedDatabase open() throws SQLException {
-                return H2Database.inMemory();
-            }
-        },
-        HSQLDB {
-            @Override
-            EmbeddedDatabase open() throws SQLException {
-                return HsqldbDatabase.inMemory();
-            }
-        };
+        H2, HSQLDB, MACRO_H2, MACRO_HSQLDB;
 
-        abstract EmbeddedDatabase open() throws SQLException;
+        ClientEngine open() throws SQLException {
+            return switch (this) {
+                case H2 -> JdbcEngine.open(H2Database.inMemory());
+                case HSQLDB -> JdbcEngine.open(HsqldbDatabase.inMemory());
+                case MACRO_H2 -> MacroDb.open(H2Database.inMemory(), H2Database::inMemory, 2, MacroDb.Settings.DEFAULT);
+                case MACRO_HSQLDB -> MacroDb.open(HsqldbDatabase.inMemory(), HsqldbDatabase::inMemory, 1,
+                        MacroDb.Settings.DEFAULT);
+            };
+        }
     }
 
     @TempDir
     private Path directory;
 
     private final LocalOrderGroup group = new LocalOrderGroup(ALL);
-    private final List<JdbcEngine> engines = new ArrayList<>();
+    private final List<ClientEngine> engines = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final CompletableFuture<Throwable> failure = new CompletableFuture<>();
 
     private void start(Kind kind) throws Exception {
         for (int node : new int[]{0, 1, 2}) {
-            JdbcEngine engine = JdbcEngine.open(kind.open());
+            ClientEngine engine = kind.open();
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
                     ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), "si"), group.open(node),
@@ -107,7 +105,7 @@ class EmbeddedClusterTest {
     @AfterEach
     void stop() {
         nodes.forEach(ReplicaNode::close);
-        engines.forEach(JdbcEngine::close);
+        engines.forEach(ClientEngine::close);
         assertNull(failure.getNow(null));
     }
 
@@ -148,6 +146,7 @@ class EmbeddedClusterTest {
         Set<String> seen = new java.util.HashSet<>();
         for (int node : ALL) {
             try (EmbeddedSession session = session(node)) {
+                session.setReadOnly(true);
                 seen.add(query(session, sql));
                 session.commit();
             }

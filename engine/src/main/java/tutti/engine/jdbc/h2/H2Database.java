@@ -6,6 +6,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Properties;
@@ -16,6 +17,7 @@ import org.h2.engine.Constants;
 import org.h2.engine.SessionLocal;
 import org.h2.jdbc.JdbcConnection;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
 import tutti.engine.jdbc.rows.TablesReader;
 
@@ -135,16 +137,42 @@ public final class H2Database implements EmbeddedDatabase {
     @Override
     public String schema(Connection connection) throws SQLException {
         StringBuilder schema = new StringBuilder();
+        for (String line : script(connection)) {
+            schema.append(COUNTERS.matcher(line).replaceAll("")).append('\n');
+        }
+        return schema.toString();
+    }
+
+    @Override
+    public List<String> script(Connection connection) throws SQLException {
+        List<String> script = new ArrayList<>();
         try (Statement statement = connection.createStatement();
                 ResultSet lines = statement.executeQuery("SCRIPT NODATA NOPASSWORDS NOSETTINGS")) {
             while (lines.next()) {
                 String line = lines.getString(1);
-                if (!line.startsWith("--")) {
-                    schema.append(COUNTERS.matcher(line).replaceAll("")).append('\n');
+                if (!line.startsWith("--") && !line.startsWith("CREATE USER")) {
+                    script.add(line);
                 }
             }
         }
-        return schema.toString();
+        return script;
+    }
+
+    @Override
+    public void installTriggers(Connection connection, Tables tables) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            for (Table table : tables.all()) {
+                statement.execute("CREATE TRIGGER IF NOT EXISTS " + H2Session.quote(table.schema()) + ".\"TUTTI_"
+                        + Long.toHexString(table.hash()) + "\" AFTER INSERT, UPDATE, DELETE ON "
+                        + H2Session.quote(table.schema()) + "." + H2Session.quote(table.name()) + " FOR EACH ROW CALL '"
+                        + H2CaptureTrigger.class.getName() + "'");
+            }
+        }
+    }
+
+    @Override
+    public String fromNothing() {
+        return "";
     }
 
     @Override

@@ -1,6 +1,7 @@
 package tutti.engine.jdbc.h2;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -13,6 +14,7 @@ import org.h2.engine.SessionLocal;
 import org.h2.index.Cursor;
 import org.h2.index.Index;
 import org.h2.jdbc.JdbcConnection;
+import org.h2.jdbc.JdbcResultSet;
 import org.h2.message.DbException;
 import org.h2.mvstore.MVMap;
 import org.h2.mvstore.db.MVPrimaryIndex;
@@ -123,6 +125,54 @@ final class H2Session implements EmbeddedDatabase.Session {
             values[i] = H2Values.travelling(row.getValue(i));
         }
         return values;
+    }
+
+    @Override
+    public void scan(Table table, EmbeddedDatabase.RowConsumer rows) throws SQLException {
+        String list = String.join(", ", table.columns().stream().map(H2Session::quote).toList());
+        query("SELECT " + list + " FROM " + quote(table.schema()) + "." + quote(table.name()), List.of(), rows);
+    }
+
+    @Override
+    public List<@Nullable Object[]> rows(String query, List<? extends @Nullable Object> parameters)
+            throws SQLException {
+        List<@Nullable Object[]> rows = new ArrayList<>();
+        query(query, parameters, rows::add);
+        return rows;
+    }
+
+    private void query(String sql, List<? extends @Nullable Object> parameters, EmbeddedDatabase.RowConsumer rows)
+            throws SQLException {
+        try (PreparedStatement query = connection.prepareStatement(sql)) {
+            for (int i = 0; i < parameters.size(); i++) {
+                query.setObject(i + 1, parameters.get(i));
+            }
+            try (JdbcResultSet results = (JdbcResultSet) query.executeQuery()) {
+                int columns = results.getMetaData().getColumnCount();
+                while (results.next()) {
+                    @Nullable
+                    Object[] row = new @Nullable Object[columns];
+                    for (int i = 0; i < columns; i++) {
+                        row[i] = H2Values.travelling(results.getInternal(i + 1));
+                    }
+                    rows.row(row);
+                }
+            }
+        }
+    }
+
+    static String quote(String name) {
+        return '"' + name.replace("\"", "\"\"") + '"';
+    }
+
+    @Override
+    public void refresh() {
+        session.lock();
+        try {
+            session.rollback();
+        } finally {
+            session.unlock();
+        }
     }
 
     @Override

@@ -50,7 +50,7 @@ final class H2Values {
 
     /** The value for a column. */
     static Value value(SessionLocal session, Column column, @Nullable Object travelling) {
-        return column.convert(session, raw(session, column.getType(), travelling));
+        return raw(session, column.getType(), travelling).convertForAssignTo(column.getType(), session, column);
     }
 
     private static Value raw(SessionLocal session, TypeInfo type, @Nullable Object travelling) {

@@ -6,6 +6,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Properties;
@@ -16,6 +17,7 @@ import org.hsqldb.Database;
 import org.hsqldb.jdbc.JDBCConnection;
 import org.hsqldb.jdbc.JDBCDriver;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
 import tutti.engine.jdbc.rows.TablesReader;
 
@@ -126,11 +128,56 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
     @Override
     public String schema(Connection connection) {
         StringBuilder schema = new StringBuilder();
-        org.hsqldb.lib.List<String> lines = database(connection).schemaManager.getSQLArray();
-        for (int i = 0; i < lines.size(); i++) {
-            schema.append(COUNTERS.matcher(lines.get(i)).replaceAll("")).append('\n');
+        for (String line : script(connection)) {
+            schema.append(COUNTERS.matcher(line).replaceAll("")).append('\n');
         }
         return schema.toString();
+    }
+
+    @Override
+    public List<String> script(Connection connection) {
+        org.hsqldb.lib.List<String> lines = database(connection).schemaManager.getSQLArray();
+        List<String> script = new ArrayList<>();
+        for (int i = 0; i < lines.size(); i++) {
+            String line = lines.get(i);
+            if (!line.startsWith("CREATE SCHEMA PUBLIC ") && !line.contains(" SYSTEM_LOBS.")) {
+                script.add(line);
+            }
+        }
+        return script;
+    }
+
+    @Override
+    public void installTriggers(Connection connection, Tables tables) throws SQLException {
+        Set<String> there = new HashSet<>();
+        try (PreparedStatement query = connection
+                .prepareStatement("SELECT TRIGGER_NAME FROM INFORMATION_SCHEMA.TRIGGERS");
+                ResultSet rows = query.executeQuery()) {
+            while (rows.next()) {
+                there.add(rows.getString(1));
+            }
+        }
+        try (Statement statement = connection.createStatement()) {
+            for (Table table : tables.all()) {
+                for (String operation : List.of("INSERT", "UPDATE", "DELETE")) {
+                    String trigger = HsqldbCaptureTrigger.name(table, operation);
+                    if (!there.contains(trigger)) {
+                        statement.execute("CREATE TRIGGER " + quote(table.schema()) + "." + quote(trigger) + " AFTER "
+                                + operation + " ON " + quote(table.schema()) + "." + quote(table.name())
+                                + " FOR EACH ROW QUEUE 0 CALL " + quote(HsqldbCaptureTrigger.class.getName()));
+                    }
+                }
+            }
+        }
+    }
+
+    private static String quote(String name) {
+        return '"' + name.replace("\"", "\"\"") + '"';
+    }
+
+    @Override
+    public String fromNothing() {
+        return " FROM (VALUES(0))";
     }
 
     @Override

@@ -1,6 +1,8 @@
 package tutti.engine.jdbc.hsqldb;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +18,7 @@ import org.hsqldb.error.ErrorCode;
 import org.hsqldb.jdbc.JDBCConnection;
 import org.hsqldb.jdbc.JDBCUtil;
 import org.hsqldb.lib.HsqlArrayList;
+import org.hsqldb.navigator.RowIterator;
 import org.hsqldb.result.Result;
 import org.hsqldb.types.Type;
 import org.jspecify.annotations.Nullable;
@@ -111,6 +114,61 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
             values[i] = HsqldbValues.travelling(session, types[i], data[i]);
         }
         return values;
+    }
+
+    @Override
+    public void scan(Table table, EmbeddedDatabase.RowConsumer rows) throws SQLException {
+        synchronized (session) {
+            try {
+                org.hsqldb.Table scanned = session.getDatabase().schemaManager.getUserTable(table.name(),
+                        table.schema());
+                RowIterator iterator = scanned.rowIterator(session);
+                while (iterator.next()) {
+                    rows.row(travelling(scanned, iterator.getCurrent()));
+                }
+                iterator.release();
+            } catch (HsqlException failed) {
+                throw JDBCUtil.sqlException(failed);
+            }
+        }
+    }
+
+    @Override
+    public List<@Nullable Object[]> rows(String query, List<? extends @Nullable Object> parameters)
+            throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(query)) {
+            for (int i = 0; i < parameters.size(); i++) {
+                statement.setObject(i + 1, parameters.get(i));
+            }
+            List<@Nullable Object[]> rows = new ArrayList<>();
+            try (ResultSet results = statement.executeQuery()) {
+                int columns = results.getMetaData().getColumnCount();
+                while (results.next()) {
+                    @Nullable
+                    Object[] row = new @Nullable Object[columns];
+                    for (int i = 0; i < columns; i++) {
+                        row[i] = HsqldbValues.travelling(results, i + 1);
+                    }
+                    rows.add(row);
+                }
+            }
+            return rows;
+        }
+    }
+
+    /** A row of a trigger as it travels. */
+    @Nullable
+    Object @Nullable [] travelling(String schema, String table, @Nullable Object @Nullable [] data) {
+        return data == null
+                ? null
+                : travelling(session.getDatabase().schemaManager.getUserTable(table, schema), data);
+    }
+
+    @Override
+    public void refresh() throws SQLException {
+        if (session.isInMidTransaction()) {
+            connection.rollback();
+        }
     }
 
     @Override

@@ -1,6 +1,8 @@
 package tutti.engine.jdbc.hsqldb;
 
 import java.math.BigDecimal;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import org.hsqldb.SessionInterface;
@@ -38,6 +40,24 @@ final class HsqldbValues {
                 yield type.convertToString(value);
             }
         };
+    }
+
+    /** A value of a query's result, in the same form. */
+    static @Nullable Object travelling(ResultSet results, int column) throws SQLException {
+        Object value = switch (results.getMetaData().getColumnType(column)) {
+            case java.sql.Types.TINYINT, java.sql.Types.SMALLINT, java.sql.Types.INTEGER, java.sql.Types.BIGINT ->
+                results.getLong(column);
+            case java.sql.Types.NUMERIC, java.sql.Types.DECIMAL -> results.getBigDecimal(column);
+            case java.sql.Types.REAL, java.sql.Types.FLOAT, java.sql.Types.DOUBLE -> results.getDouble(column);
+            case java.sql.Types.BOOLEAN -> results.getBoolean(column);
+            case java.sql.Types.BINARY, java.sql.Types.VARBINARY ->
+                results.getMetaData().getColumnTypeName(column).equals("UUID")
+                        ? results.getString(column)
+                        : results.getBytes(column);
+            case java.sql.Types.ARRAY -> throw new SQLException("arrays are captured in mode NOTES only", "0A000");
+            default -> results.getString(column);
+        };
+        return results.wasNull() ? null : value;
     }
 
     static @Nullable Object value(SessionInterface session, Type type, @Nullable Object travelling) {
