@@ -157,13 +157,13 @@ final class StatementCapture implements Capture {
         try {
             return switch (CCJSqlParserUtil.parse(sql)) {
                 case Select _,SavepointStatement _,RollbackStatement _ -> Plan.READS;
-                case Update update when update.getFromItem() == null && update.getJoins() == null
-                        && update.getLimit() == null && update.getStartJoins() == null ->
+                case Update update when update.getFromItem() == null && none(update.getJoins())
+                        && update.getLimit() == null && none(update.getStartJoins()) ->
                     update(update);
-                case Delete delete when delete.getUsingList() == null && delete.getJoins() == null
+                case Delete delete when none(delete.getUsingList()) && none(delete.getJoins())
                         && delete.getLimit() == null ->
                     delete(delete);
-                case Insert insert when insert.getSelect() instanceof Values && insert.getDuplicateUpdateSets() == null
+                case Insert insert when insert.getSelect() instanceof Values && none(insert.getDuplicateUpdateSets())
                         && insert.getConflictAction() == null ->
                     insert(insert, (Values) insert.getSelect());
                 case Object other -> throw refused(other.getClass().getSimpleName() + " of this form");
@@ -172,6 +172,10 @@ final class StatementCapture implements Capture {
             throw new SQLException("the statement cannot be analysed, so its changes cannot be captured: "
                     + unknown.getMessage(), REFUSED, unknown);
         }
+    }
+
+    private static boolean none(@Nullable List<?> list) {
+        return list == null || list.isEmpty();
     }
 
     private static SQLException refused(String what) {

@@ -36,7 +36,8 @@ final class EnginePair implements AutoCloseable {
 
     /** Likewise, with a capture. */
     static EnginePair inMemory(EngineKind kind, CaptureMode mode, String... schema) throws Exception {
-        EnginePair pair = new EnginePair(JdbcEngine.open(kind.inMemory(), mode), JdbcEngine.open(kind.inMemory(), mode));
+        EnginePair pair = new EnginePair(JdbcEngine.open(kind.inMemory(), mode),
+                JdbcEngine.open(kind.inMemory(), mode));
         for (String statement : schema) {
             pair.everywhere(statement);
         }
@@ -104,7 +105,7 @@ final class EnginePair implements AutoCloseable {
 
     static List<String> rows(JdbcEngine engine, String query) throws SQLException {
         try (JdbcSession session = engine.openSession(() -> null)) {
-            return session.statement(connection -> {
+            return session.statement(query, List.of(), connection -> {
                 List<String> all = new ArrayList<>();
                 try (Statement statement = connection.createStatement();
                         ResultSet rows = statement.executeQuery(query)) {
