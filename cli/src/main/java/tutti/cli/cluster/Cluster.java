@@ -30,6 +30,7 @@ public final class Cluster implements AutoCloseable {
     private final ClusterSpec spec;
     private final Listener listener;
     private final FileChannel lockChannel;
+    private final Ports ports;
     private final StatusClient statusClient = new StatusClient();
     private final List<ClusterFile.Node> nodes;
     private final Map<Integer, NodeProcess> running = new HashMap<>();
@@ -45,11 +46,12 @@ public final class Cluster implements AutoCloseable {
         void died(ClusterFile.Node node, int exitStatus);
     }
 
-    private Cluster(ClusterSpec spec, Listener listener, FileChannel lockChannel, List<ClusterFile.Node> plan) {
+    private Cluster(ClusterSpec spec, Listener listener, FileChannel lockChannel, Ports ports) {
         this.spec = spec;
         this.listener = listener;
         this.lockChannel = lockChannel;
-        nodes = new ArrayList<>(plan);
+        this.ports = ports;
+        nodes = new ArrayList<>(spec.plan(ports));
     }
 
     /**
@@ -59,9 +61,10 @@ public final class Cluster implements AutoCloseable {
      */
     public static Cluster start(ClusterSpec spec, Listener listener) {
         FileChannel lock = lock(spec.directory());
+        Ports ports = new Ports();
         Cluster cluster = null;
         try {
-            cluster = new Cluster(spec, listener, lock, spec.plan());
+            cluster = new Cluster(spec, listener, lock, ports);
             cluster.writeConfigurations();
             for (ClusterFile.Node node : cluster.nodes()) {
                 cluster.startNode(node.id());
@@ -71,6 +74,7 @@ public final class Cluster implements AutoCloseable {
             if (cluster != null) {
                 cluster.close();
             } else {
+                ports.close();
                 release(lock);
             }
             throw e;
@@ -260,6 +264,7 @@ public final class Cluster implements AutoCloseable {
             record(id, 0);
         });
         statusClient.close();
+        ports.close();
         release(lockChannel);
     }
 }

@@ -52,9 +52,12 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
         }
     }
 
-    /** The nodes with their ports, none of them running. */
-    List<ClusterFile.Node> plan() {
-        Ports ports = new Ports();
+    /**
+     * The nodes with their ports, none of them running.
+     *
+     * @param ports from which theirs are taken
+     */
+    List<ClusterFile.Node> plan(Ports ports) {
         List<ClusterFile.Node> before = ClusterFile.read(directory).map(ClusterFile::nodes).orElse(List.of());
         if (!before.isEmpty() && before.size() != nodes) {
             throw new Failure(directory + " holds a cluster of " + before.size() + " nodes, not " + nodes,

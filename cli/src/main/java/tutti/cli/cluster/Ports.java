@@ -1,18 +1,26 @@
 package tutti.cli.cluster;
 
 import java.io.IOException;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.util.HashSet;
-import java.util.Set;
+import java.net.SocketException;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import tutti.cli.Failure;
 
-/** Finds ports of this machine that nobody listens on. What it has given away once it does not give away again. */
-final class Ports {
+/**
+ * Finds TCP ports of this machine that nobody listens on, and keeps them for one cluster until it is closed. Between the
+ * choice of a port and the moment a node listens there, and while a killed node is away, nobody listens; so that no other
+ * cluster takes the port then, its UDP namesake is held meanwhile, which no two processes can hold at a time and which
+ * ends with its process. Not for several threads.
+ */
+final class Ports implements AutoCloseable {
     private static final int TRIES_MAX = 2000;
 
-    private final Set<Integer> given = new HashSet<>();
+    private final Map<Integer, DatagramSocket> held = new HashMap<>();
 
     /** The first free port from {@code from} upwards. */
     int firstFree(int from) {
@@ -25,13 +33,29 @@ final class Ports {
                 "choose others with --base-port");
     }
 
-    /** Whether a port is free and has not been given away; if so, it is now. */
+    /** Whether a port is free and has not been given to this or another cluster; if so, it is now. */
     boolean take(int port) {
-        if (given.contains(port) || !isFree(port)) {
+        if (held.containsKey(port)) {
             return false;
         }
-        given.add(port);
+        DatagramSocket guard = guard(port);
+        if (guard == null) {
+            return false;
+        }
+        if (!isFree(port)) {
+            guard.close();
+            return false;
+        }
+        held.put(port, guard);
         return true;
+    }
+
+    private static @Nullable DatagramSocket guard(int port) {
+        try {
+            return new DatagramSocket(port, InetAddress.getLoopbackAddress());
+        } catch (SocketException _) {
+            return null;
+        }
     }
 
     private static boolean isFree(int port) {
@@ -42,5 +66,12 @@ final class Ports {
         } catch (IOException _) {
             return false;
         }
+    }
+
+    /** Gives all of them up. */
+    @Override
+    public void close() {
+        held.values().forEach(DatagramSocket::close);
+        held.clear();
     }
 }

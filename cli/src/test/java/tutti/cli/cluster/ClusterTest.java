@@ -15,8 +15,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -140,9 +142,26 @@ class ClusterTest {
     }
 
     private List<ClusterFile.Node> planned() {
-        List<ClusterFile.Node> plan = spec(2).plan();
-        new ClusterFile("tutti", 1, "secret", plan).write(directory);
-        return plan;
+        try (Ports ports = new Ports()) {
+            List<ClusterFile.Node> plan = spec(2).plan(ports);
+            new ClusterFile("tutti", 1, "secret", plan).write(directory);
+            return plan;
+        }
+    }
+
+    /** Neither listens anywhere yet. */
+    @Test
+    void twoClustersThatStartAtTheSameTimeGetDifferentPorts() {
+        try (Ports ports = new Ports(); Ports others = new Ports()) {
+            Set<Integer> all = new HashSet<>();
+            List<ClusterFile.Node> both = new ArrayList<>(spec(3).plan(ports));
+            both.addAll(spec(3).plan(others));
+            for (ClusterFile.Node node : both) {
+                all.addAll(
+                        List.of(node.postgresPort(), node.httpPort(), node.orderPort(), node.databasePort()));
+            }
+            assertEquals(24, all.size(), both::toString);
+        }
     }
 
     @Test
@@ -158,14 +177,14 @@ class ClusterTest {
     @Test
     void aClusterCannotChangeItsSizeUnnoticed() {
         planned();
-        Failure failure = assertThrows(Failure.class, () -> spec(3).plan());
+        Failure failure = assertThrows(Failure.class, () -> spec(3).plan(new Ports()));
         assertTrue(failure.getMessage().contains("holds a cluster of 2 nodes, not 3"), failure.getMessage());
     }
 
     @Test
     void aDamagedClusterFileIsExplained() throws Exception {
         Files.writeString(directory.resolve("cluster.json"), "{");
-        Failure failure = assertThrows(Failure.class, () -> spec(3).plan());
+        Failure failure = assertThrows(Failure.class, () -> spec(3).plan(new Ports()));
         assertTrue(failure.getMessage().contains("remove the file"), failure.getMessage());
     }
 

@@ -511,6 +511,8 @@ public final class RaftOrder implements Order {
                         && leader == config.self() && refusal.getTerm() == raft.getTerm().getTerm()) {
                     boolean same = end.lastIndex() <= log.lastIndex() && termAt(end.lastIndex()) == end.lastTerm();
                     catchUp(from, same ? end.lastIndex() : end.applied(), refusal.getFlowControlSequenceNumber());
+                } else if (message instanceof AppendEntriesRequest append) {
+                    raft.handle(SnapshotEdge.behind(raft, append));
                 } else {
                     raft.handle(message);
                 }

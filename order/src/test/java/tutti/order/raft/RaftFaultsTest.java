@@ -266,6 +266,46 @@ class RaftFaultsTest {
         assertEquals(messages + 1L, recorders.get(1).awaitCount(messages + 1).getLast().position());
     }
 
+    /** What is behind a node's checkpoint was never committed, and the others have gone on without it. */
+    @Test
+    void aNodeWhoseLogDiffersBehindItsCheckpointTakesOverTheLeadersLog() throws Exception {
+        startAll(3);
+        byte[] message = new byte[1000];
+        for (int i = 0; i < 300; i++) {
+            orders.get(0).submit(message);
+        }
+        for (int node = 0; node < 3; node++) {
+            recorders.get(node).awaitCount(300);
+        }
+        for (int node = 0; node < 3; node++) {
+            stop(node);
+        }
+        try (SegmentedLog log = SegmentedLog.open(config(2).directory().resolve("log"), 1 << 16, 0,
+                FileChannel::open)) {
+            int term = log.term(log.lastIndex());
+            for (int i = 0; i < 20; i++) {
+                log.append(new LogEntry(log.lastIndex() + 1, term, LogEntry.NEW_TERM, new byte[0]));
+            }
+            log.flush();
+        }
+        for (int node = 0; node < 2; node++) {
+            start(config(node), 0, FileChannel::open);
+        }
+        recorders.get(0).awaitView(Order.View::majority);
+        submit(0, 50);
+        recorders.get(0).awaitCount(350);
+        stop(0);
+        stop(1);
+        for (int node = 0; node < 3; node++) {
+            start(config(node), 0, FileChannel::open);
+        }
+        submit(1, 50);
+        List<Recorder.Delivered> all = recorders.get(0).awaitCount(400);
+        assertEquals(all, recorders.get(2).awaitCount(400));
+        submit(2, 1);
+        recorders.get(1).awaitCount(401);
+    }
+
     @Test
     void aNodeThatNeedsWhatEveryoneForgotSaysSo() throws Exception {
         members = RaftNodes.members(3);
