@@ -31,6 +31,7 @@ import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
+import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.h2.H2Database;
 import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 
@@ -73,7 +74,7 @@ public class CaptureBenchmark {
             filling.commit();
         }
         JdbcEngine open = JdbcEngine.open(database,
-                capture.equals(NONE) ? CaptureMode.NOTES : CaptureMode.valueOf(capture));
+                capture.equals(NONE) ? CaptureMode.NOTES : CaptureMode.valueOf(capture), SequenceSteps.ALL);
         opened = open;
         if (capture.equals(NONE)) {
             bare = database.openClient();

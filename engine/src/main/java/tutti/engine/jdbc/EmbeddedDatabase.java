@@ -46,6 +46,9 @@ public interface EmbeddedDatabase extends AutoCloseable {
     /** What stands behind the list of a SELECT that answers one row of its own expressions. */
     String fromNothing();
 
+    /** Sequences and identity columns. */
+    List<Counter> counters(Connection connection) throws SQLException;
+
     /** Makes everything that is committed survive a crash. */
     void sync() throws SQLException;
 
@@ -112,6 +115,15 @@ public interface EmbeddedDatabase extends AutoCloseable {
         @Override
         void close();
     }
+
+    /**
+     * A sequence or an identity column.
+     *
+     * @param next the value that it gives next
+     * @param increment from one value to the next
+     * @param restart a statement that changes it, with {@code %1$d} for the next value and {@code %2$d} for the increment
+     */
+    record Counter(long next, long increment, String restart) {}
 
     /** Takes rows. */
     @FunctionalInterface

@@ -52,6 +52,7 @@ public final class JdbcEngine implements ClientEngine {
 
     private final EmbeddedDatabase database;
     private final CaptureMode capture;
+    private final SequenceSteps steps;
     private final EmbeddedDatabase.Session admin;
     private final ReentrantLock adminLock = new ReentrantLock();
     /** Held while the schema must stay as it is, and while it changes. */
@@ -65,8 +66,10 @@ public final class JdbcEngine implements ClientEngine {
     private volatile Tables tables = Tables.EMPTY;
     private volatile BlockedListener listener = NOBODY;
 
-    private JdbcEngine(EmbeddedDatabase database, EmbeddedDatabase.Session admin, CaptureMode capture) {
+    private JdbcEngine(EmbeddedDatabase database, EmbeddedDatabase.Session admin, CaptureMode capture,
+            SequenceSteps steps) {
         this.capture = capture;
+        this.steps = steps;
         this.database = database;
         this.admin = admin;
     }
@@ -83,14 +86,19 @@ public final class JdbcEngine implements ClientEngine {
      * @throws SQLException if the database refuses something
      */
     public static JdbcEngine open(EmbeddedDatabase database) throws SQLException {
-        return open(database, CaptureMode.NOTES);
+        return open(database, CaptureMode.NOTES, SequenceSteps.ALL);
     }
 
-    /** Like {@link #open(EmbeddedDatabase)}, with a chosen capture. */
-    public static JdbcEngine open(EmbeddedDatabase database, CaptureMode capture) throws SQLException {
+    /**
+     * Likewise, of one of several nodes.
+     *
+     * @param steps which values of sequences are this node's
+     */
+    public static JdbcEngine open(EmbeddedDatabase database, CaptureMode capture, SequenceSteps steps)
+            throws SQLException {
         boolean opened = false;
         try {
-            JdbcEngine engine = new JdbcEngine(database, database.openApplier(), capture);
+            JdbcEngine engine = new JdbcEngine(database, database.openApplier(), capture, steps);
             engine.install();
             opened = true;
             return engine;
@@ -111,8 +119,31 @@ public final class JdbcEngine implements ClientEngine {
         }
         admin.commit();
         settleBarrier();
+        boolean again = readPosition(connection) > 0;
+        admin.commit();
+        separateCounters(connection, again);
         readTables(connection);
         admin.commit();
+    }
+
+    /**
+     * Lets sequences give this node's values only.
+     *
+     * @param again whether those that do are moved on, too
+     */
+    private void separateCounters(Connection connection, boolean again) throws SQLException {
+        if (steps.step() == 1) {
+            return;
+        }
+        try (Statement statement = connection.createStatement()) {
+            for (EmbeddedDatabase.Counter counter : database.counters(connection)) {
+                if (again || !steps.separated(counter.increment())) {
+                    statement.execute(String.format(java.util.Locale.ROOT, counter.restart(),
+                            steps.start(counter.next(), counter.increment(), again),
+                            steps.increment(counter.increment())));
+                }
+            }
+        }
     }
 
     private void readTables(Connection connection) throws SQLException {
@@ -334,6 +365,7 @@ public final class JdbcEngine implements ClientEngine {
                 statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
             }
             session.commit();
+            separateCounters(connection, false);
             readTables(connection);
             session.commit();
             return new ExecuteResult(response.error() == null, response.toBytes());
@@ -417,7 +449,7 @@ public final class JdbcEngine implements ClientEngine {
         } finally {
             schemaLock.readLock().unlock();
         }
-        return open(empty, capture);
+        return open(empty, capture, steps);
     }
 
     @Override

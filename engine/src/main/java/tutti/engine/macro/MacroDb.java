@@ -105,7 +105,13 @@ public final class MacroDb implements ClientEngine {
      */
     public static MacroDb open(EmbeddedDatabase primary, Databases secondaries, int count, Settings settings)
             throws SQLException {
-        MacroDb opened = new MacroDb(JdbcEngine.open(primary), secondaries, settings);
+        return open(JdbcEngine.open(primary), secondaries, count, settings);
+    }
+
+    /** Likewise, over a primary that has been opened; closes it with the others. */
+    public static MacroDb open(JdbcEngine primary, Databases secondaries, int count, Settings settings)
+            throws SQLException {
+        MacroDb opened = new MacroDb(primary, secondaries, settings);
         try {
             for (int i = 0; i < count; i++) {
                 opened.addSecondary();

@@ -132,7 +132,7 @@ class CaptureModesTest {
     @EnumSource
     void aTriggerRefusesChangesFromBesideTheEngine(EngineKind kind) throws Exception {
         EmbeddedDatabase database = kind.inMemory();
-        try (JdbcEngine engine = JdbcEngine.open(database, CaptureMode.TRIGGERS)) {
+        try (JdbcEngine engine = JdbcEngine.open(database, CaptureMode.TRIGGERS, SequenceSteps.ALL)) {
             try (EmbeddedDatabase.Session beside = database.openApplier();
                     Statement statement = beside.connection().createStatement()) {
                 statement.execute("CREATE TABLE T (ID INTEGER PRIMARY KEY)");

@@ -36,8 +36,8 @@ final class EnginePair implements AutoCloseable {
 
     /** Likewise, with a capture. */
     static EnginePair inMemory(EngineKind kind, CaptureMode mode, String... schema) throws Exception {
-        EnginePair pair = new EnginePair(JdbcEngine.open(kind.inMemory(), mode),
-                JdbcEngine.open(kind.inMemory(), mode));
+        EnginePair pair = new EnginePair(JdbcEngine.open(kind.inMemory(), mode, SequenceSteps.ALL),
+                JdbcEngine.open(kind.inMemory(), mode, SequenceSteps.ALL));
         for (String statement : schema) {
             pair.everywhere(statement);
         }

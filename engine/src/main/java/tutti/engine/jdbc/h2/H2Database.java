@@ -171,6 +171,37 @@ public final class H2Database implements EmbeddedDatabase {
     }
 
     @Override
+    public List<Counter> counters(Connection connection) throws SQLException {
+        List<Counter> counters = new ArrayList<>();
+        try (PreparedStatement sequences = connection.prepareStatement("SELECT BASE_VALUE, INCREMENT, SEQUENCE_SCHEMA, "
+                + "SEQUENCE_NAME FROM INFORMATION_SCHEMA.SEQUENCES");
+                PreparedStatement columns = connection.prepareStatement("SELECT IDENTITY_BASE, IDENTITY_INCREMENT, "
+                        + "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM INFORMATION_SCHEMA.COLUMNS "
+                        + "WHERE IS_IDENTITY = 'YES'")) {
+            try (ResultSet rows = sequences.executeQuery()) {
+                while (rows.next()) {
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER SEQUENCE "
+                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4))
+                            + " RESTART WITH %1$d INCREMENT BY %2$d"));
+                }
+            }
+            try (ResultSet rows = columns.executeQuery()) {
+                while (rows.next()) {
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER TABLE "
+                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4)) + " ALTER COLUMN "
+                            + escaped(rows.getString(5)) + " SET INCREMENT BY %2$d RESTART WITH %1$d"));
+                }
+            }
+        }
+        return counters;
+    }
+
+    /** A name in a format. */
+    private static String escaped(String name) {
+        return H2Session.quote(name).replace("%", "%%");
+    }
+
+    @Override
     public String fromNothing() {
         return "";
     }

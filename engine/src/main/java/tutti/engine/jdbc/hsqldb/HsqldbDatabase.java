@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 import org.hsqldb.Database;
+import org.hsqldb.NumberSequence;
 import org.hsqldb.jdbc.JDBCConnection;
 import org.hsqldb.jdbc.JDBCDriver;
 import tutti.engine.jdbc.EmbeddedDatabase;
@@ -173,6 +174,40 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
 
     private static String quote(String name) {
         return '"' + name.replace("\"", "\"\"") + '"';
+    }
+
+    @Override
+    public List<Counter> counters(Connection connection) throws SQLException {
+        List<Counter> counters = new ArrayList<>();
+        try (PreparedStatement sequences = connection.prepareStatement("SELECT NEXT_VALUE, INCREMENT, SEQUENCE_SCHEMA, "
+                + "SEQUENCE_NAME FROM INFORMATION_SCHEMA.SEQUENCES WHERE SEQUENCE_SCHEMA <> 'SYSTEM_LOBS'");
+                PreparedStatement columns = connection.prepareStatement("SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME "
+                        + "FROM INFORMATION_SCHEMA.COLUMNS WHERE IS_IDENTITY = 'YES'")) {
+            try (ResultSet rows = sequences.executeQuery()) {
+                while (rows.next()) {
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER SEQUENCE "
+                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4))
+                            + " RESTART WITH %1$d INCREMENT BY %2$d"));
+                }
+            }
+            try (ResultSet rows = columns.executeQuery()) {
+                while (rows.next()) {
+                    org.hsqldb.Table table = database(connection).schemaManager.getUserTable(rows.getString(2),
+                            rows.getString(1));
+                    NumberSequence sequence = table.getColumn(table.findColumn(rows.getString(3)))
+                            .getIdentitySequence();
+                    counters.add(new Counter(sequence.peek(), sequence.getIncrement(), "ALTER TABLE "
+                            + escaped(rows.getString(1)) + "." + escaped(rows.getString(2)) + " ALTER COLUMN "
+                            + escaped(rows.getString(3)) + " RESTART WITH %1$d SET INCREMENT BY %2$d"));
+                }
+            }
+        }
+        return counters;
+    }
+
+    /** A name in a format. */
+    private static String escaped(String name) {
+        return quote(name).replace("%", "%%");
     }
 
     @Override
