@@ -22,8 +22,8 @@ public interface ClientSession extends AutoCloseable {
         /**
          * Executes it; may be called again if it fails.
          *
-         * @param connection on which the transaction runs; not always the same. Committing and changing its settings is
-         *            not for the caller.
+         * @param connection on which the transaction runs; not always the same. It refuses, with {@code 0A000}, to commit
+         *            or roll back, and to execute what is not of rows or savepoints.
          */
         T run(Connection connection) throws SQLException;
     }

@@ -38,6 +38,7 @@ public final class JdbcSession implements ClientSession {
     private final JdbcEngine engine;
     private final EmbeddedDatabase.Session session;
     private final Supplier<? extends @Nullable LocalTransaction> current;
+    private final Connection guarded;
     private final Capture capture;
     private final ReentrantLock mutex = new ReentrantLock();
     private volatile boolean rollBackAsked;
@@ -47,6 +48,7 @@ public final class JdbcSession implements ClientSession {
 
     JdbcSession(JdbcEngine engine, EmbeddedDatabase.Session session,
             Supplier<? extends @Nullable LocalTransaction> current, CaptureMode mode) {
+        this.guarded = GuardedConnection.guard(session.connection());
         this.capture = switch (mode) {
             case NOTES -> new NotesCapture(engine, session);
             case TRIGGERS -> new TriggerCapture(engine, session);
@@ -70,7 +72,7 @@ public final class JdbcSession implements ClientSession {
 
     @Override
     public Connection connection() {
-        return session.connection();
+        return guarded;
     }
 
     @Override
@@ -113,7 +115,7 @@ public final class JdbcSession implements ClientSession {
             state = State.OPEN;
         }
         try {
-            return capture.execute(sql, parameters, () -> work.run(session.connection()));
+            return capture.execute(sql, parameters, () -> work.run(guarded));
         } catch (SQLException failed) {
             if (session.ended(failed)) {
                 end(State.ROLLED_BACK);

@@ -259,4 +259,35 @@ class JdbcReplicationTest {
             assertFalse(reader.open());
         }
     }
+
+    /** Each of them would commit in the engine, without a position and past certification. */
+    @ParameterizedTest
+    @EnumSource
+    void whatWouldGetPastReplicationIsRefusedAndLeavesTheTransactionOpen(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE); JdbcSession session = pair.session()) {
+            execute(session, "INSERT INTO T VALUES (1, 'a', 1)");
+            for (String sql : List.of("COMMIT", "ROLLBACK", "commit work", "CREATE TABLE X (ID INTEGER PRIMARY KEY)",
+                    "/* x */ -- y\n DROP TABLE T", "SELECT 1 FROM T; CREATE TABLE X (ID INTEGER PRIMARY KEY)",
+                    "/* /* */ */ CREATE TABLE X (ID INTEGER PRIMARY KEY)", "SET AUTOCOMMIT TRUE", "SHUTDOWN",
+                    "INSERT INTO T VALUES (2, ';', 2) /* ; */ ; TRUNCATE TABLE T", "BACKUP TO 'x'",
+                    "ROLLBACK WORK")) {
+                assertEquals("0A000",
+                        assertThrows(SQLException.class, () -> execute(session, sql), sql).getSQLState());
+                assertThrows(SQLException.class, () -> session
+                        .statement(connection -> connection.prepareStatement(sql)), sql);
+            }
+            assertThrows(SQLException.class, () -> session.statement(connection -> {
+                connection.commit();
+                return null;
+            }));
+            assertThrows(SQLException.class, () -> session.statement(connection -> {
+                connection.setAutoCommit(true);
+                return null;
+            }));
+            execute(session, "INSERT INTO T VALUES (2, 'it''s; COMMIT', 2);");
+            assertEquals(List.of(), EnginePair.rows(pair.origin, ALL));
+            pair.commit(session);
+            pair.assertRows(ALL, "1,a,1", "2,it's; COMMIT,2");
+        }
+    }
 }

@@ -95,12 +95,22 @@ public final class EmbeddedSession implements AutoCloseable {
 
     /** Executes one statement that is not of schema or transaction control; begins a transaction if none is open. */
     public <T extends @Nullable Object> T statement(ClientSession.Work<T> work) throws SQLException {
+        begin();
+        return session.statement(work);
+    }
+
+    /** Executes a statement that changes rows, in the same way; answers how many. */
+    public int execute(String sql, @Nullable Object... parameters) throws SQLException {
+        begin();
+        return session.execute(sql, parameters);
+    }
+
+    private void begin() {
         if (current == null) {
             Open open = new Open();
             open.ticket = node.begin(open);
             current = open;
         }
-        return session.statement(work);
     }
 
     /**
@@ -189,8 +199,7 @@ public final class EmbeddedSession implements AutoCloseable {
         if (current != null) {
             throw new SQLException("a schema change is a transaction of its own: commit or roll back first", "25001");
         }
-        String schema = session.statement(Connection::getSchema);
-        session.forget();
+        String schema = session.connection().getSchema();
         CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
         node.barrier(new BarrierStatement(schema, sql).toBytes(),
                 new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), new Completion<>() {
