@@ -33,6 +33,7 @@ final class JdbcApplier implements Applier {
 
     private final JdbcEngine engine;
     private final ExecutorService thread;
+    private volatile boolean closed;
     private EmbeddedDatabase.@Nullable Session session;
     private @Nullable PreparedStatement record;
 
@@ -98,6 +99,9 @@ final class JdbcApplier implements Applier {
                     engine.gate().first().lock();
                     first = true;
                     continue;
+                }
+                if (closed) {
+                    return INTERRUPTED;
                 }
                 engine.tellBlocked(position, attempt < EXACT_ATTEMPTS ? writes : null);
                 engine.gate().awaitEnd(ended);
@@ -169,7 +173,7 @@ final class JdbcApplier implements Applier {
         run(() -> {
             try {
                 done.succeeded(engine.executeBarrier(session(), position, BarrierStatement.of(statement),
-                        () -> record(position)));
+                        () -> record(position), () -> closed));
             } catch (IOException damaged) {
                 done.failed(new EngineFailure("XX001", String.valueOf(damaged.getMessage()), false));
             } catch (SQLException failed) {
@@ -184,6 +188,7 @@ final class JdbcApplier implements Applier {
 
     @Override
     public void close() {
+        closed = true;
         thread.execute(() -> {
             EmbeddedDatabase.Session open = session;
             if (open != null) {

@@ -14,6 +14,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -336,11 +337,11 @@ public final class JdbcEngine implements ClientEngine {
 
     /** Executes a barrier, on an applier's session, alone. */
     ExecuteResult executeBarrier(EmbeddedDatabase.Session session, long position, BarrierStatement barrier,
-            Step record) throws SQLException, InterruptedException {
+            Step record, BooleanSupplier closed) throws SQLException, InterruptedException {
         schemaLock.writeLock().lock();
         gate.first().lock();
         try {
-            awaitNobody(position);
+            awaitNobody(position, closed);
             Connection connection = session.connection();
             announce(connection, position);
             session.commit();
@@ -398,11 +399,14 @@ public final class JdbcEngine implements ClientEngine {
     }
 
     /** Has all open local transactions end: a schema change would wait for each of them that has read the table. */
-    private void awaitNobody(long position) throws InterruptedException {
+    private void awaitNobody(long position, BooleanSupplier closed) throws SQLException, InterruptedException {
         while (true) {
             long ended = gate.ended();
             if (sessions.stream().noneMatch(session -> session.open() && session.transaction() != null)) {
                 return;
+            }
+            if (closed.getAsBoolean()) {
+                throw new SQLException("the applier was closed", "57P01");
             }
             tellBlocked(position, null);
             gate.awaitEnd(ended);

@@ -107,8 +107,7 @@ public final class JdbcSession implements ClientSession {
     private <T extends @Nullable Object> T attempt(@Nullable String sql,
             List<? extends @Nullable Object> parameters, Work<T> work) throws SQLException {
         if (rollBackAsked || state == State.ROLLED_BACK) {
-            throw new SQLException("the transaction has been rolled back because of a conflict with another one; "
-                    + "roll back and try it again", "40001");
+            throw rolledBack(null);
         }
         if (state == State.IDLE) {
             session.refresh();
@@ -120,8 +119,14 @@ public final class JdbcSession implements ClientSession {
             if (session.ended(failed)) {
                 end(State.ROLLED_BACK);
             }
-            throw failed;
+            // If it is to be rolled back, the statement was cancelled for that.
+            throw rollBackAsked ? rolledBack(failed) : failed;
         }
+    }
+
+    private static SQLException rolledBack(@Nullable SQLException cause) {
+        return new SQLException("the transaction has been rolled back because of a conflict with another one; "
+                + "roll back and try it again", "40001", cause);
     }
 
     @Override
@@ -129,8 +134,7 @@ public final class JdbcSession implements ClientSession {
         mutex.lock();
         try {
             if (rollBackAsked || state == State.ROLLED_BACK) {
-                throw new SQLException("the transaction has been rolled back because of a conflict with another one; "
-                        + "try it again", "40001");
+                throw rolledBack(null);
             }
             CapturedWrites captured = captured();
             if (readOnly && !captured.writes().isEmpty()) {

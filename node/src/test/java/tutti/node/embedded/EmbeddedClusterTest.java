@@ -216,8 +216,7 @@ class EmbeddedClusterTest {
                 return lost;
             });
         }
-        int lost = inParallel(clients).stream().mapToInt(Integer::intValue).sum();
-        assertTrue(lost > 0, "nothing was in conflict");
+        inParallel(clients);
         assertEquals(ACCOUNTS * START_BALANCE + ";", settled("SELECT SUM(BALANCE) FROM ACCOUNT"));
         assertEquals(CLIENTS * TRANSACTIONS + ";", settled("SELECT COUNT(*) FROM TRANSFER"));
         settled("SELECT * FROM ACCOUNT ORDER BY ID");
@@ -322,13 +321,15 @@ class EmbeddedClusterTest {
                     + "NODE INTEGER)");
             session.everywhere("CREATE SEQUENCE NUMBERS START WITH 100 INCREMENT BY 5");
         }
-        settled("SELECT COUNT(*) FROM ENTRY");
-        for (int node : ALL) {
-            try (EmbeddedSession session = session(node)) {
-                for (int i = 0; i < 10; i++) {
-                    update(session, "INSERT INTO ENTRY (NODE) VALUES (?)", node);
-                    update(session, "INSERT INTO ACCOUNT VALUES (NEXT VALUE FOR NUMBERS, ?)", node);
-                    session.commit();
+        for (int round = 0; round < 5; round++) {
+            settled("SELECT COUNT(*) FROM ENTRY");
+            for (int node = 0; node < ALL.size(); node++) {
+                try (EmbeddedSession session = session(node)) {
+                    for (int i = 0; i < 2; i++) {
+                        session.execute("INSERT INTO ENTRY (NODE) VALUES (?)", node);
+                        session.execute("INSERT INTO ACCOUNT VALUES (NEXT VALUE FOR NUMBERS, ?)", node);
+                        session.commit();
+                    }
                 }
             }
         }

@@ -19,6 +19,7 @@ import org.hsqldb.jdbc.JDBCConnection;
 import org.hsqldb.jdbc.JDBCUtil;
 import org.hsqldb.lib.HsqlArrayList;
 import org.hsqldb.navigator.RowIterator;
+import org.hsqldb.persist.PersistentStore;
 import org.hsqldb.result.Result;
 import org.hsqldb.types.Type;
 import org.jspecify.annotations.Nullable;
@@ -203,9 +204,12 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
         }
     }
 
+    /** Unlike with {@code Table.insertNoCheckFromLog}, another node's identity value does not move this node's counter. */
     private void insert(org.hsqldb.Table table, Change change, @Nullable Object[] values) throws SQLException {
         try {
-            table.insertNoCheckFromLog(session, values);
+            PersistentStore store = table.getRowStore(session);
+            Row row = (Row) store.getNewCachedObject(session, values, true);
+            session.getDatabase().txManager.addInsertAction(session, table, store, row, null);
         } catch (HsqlException failed) {
             if (failed.getErrorCode() == CONFLICT) {
                 throw failed;
