@@ -108,8 +108,11 @@ public interface EmbeddedDatabase extends AutoCloseable {
         /** Rolls back. */
         void rollback() throws SQLException;
 
-        /** From any thread: makes the running statement fail soon. */
+        /** From any thread, while a statement runs: makes it fail soon. */
         void cancel();
+
+        /** No statement runs; one that had been cancelled too late to notice must not make the next one fail. */
+        void forgetCancel();
 
         /** Rolls back and closes. */
         @Override

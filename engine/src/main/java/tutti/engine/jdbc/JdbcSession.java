@@ -40,6 +40,8 @@ public final class JdbcSession implements ClientSession {
     private final Supplier<? extends @Nullable LocalTransaction> current;
     private final Connection guarded;
     private final Capture capture;
+    private final Object cancelLock = new Object();
+    private boolean running;
     private final ReentrantLock mutex = new ReentrantLock();
     private volatile boolean rollBackAsked;
     private volatile State state = State.IDLE;
@@ -114,6 +116,7 @@ public final class JdbcSession implements ClientSession {
             state = State.OPEN;
         }
         try {
+            running(true);
             return capture.execute(sql, parameters, () -> work.run(guarded));
         } catch (SQLException failed) {
             if (session.ended(failed)) {
@@ -121,6 +124,18 @@ public final class JdbcSession implements ClientSession {
             }
             // If it is to be rolled back, the statement was cancelled for that.
             throw rollBackAsked ? rolledBack(failed) : failed;
+        } finally {
+            running(false);
+        }
+    }
+
+    /** A statement is cancelled only between the two calls, and whatever comes after it is not. */
+    private void running(boolean starts) {
+        synchronized (cancelLock) {
+            running = starts;
+            if (!starts) {
+                session.forgetCancel();
+            }
         }
     }
 
@@ -233,8 +248,10 @@ public final class JdbcSession implements ClientSession {
     public void rollback(LocalTransaction expected, Runnable done) {
         if (expected.equals(current.get())) {
             rollBackAsked = true;
-            if (mutex.isLocked()) {
-                session.cancel();
+            synchronized (cancelLock) {
+                if (running) {
+                    session.cancel();
+                }
             }
         }
         engine.execute(() -> {

@@ -270,6 +270,15 @@ final class H2Session implements EmbeddedDatabase.Session {
     }
 
     @Override
+    public void forgetCancel() {
+        try {
+            session.checkCanceled();
+        } catch (DbException cancelled) {
+            // It has been noticed here, and so is forgotten.
+        }
+    }
+
+    @Override
     public void close() {
         session.close();
     }

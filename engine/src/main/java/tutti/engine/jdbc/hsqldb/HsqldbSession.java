@@ -267,6 +267,11 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
     }
 
     @Override
+    public void forgetCancel() {
+        // Only ever cancelled in order to roll back, and that forgets it.
+    }
+
+    @Override
     public void close() {
         session.close();
     }
