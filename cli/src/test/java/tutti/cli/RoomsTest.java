@@ -38,7 +38,7 @@ class RoomsTest {
             entry("workload", Set.of("core")),
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
-            entry("bench", Set.of("core", "order", "sim", "macro")),
+            entry("bench", Set.of("core", "order", "engine", "sim", "macro")),
             entry("cli", Set.of("core", "sim", "pgwire", "order", "engine", "node", "wire", "workload", "check",
                     "macro", "bench"))));
 

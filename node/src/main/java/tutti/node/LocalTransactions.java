@@ -71,6 +71,14 @@ final class LocalTransactions {
 
         long deliveredPosition();
 
+        /**
+         * The position up to which the engine itself has seen to it that nothing in the way of a transaction was made
+         * visible, if the transaction holds all its locks now.
+         *
+         * @param begun a position visible before the transaction's snapshot
+         */
+        long lockedSince(long begun);
+
         /** Whether the protocol orders transactions by their conflict classes. */
         boolean needsClasses();
     }
@@ -283,7 +291,7 @@ final class LocalTransactions {
     private void ask(Open open, WriteSet writes, ReadSet reads) {
         inFlight.incrementAndGet();
         open.phase = Phase.ASKED;
-        Execution execution = new Execution(open.begun, node.pipeline().visible(), writes, reads);
+        Execution execution = new Execution(open.begun, node.lockedSince(open.begun), writes, reads);
         node.tell(() -> node.protocol().executed(open.id, execution));
     }
 

@@ -383,6 +383,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
+        public long lockedSince(long begun) {
+            return engine.locksReferencedRows() ? ReplicaNode.this.pipeline().visible() : begun;
+        }
+
+        @Override
         public boolean needsClasses() {
             return claims.needsClasses();
         }

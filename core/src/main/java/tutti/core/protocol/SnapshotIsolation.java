@@ -45,7 +45,8 @@ import tutti.core.txn.WriteSet;
  * <b>Why exclusive keys look back to b.</b> Appliers check no foreign keys and no deferrable unique constraints: a child
  * that is applied at A does not wait for T, which has deleted its parent, nor does the second of two equal deferrable
  * keys. The engine has caught neither, so certification does. The other direction needs no more than c: a child that T
- * inserted holds a share lock on its parent, for which the parent's deletion waits at A.
+ * inserted holds a share lock on its parent, for which the parent's deletion waits at A. An engine without such locks
+ * ({@link tutti.core.spi.Engine#locksReferencedRows()}) has c = b, and then everything is compared from the snapshot on.
  *
  * <p>
  * <b>Why replicas agree.</b> The decision is a function of b, c, the keys and the outcomes at positions in (b, p), all of

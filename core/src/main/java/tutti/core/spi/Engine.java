@@ -32,6 +32,14 @@ public interface Engine extends AutoCloseable {
      */
     void onLost(Runnable listener);
 
+    /**
+     * Whether a local transaction locks the rows that its foreign keys name, so that an applier which removes one of them
+     * waits for it. If not, certification must look for such removals from the transaction's snapshot on.
+     */
+    default boolean locksReferencedRows() {
+        return true;
+    }
+
     /** Closes all connections. */
     @Override
     void close();

@@ -1,0 +1,144 @@
+package tutti.engine.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.rows.Change;
+import tutti.engine.jdbc.rows.RowChange;
+import tutti.engine.jdbc.rows.Table;
+import tutti.engine.jdbc.rows.Tables;
+
+/**
+ * What {@link JdbcEngine} needs of a database in the Java virtual machine besides JDBC. Each of H2 and HSQLDB has one.
+ * Safe for use from any thread.
+ */
+public interface EmbeddedDatabase extends AutoCloseable {
+    /** As a person calls it. */
+    String name();
+
+    /** Whether it is in files, so that {@link #sync} has a meaning. */
+    boolean durable();
+
+    /**
+     * Opens a session of a client: snapshot isolation, first updater wins, no commit of its own.
+     */
+    Session openClient() throws SQLException;
+
+    /** Opens a session that writes rows without triggers, foreign key checks and waiting. */
+    Session openApplier() throws SQLException;
+
+    /** The tables as they are now. */
+    Tables readTables(Connection connection) throws SQLException;
+
+    /**
+     * The schema in words, without anything that changes with the rows (values of sequences): equal before and after a
+     * statement if and only if it changed nothing of the schema.
+     */
+    String schema(Connection connection) throws SQLException;
+
+    /** The statements that make an empty database have this one's schema, and Tutti's own tables, empty. */
+    List<String> script(Connection connection) throws SQLException;
+
+    /** Puts triggers for {@link TriggerCapture} on tables that have none. */
+    void installTriggers(Connection connection, Tables tables) throws SQLException;
+
+    /** What stands behind the list of a SELECT that answers one row of its own expressions. */
+    String fromNothing();
+
+    /** Sequences and identity columns. */
+    List<Counter> counters(Connection connection) throws SQLException;
+
+    /** Makes everything that is committed survive a crash. */
+    void sync() throws SQLException;
+
+    /** Ends the database in order. */
+    @Override
+    void close();
+
+    /** Ends it as a crash of the process would: nothing is written any more. */
+    void crash();
+
+    /** A connection and what lies below it; for one thread at a time unless a method says otherwise. */
+    interface Session extends AutoCloseable {
+        /** For statements. Commit and roll back only through this session. */
+        Connection connection();
+
+        /**
+         * What the open transaction has changed and not rolled back, each row once, as the engine itself has noted it in
+         * order to undo it. A row that was locked counts as changed.
+         *
+         * @param tables those not in there are not replicated
+         */
+        List<RowChange> changes(Tables tables) throws SQLException;
+
+        /** Hands over all rows of a table that the open transaction sees. */
+        void scan(Table table, RowConsumer rows) throws SQLException;
+
+        /**
+         * The rows that a query answers.
+         *
+         * @param parameters values as they travel, or as JDBC takes them
+         */
+        List<@Nullable Object[]> rows(String query, List<? extends @Nullable Object> parameters) throws SQLException;
+
+        /** Ends whatever reading outside of a transaction has begun, so that the next statement takes a new snapshot. */
+        void refresh() throws SQLException;
+
+        /** Begins writing rows. */
+        void begin() throws SQLException;
+
+        /**
+         * Makes a change of one row, without triggers and foreign key checks, and without waiting for other transactions.
+         *
+         * @throws SQLException with a class 40 state if another transaction is in the way ({@link #inTheWay}); with
+         *             {@code XX001} if the row is not there, or there when it must not be
+         */
+        void write(Change change) throws SQLException;
+
+        /** Whether another transaction that has not ended is the reason for a failure. */
+        boolean inTheWay(SQLException failure);
+
+        /** Whether the engine has ended the whole transaction with this failure. */
+        boolean ended(SQLException failure);
+
+        /** Commits. */
+        void commit() throws SQLException;
+
+        /** Rolls back. */
+        void rollback() throws SQLException;
+
+        /** From any thread, while a statement runs: makes it fail soon. */
+        void cancel();
+
+        /** No statement runs; one that had been cancelled too late to notice must not make the next one fail. */
+        void forgetCancel();
+
+        /** Rolls back and closes. */
+        @Override
+        void close();
+    }
+
+    /**
+     * A sequence or an identity column.
+     *
+     * @param next the value that it gives next
+     * @param increment from one value to the next
+     * @param restart a statement that changes it, with {@code %1$d} for the next value and {@code %2$d} for the increment
+     */
+    record Counter(long next, long increment, String restart) {}
+
+    /** Takes rows. */
+    @FunctionalInterface
+    interface RowConsumer {
+        /** The next one. */
+        void row(@Nullable Object[] values) throws SQLException;
+    }
+
+    /** The failure that {@link Session#write} ends with when the row is not as the change says. */
+    static SQLException differs(Table table, Change change, @Nullable Throwable cause) {
+        return new SQLException(change.operation() + " of table " + table.displayName()
+                + " does not find its row as it should be: this replica differs from the others"
+                + (cause == null ? "" : " (" + cause.getMessage() + ")"), "XX001", cause);
+    }
+}

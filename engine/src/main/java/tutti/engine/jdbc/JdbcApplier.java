@@ -1,0 +1,201 @@
+package tutti.engine.jdbc;
+
+import java.io.IOException;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.rows.Change;
+import tutti.engine.jdbc.rows.WriteSets;
+
+/**
+ * Applies write sets, row by row below SQL, on a thread of its own.
+ *
+ * <p>
+ * <b>Priority.</b> It never waits for a row. When another transaction is in the way, everything of this one is rolled back,
+ * the local transactions that its keys meet are named to the listener, and when one of them has ended it tries again
+ * with the {@linkplain Gate gate} shut: then no local transaction can come to be in the way that was not before. So a
+ * deadlock between local and remote transactions cannot form; the one that would have lost ends before it waits.
+ */
+final class JdbcApplier implements Applier {
+    private static final EngineFailure INTERRUPTED = new EngineFailure("57P01", "the applier was closed", true);
+    /** After so many attempts everyone who has changed anything is taken to be in the way. */
+    private static final int EXACT_ATTEMPTS = 20;
+
+    private final JdbcEngine engine;
+    private final ExecutorService thread;
+    private volatile boolean closed;
+    private EmbeddedDatabase.@Nullable Session session;
+    private @Nullable PreparedStatement record;
+
+    JdbcApplier(JdbcEngine engine) {
+        this.engine = engine;
+        this.thread = Executors.newSingleThreadExecutor(Thread.ofVirtual().name("tutti-applier").factory());
+    }
+
+    private void run(Runnable task, Completion<?> done) {
+        try {
+            thread.execute(task);
+        } catch (RejectedExecutionException closed) {
+            done.failed(INTERRUPTED);
+        }
+    }
+
+    private EmbeddedDatabase.Session session() throws SQLException {
+        EmbeddedDatabase.Session open = session;
+        if (open == null) {
+            open = engine.database().openApplier();
+            session = open;
+            record = open.connection().prepareStatement(JdbcEngine.RECORD);
+        }
+        return open;
+    }
+
+    @Override
+    public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
+        List<WriteSet> all = List.copyOf(writes);
+        run(() -> {
+            EngineFailure failure = applyNow(position, all);
+            if (failure == null) {
+                done.succeeded(null);
+            } else {
+                done.failed(failure);
+            }
+        }, done);
+    }
+
+    private @Nullable EngineFailure applyNow(long position, List<WriteSet> writes) {
+        boolean first = false;
+        try {
+            List<Change> changes = new ArrayList<>();
+            for (WriteSet set : writes) {
+                changes.addAll(WriteSets.read(engine.tables(), set.changes()));
+            }
+            EmbeddedDatabase.Session open = session();
+            for (int attempt = 0;; attempt++) {
+                long ended = engine.gate().ended();
+                try {
+                    open.begin();
+                    for (Change change : changes) {
+                        open.write(change);
+                    }
+                    return null;
+                } catch (SQLException failed) {
+                    open.rollback();
+                    if (!open.inTheWay(failed)) {
+                        return JdbcEngine.failure(failed);
+                    }
+                }
+                if (!first) {
+                    engine.gate().first().lock();
+                    first = true;
+                    continue;
+                }
+                if (closed) {
+                    return INTERRUPTED;
+                }
+                engine.tellBlocked(position, attempt < EXACT_ATTEMPTS ? writes : null);
+                engine.gate().awaitEnd(ended);
+            }
+        } catch (IOException | IllegalArgumentException damaged) {
+            return new EngineFailure("XX001", String.valueOf(damaged.getMessage()), false);
+        } catch (SQLException failed) {
+            return JdbcEngine.failure(failed);
+        } catch (InterruptedException closed) {
+            Thread.currentThread().interrupt();
+            return INTERRUPTED;
+        } finally {
+            if (first) {
+                engine.gate().first().unlock();
+            }
+        }
+    }
+
+    @Override
+    public void commit(long position, Completion<Void> done) {
+        run(() -> {
+            try {
+                record(position);
+                session().commit();
+                done.succeeded(null);
+            } catch (SQLException failed) {
+                rollbackNow();
+                done.failed(JdbcEngine.failure(failed));
+            }
+        }, done);
+    }
+
+    private void record(long position) throws SQLException {
+        PreparedStatement insert = record;
+        if (insert == null) {
+            throw new SQLException("nothing has been applied", "55000");
+        }
+        insert.setLong(1, position);
+        insert.executeUpdate();
+    }
+
+    @Override
+    public void rollback(Runnable done) {
+        try {
+            thread.execute(() -> {
+                rollbackNow();
+                done.run();
+            });
+        } catch (RejectedExecutionException closed) {
+            done.run();
+        }
+    }
+
+    private void rollbackNow() {
+        EmbeddedDatabase.Session open = session;
+        if (open == null) {
+            return;
+        }
+        try {
+            open.rollback();
+        } catch (SQLException broken) {
+            open.close();
+            session = null;
+        }
+    }
+
+    @Override
+    public void execute(long position, byte[] statement, Completion<ExecuteResult> done) {
+        run(() -> {
+            try {
+                done.succeeded(engine.executeBarrier(session(), position, BarrierStatement.of(statement),
+                        () -> record(position), () -> closed));
+            } catch (IOException damaged) {
+                done.failed(new EngineFailure("XX001", String.valueOf(damaged.getMessage()), false));
+            } catch (SQLException failed) {
+                rollbackNow();
+                done.failed(JdbcEngine.failure(failed));
+            } catch (InterruptedException closed) {
+                Thread.currentThread().interrupt();
+                done.failed(INTERRUPTED);
+            }
+        }, done);
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        thread.execute(() -> {
+            EmbeddedDatabase.Session open = session;
+            if (open != null) {
+                open.close();
+            }
+        });
+        thread.close();
+        engine.closed(this);
+    }
+}

@@ -1,0 +1,476 @@
+package tutti.engine.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.rows.Change;
+import tutti.engine.jdbc.rows.Change.Operation;
+import tutti.engine.jdbc.rows.Table;
+import tutti.engine.jdbc.rows.Tables;
+import tutti.engine.postgres.catalog.KeyHash;
+
+/**
+ * A database in the Java virtual machine as a replica's engine (DESIGN section 3, "H2 and HSQLDB"). Its position is kept
+ * in the database itself: each transaction that makes a position's effects inserts a row with it, so a crash loses a
+ * suffix of positions together with exactly their effects (docs/decisions/0005).
+ *
+ * <p>
+ * <b>Barriers.</b> Both engines commit by themselves before and after a schema change, so its effects and its position are
+ * two commits. Before it, a row with the position and a hash of the schema is written. If that row is found when the
+ * database is opened and the position is not, then the schema tells whether the change was made: it differs from the hash
+ * if and only if it was. A statement that changes rows is in one commit with its position anyway.
+ *
+ * <p>
+ * Safe for use from any thread.
+ */
+public final class JdbcEngine implements ClientEngine {
+    /** Records a position in the open transaction. */
+    static final String RECORD = "INSERT INTO TUTTI.APPLIED (POSITION) VALUES (?)";
+    private static final Logger LOG = LoggerFactory.getLogger(JdbcEngine.class);
+    /** How many positions are kept in the database: more than may be made at the same time. */
+    private static final long POSITIONS_KEPT = 10_000;
+    private static final BlockedListener NOBODY = (_, _) -> {};
+
+    private final EmbeddedDatabase database;
+    private final CaptureMode capture;
+    private final SequenceSteps steps;
+    private final EmbeddedDatabase.Session admin;
+    private final ReentrantLock adminLock = new ReentrantLock();
+    /** Held while the schema must stay as it is, and while it changes. */
+    private final ReentrantReadWriteLock schemaLock = new ReentrantReadWriteLock();
+    private final Gate gate = new Gate();
+    private final Set<JdbcSession> sessions = ConcurrentHashMap.newKeySet();
+    private final Set<JdbcApplier> appliers = ConcurrentHashMap.newKeySet();
+    private final ExecutorService workers = Executors
+            .newThreadPerTaskExecutor(Thread.ofVirtual().name("tutti-engine-", 0).factory());
+    private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
+    private volatile Tables tables = Tables.EMPTY;
+    private volatile BlockedListener listener = NOBODY;
+
+    private JdbcEngine(EmbeddedDatabase database, EmbeddedDatabase.Session admin, CaptureMode capture,
+            SequenceSteps steps) {
+        this.capture = capture;
+        this.steps = steps;
+        this.database = database;
+        this.admin = admin;
+    }
+
+    /** Something that may fail as databases do. */
+    @FunctionalInterface
+    interface Step {
+        void run() throws SQLException;
+    }
+
+    /**
+     * Opens a database as an engine, adopting what is in it. Closes it with the engine, and also if this fails. Blocks.
+     *
+     * @throws SQLException if the database refuses something
+     */
+    public static JdbcEngine open(EmbeddedDatabase database) throws SQLException {
+        return open(database, CaptureMode.NOTES, SequenceSteps.ALL);
+    }
+
+    /**
+     * Likewise, of one of several nodes.
+     *
+     * @param steps which values of sequences are this node's
+     */
+    public static JdbcEngine open(EmbeddedDatabase database, CaptureMode capture, SequenceSteps steps)
+            throws SQLException {
+        boolean opened = false;
+        try {
+            JdbcEngine engine = new JdbcEngine(database, database.openApplier(), capture, steps);
+            engine.install();
+            opened = true;
+            return engine;
+        } finally {
+            if (!opened) {
+                database.close();
+            }
+        }
+    }
+
+    private void install() throws SQLException {
+        Connection connection = admin.connection();
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("CREATE SCHEMA IF NOT EXISTS TUTTI");
+            statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.APPLIED (POSITION BIGINT PRIMARY KEY)");
+            statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.BARRIER (POSITION BIGINT PRIMARY KEY, "
+                    + "SCHEMA_HASH BIGINT NOT NULL)");
+        }
+        admin.commit();
+        settleBarrier();
+        boolean again = readPosition(connection) > 0;
+        admin.commit();
+        separateCounters(connection, again);
+        readTables(connection);
+        admin.commit();
+    }
+
+    /**
+     * Lets sequences give this node's values only.
+     *
+     * @param again whether those that do are moved on, too
+     */
+    private void separateCounters(Connection connection, boolean again) throws SQLException {
+        if (steps.step() == 1) {
+            return;
+        }
+        try (Statement statement = connection.createStatement()) {
+            for (EmbeddedDatabase.Counter counter : database.counters(connection)) {
+                if (again || !steps.separated(counter.increment())) {
+                    statement.execute(String.format(java.util.Locale.ROOT, counter.restart(),
+                            steps.start(counter.next(), counter.increment(), again),
+                            steps.increment(counter.increment())));
+                }
+            }
+        }
+    }
+
+    private void readTables(Connection connection) throws SQLException {
+        Tables read = database.readTables(connection);
+        if (capture == CaptureMode.TRIGGERS) {
+            database.installTriggers(connection, read);
+        }
+        tables = read;
+    }
+
+    /** A schema change may have been made and its position lost. */
+    private void settleBarrier() throws SQLException {
+        Connection connection = admin.connection();
+        long position;
+        long hash;
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT POSITION, SCHEMA_HASH FROM TUTTI.BARRIER")) {
+            if (!rows.next()) {
+                admin.commit();
+                return;
+            }
+            position = rows.getLong(1);
+            hash = rows.getLong(2);
+        }
+        boolean made = position > readPosition(connection) && schemaHash(connection) != hash;
+        try (Statement statement = connection.createStatement();
+                PreparedStatement insert = connection.prepareStatement(RECORD)) {
+            if (made) {
+                insert.setLong(1, position);
+                insert.executeUpdate();
+            }
+            statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
+        }
+        admin.commit();
+        LOG.info("{}: the schema change at position {} {} before the database went down", database.name(), position,
+                made ? "had been made" : "had not been made");
+    }
+
+    private long schemaHash(Connection connection) throws SQLException {
+        return KeyHash.seed(database.schema(connection));
+    }
+
+    EmbeddedDatabase database() {
+        return database;
+    }
+
+    Gate gate() {
+        return gate;
+    }
+
+    /** The tables as of the last schema change. */
+    public Tables tables() {
+        return tables;
+    }
+
+    /** What the engine calls itself. */
+    @Override
+    public String toString() {
+        return database.name();
+    }
+
+    @Override
+    public JdbcSession openSession(Supplier<? extends @Nullable LocalTransaction> current) throws SQLException {
+        JdbcSession session = new JdbcSession(this, database.openClient(), current, capture);
+        sessions.add(session);
+        return session;
+    }
+
+    void closed(JdbcSession session) {
+        sessions.remove(session);
+    }
+
+    void closed(JdbcApplier applier) {
+        appliers.remove(applier);
+    }
+
+    /** Runs something that may block, soon; at once if the engine is being closed. */
+    void execute(Runnable task) {
+        try {
+            workers.execute(task);
+        } catch (RejectedExecutionException closing) {
+            task.run();
+        }
+    }
+
+    /** Something failed that cannot: the database is gone. */
+    void broken(SQLException cause) {
+        LOG.error("{} does not work any more", database.name(), cause);
+        lost.getAndSet(() -> {}).run();
+    }
+
+    /** What an engine's error is to the node. */
+    static EngineFailure failure(SQLException failed) {
+        String state = failed.getSQLState() == null ? "HY000" : failed.getSQLState();
+        boolean passing = state.startsWith("40") || state.startsWith("08") || state.startsWith("53")
+                || state.startsWith("57") || state.startsWith("58") || state.startsWith("HYT");
+        return new EngineFailure(state, String.valueOf(failed.getMessage()), passing);
+    }
+
+    // ------------------------------------------------------------------------------------------ positions
+
+    @Override
+    public long appliedPosition() {
+        adminLock.lock();
+        try {
+            long position = readPosition(admin.connection());
+            admin.commit();
+            return position;
+        } catch (SQLException failed) {
+            broken(failed);
+            throw new IllegalStateException(database.name() + " does not tell its applied position: "
+                    + failed.getMessage(), failed);
+        } finally {
+            adminLock.unlock();
+        }
+    }
+
+    private static long readPosition(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT MAX(POSITION) FROM TUTTI.APPLIED")) {
+            return rows.next() ? rows.getLong(1) : 0;
+        }
+    }
+
+    /** A database in memory does not survive a crash, so it has nothing durable: 0. */
+    @Override
+    public void durablePosition(Completion<Long> done) {
+        execute(() -> {
+            adminLock.lock();
+            try {
+                long position = readPosition(admin.connection());
+                try (PreparedStatement delete = admin.connection()
+                        .prepareStatement("DELETE FROM TUTTI.APPLIED WHERE POSITION < ?")) {
+                    delete.setLong(1, position - POSITIONS_KEPT);
+                    delete.executeUpdate();
+                }
+                admin.commit();
+                database.sync();
+                done.succeeded(database.durable() ? position : 0L);
+            } catch (SQLException failed) {
+                done.failed(failure(failed));
+            } finally {
+                adminLock.unlock();
+            }
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------ appliers
+
+    @Override
+    public Applier openApplier() {
+        JdbcApplier applier = new JdbcApplier(this);
+        appliers.add(applier);
+        return applier;
+    }
+
+    @Override
+    public void onBlocked(BlockedListener heard) {
+        listener = heard;
+    }
+
+    @Override
+    public void onLost(Runnable told) {
+        lost.set(told);
+    }
+
+    /**
+     * Names the local transactions that are in the way of write sets.
+     *
+     * @param writes null for everything: whoever has a transaction open
+     */
+    void tellBlocked(long position, @Nullable List<WriteSet> writes) {
+        for (JdbcSession session : sessions) {
+            if (!session.open()) {
+                continue;
+            }
+            LocalTransaction holder = session.transaction();
+            if (holder != null
+                    && (writes == null || writes.stream().anyMatch(write -> session.meets(write.keys())))) {
+                listener.blocked(position, holder);
+            }
+        }
+    }
+
+    /** No: both engines look for the parent in the transaction's snapshot, and lock nothing. */
+    @Override
+    public boolean locksReferencedRows() {
+        return false;
+    }
+
+    /** Executes a barrier, on an applier's session, alone. */
+    ExecuteResult executeBarrier(EmbeddedDatabase.Session session, long position, BarrierStatement barrier,
+            Step record, BooleanSupplier closed) throws SQLException, InterruptedException {
+        schemaLock.writeLock().lock();
+        gate.first().lock();
+        try {
+            awaitNobody(position, closed);
+            Connection connection = session.connection();
+            announce(connection, position);
+            session.commit();
+            BarrierResponse response = BarrierResponse.success();
+            try (Statement statement = connection.createStatement()) {
+                String before = connection.getSchema();
+                connection.setSchema(barrier.schema());
+                try {
+                    statement.execute(barrier.sql());
+                } finally {
+                    connection.setSchema(before);
+                }
+            } catch (SQLException refused) {
+                session.rollback();
+                if (failure(refused).transientFailure()) {
+                    throw refused;
+                }
+                response = BarrierResponse.refused(refused);
+            }
+            record.run();
+            try (Statement statement = connection.createStatement()) {
+                statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
+            }
+            session.commit();
+            separateCounters(connection, false);
+            readTables(connection);
+            session.commit();
+            return new ExecuteResult(response.error() == null, response.toBytes());
+        } finally {
+            gate.first().unlock();
+            schemaLock.writeLock().unlock();
+        }
+    }
+
+    /** Notes that a barrier is about to be executed, as {@link #executeBarrier} does first. */
+    void announceBarrier(long position) throws SQLException {
+        adminLock.lock();
+        try {
+            announce(admin.connection(), position);
+            admin.commit();
+        } finally {
+            adminLock.unlock();
+        }
+    }
+
+    private void announce(Connection connection, long position) throws SQLException {
+        try (Statement delete = connection.createStatement();
+                PreparedStatement insert = connection
+                        .prepareStatement("INSERT INTO TUTTI.BARRIER (POSITION, SCHEMA_HASH) VALUES (?, ?)")) {
+            delete.executeUpdate("DELETE FROM TUTTI.BARRIER");
+            insert.setLong(1, position);
+            insert.setLong(2, schemaHash(connection));
+            insert.executeUpdate();
+        }
+    }
+
+    /** Has all open local transactions end: a schema change would wait for each of them that has read the table. */
+    private void awaitNobody(long position, BooleanSupplier closed) throws SQLException, InterruptedException {
+        while (true) {
+            long ended = gate.ended();
+            if (sessions.stream().noneMatch(session -> session.open() && session.transaction() != null)) {
+                return;
+            }
+            if (closed.getAsBoolean()) {
+                throw new SQLException("the applier was closed", "57P01");
+            }
+            tellBlocked(position, null);
+            gate.awaitEnd(ended);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ copies
+
+    /**
+     * Fills a new database with a copy of this one, as of some position, and opens it. Clients and appliers go on
+     * meanwhile; schema changes wait. Blocks.
+     *
+     * <p>
+     * The rows are read in one snapshot, and so is the position: each transaction that makes a position's effects inserts
+     * it, so the highest one in the snapshot says which prefix of the order the snapshot shows.
+     *
+     * @param empty of the same kind; closed if this fails
+     */
+    public JdbcEngine copyTo(EmbeddedDatabase empty) throws SQLException {
+        schemaLock.readLock().lock();
+        try (EmbeddedDatabase.Session from = database.openClient()) {
+            List<String> script = database.script(from.connection());
+            from.rollback();
+            try (EmbeddedDatabase.Session to = empty.openApplier();
+                    Statement statement = to.connection().createStatement()) {
+                for (String line : script) {
+                    statement.execute(line);
+                }
+                to.commit();
+                long position = readPosition(from.connection());
+                to.begin();
+                for (Table table : tables.all()) {
+                    from.scan(table, row -> to.write(new Change(Operation.INSERT, table, row)));
+                }
+                try (PreparedStatement insert = to.connection().prepareStatement(RECORD)) {
+                    insert.setLong(1, position);
+                    insert.executeUpdate();
+                }
+                to.commit();
+            } catch (SQLException failed) {
+                empty.close();
+                throw failed;
+            }
+        } finally {
+            schemaLock.readLock().unlock();
+        }
+        return open(empty, capture, steps);
+    }
+
+    @Override
+    public void close() {
+        for (JdbcApplier applier : List.copyOf(appliers)) {
+            applier.close();
+        }
+        workers.close();
+        for (JdbcSession session : List.copyOf(sessions)) {
+            session.close();
+        }
+        adminLock.lock();
+        try {
+            admin.close();
+            database.close();
+        } finally {
+            adminLock.unlock();
+        }
+    }
+}

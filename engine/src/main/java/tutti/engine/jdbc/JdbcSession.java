@@ -1,0 +1,312 @@
+package tutti.engine.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.KeySet;
+import tutti.engine.jdbc.rows.CapturedWrites;
+import tutti.engine.jdbc.rows.WriteSets;
+
+/**
+ * A client's session in a {@link JdbcEngine}.
+ *
+ * <p>
+ * <b>Waiting.</b> A statement that meets a row of another local transaction (H2 only; HSQLDB refuses it at once) fails
+ * after a short time in the engine and is repeated here, up to {@link #WAIT_NANOS_MAX}. Between the attempts the session
+ * can be rolled back, and appliers can go first. A failed statement has no effects, so repeating it is harmless.
+ */
+public final class JdbcSession implements ClientSession {
+    /** How long a statement may wait for other local transactions altogether. */
+    static final long WAIT_NANOS_MAX = 60_000_000_000L;
+
+    private enum State {
+        /** No transaction. */
+        IDLE,
+        /** Statements have run. */
+        OPEN,
+        /** Rolled back in the engine, and the client has not said that it knows. */
+        ROLLED_BACK
+    }
+
+    private final JdbcEngine engine;
+    private final EmbeddedDatabase.Session session;
+    private final Supplier<? extends @Nullable LocalTransaction> current;
+    private final Connection guarded;
+    private final Capture capture;
+    private final Object cancelLock = new Object();
+    private boolean running;
+    private final ReentrantLock mutex = new ReentrantLock();
+    private volatile boolean rollBackAsked;
+    private volatile State state = State.IDLE;
+    private volatile boolean readOnly;
+    private @Nullable PreparedStatement record;
+
+    JdbcSession(JdbcEngine engine, EmbeddedDatabase.Session session,
+            Supplier<? extends @Nullable LocalTransaction> current, CaptureMode mode) {
+        this.guarded = GuardedConnection.guard(session.connection());
+        this.capture = switch (mode) {
+            case NOTES -> new NotesCapture(engine, session);
+            case TRIGGERS -> new TriggerCapture(engine, session);
+            case STATEMENTS -> new StatementCapture(engine, session);
+        };
+        this.engine = engine;
+        this.session = session;
+        this.current = current;
+    }
+
+    /** The transaction that the session's client has open, as the node knows it, or null. */
+    @Nullable
+    LocalTransaction transaction() {
+        return current.get();
+    }
+
+    @Override
+    public boolean open() {
+        return state == State.OPEN;
+    }
+
+    @Override
+    public Connection connection() {
+        return guarded;
+    }
+
+    @Override
+    public void setReadOnly(boolean only) {
+        readOnly = only;
+    }
+
+    @Override
+    public <T extends @Nullable Object> T statement(@Nullable String sql,
+            List<? extends @Nullable Object> parameters, Work<T> work) throws SQLException {
+        long started = System.nanoTime();
+        while (true) {
+            engine.gate().statement().lock();
+            try {
+                mutex.lock();
+                try {
+                    return attempt(sql, parameters, work);
+                } catch (SQLException failed) {
+                    if (state != State.OPEN || !session.inTheWay(failed)
+                            || System.nanoTime() - started > WAIT_NANOS_MAX) {
+                        throw failed;
+                    }
+                } finally {
+                    mutex.unlock();
+                }
+            } finally {
+                engine.gate().statement().unlock();
+            }
+        }
+    }
+
+    private <T extends @Nullable Object> T attempt(@Nullable String sql,
+            List<? extends @Nullable Object> parameters, Work<T> work) throws SQLException {
+        if (rollBackAsked || state == State.ROLLED_BACK) {
+            throw rolledBack(null);
+        }
+        if (state == State.IDLE) {
+            session.refresh();
+            state = State.OPEN;
+        }
+        try {
+            running(true);
+            return capture.execute(sql, parameters, () -> work.run(guarded));
+        } catch (SQLException failed) {
+            if (session.ended(failed)) {
+                end(State.ROLLED_BACK);
+            }
+            // If it is to be rolled back, the statement was cancelled for that.
+            throw rollBackAsked ? rolledBack(failed) : failed;
+        } finally {
+            running(false);
+        }
+    }
+
+    /** A statement is cancelled only between the two calls, and whatever comes after it is not. */
+    private void running(boolean starts) {
+        synchronized (cancelLock) {
+            running = starts;
+            if (!starts) {
+                session.forgetCancel();
+            }
+        }
+    }
+
+    private static SQLException rolledBack(@Nullable SQLException cause) {
+        return new SQLException("the transaction has been rolled back because of a conflict with another one; "
+                + "roll back and try it again", "40001", cause);
+    }
+
+    @Override
+    public CapturedWrites capture() throws SQLException {
+        mutex.lock();
+        try {
+            if (rollBackAsked || state == State.ROLLED_BACK) {
+                throw rolledBack(null);
+            }
+            CapturedWrites captured = captured();
+            if (readOnly && !captured.writes().isEmpty()) {
+                throw new SQLException("a transaction that may only read has changed rows", "25006");
+            }
+            return captured;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private CapturedWrites captured() throws SQLException {
+        try {
+            return WriteSets.of(capture.changes());
+        } catch (WriteSets.MissingKey missing) {
+            throw new SQLException(missing.getMessage(), "55000", missing);
+        }
+    }
+
+    /**
+     * Whether the open transaction has touched one of the keys in a way that does not go together with theirs. Answers
+     * false while a statement runs. For appliers that hold the gate.
+     */
+    boolean meets(KeySet keys) {
+        if (state != State.OPEN || !mutex.tryLock()) {
+            return false;
+        }
+        try {
+            return state == State.OPEN && Conflicts.between(captured().writes().keys(), keys);
+        } catch (SQLException broken) {
+            // Whatever it is, this transaction will not be able to commit.
+            return true;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public void commitUnchanged() throws SQLException {
+        mutex.lock();
+        try {
+            if (state == State.OPEN) {
+                try {
+                    session.commit();
+                } finally {
+                    end(State.IDLE);
+                }
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public void commit(long position, Completion<Void> done) {
+        engine.execute(() -> {
+            EngineFailure failure = commitNow(position);
+            if (failure == null) {
+                done.succeeded(null);
+            } else {
+                done.failed(failure);
+            }
+        });
+    }
+
+    private @Nullable EngineFailure commitNow(long position) {
+        mutex.lock();
+        try {
+            if (state != State.OPEN) {
+                return new EngineFailure("40001", "the transaction has been rolled back before its commit", true);
+            }
+            PreparedStatement insert = record;
+            if (insert == null) {
+                insert = session.connection().prepareStatement(JdbcEngine.RECORD);
+                record = insert;
+            }
+            insert.setLong(1, position);
+            insert.executeUpdate();
+            session.commit();
+            end(State.IDLE);
+            return null;
+        } catch (SQLException failed) {
+            try {
+                session.rollback();
+            } catch (SQLException broken) {
+                failed.addSuppressed(broken);
+            }
+            end(State.IDLE);
+            return JdbcEngine.failure(failed);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public void rollback(LocalTransaction expected, Runnable done) {
+        if (expected.equals(current.get())) {
+            rollBackAsked = true;
+            synchronized (cancelLock) {
+                if (running) {
+                    session.cancel();
+                }
+            }
+        }
+        engine.execute(() -> {
+            mutex.lock();
+            try {
+                if (expected.equals(current.get())) {
+                    rollbackLocked();
+                } else {
+                    rollBackAsked = false;
+                }
+            } finally {
+                mutex.unlock();
+            }
+            done.run();
+        });
+    }
+
+    private void rollbackLocked() {
+        if (state == State.OPEN) {
+            try {
+                session.rollback();
+            } catch (SQLException broken) {
+                engine.broken(broken);
+            }
+            end(State.ROLLED_BACK);
+        }
+    }
+
+    @Override
+    public void forget() {
+        mutex.lock();
+        try {
+            rollbackLocked();
+            state = State.IDLE;
+            rollBackAsked = false;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private void end(State next) {
+        capture.reset();
+        state = next;
+        engine.gate().transactionEnded();
+    }
+
+    @Override
+    public void close() {
+        mutex.lock();
+        try {
+            session.close();
+            end(State.ROLLED_BACK);
+        } finally {
+            mutex.unlock();
+            engine.closed(this);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package tutti.engine.jdbc;
+
+/**
+ * Which values a node takes from sequences and identity columns, so that no two nodes take the same: with a step of n, each
+ * takes every n-th, beginning at its own.
+ *
+ * @param node 0 to {@code step - 1}
+ * @param step the same at all nodes, at least 1
+ */
+public record SequenceSteps(int node, int step) {
+    /** All values: for a database that has no replicas. */
+    public static final SequenceSteps ALL = new SequenceSteps(0, 1);
+    /** How many values are skipped when a database is opened again: more than are given in what a crash can lose. */
+    private static final long SKIPPED = 16_384;
+
+    public SequenceSteps {
+        if (step < 1 || node < 0 || node >= step) {
+            throw new IllegalArgumentException("node " + node + " of " + step);
+        }
+    }
+
+    /** Whether a sequence with this increment is in steps already. */
+    boolean separated(long increment) {
+        return increment % step == 0;
+    }
+
+    /** The increment that a sequence must have. */
+    long increment(long increment) {
+        return separated(increment) ? increment : Math.multiplyExact(increment, step);
+    }
+
+    /**
+     * The first value that the node takes.
+     *
+     * @param next value that the sequence would give
+     * @param increment of the sequence now
+     * @param again whether the database has been opened again, and its last values may have been lost
+     */
+    long start(long next, long increment, boolean again) {
+        long unit = separated(increment) ? increment / step : increment;
+        long place = Math.floorDiv(next, unit);
+        long first = place + Math.floorMod(node - place, (long) step) + (again ? SKIPPED * step : 0);
+        return Math.addExact(Math.multiplyExact(first, unit), next - Math.multiplyExact(place, unit));
+    }
+}

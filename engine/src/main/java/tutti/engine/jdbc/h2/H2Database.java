@@ -1,0 +1,235 @@
+package tutti.engine.jdbc.h2;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
+import org.h2.engine.Constants;
+import org.h2.engine.SessionLocal;
+import org.h2.jdbc.JdbcConnection;
+import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.rows.Table;
+import tutti.engine.jdbc.rows.Tables;
+import tutti.engine.jdbc.rows.TablesReader;
+
+/**
+ * An H2 database (MVStore) in memory or in a file.
+ *
+ * <p>
+ * Clients run at H2's isolation level SNAPSHOT: one snapshot of all tables at the first statement, and a row that was
+ * changed since cannot be changed (40001).
+ */
+public final class H2Database implements EmbeddedDatabase {
+    /** How long H2 itself lets a statement wait for another transaction, before the session repeats it. */
+    private static final int WAIT_MILLIS = 20;
+    /** An applier does not wait for rows, but for another applier that is just adding an index entry. */
+    private static final int APPLIER_WAIT_MILLIS = 1;
+    private static final String USER = "TUTTI";
+    private static final AtomicLong MEMORY_NAMES = new AtomicLong();
+    private static final Pattern COUNTERS = Pattern.compile("(RE)?START WITH -?\\d+");
+
+    private final String url;
+    private final String name;
+    private final boolean durable;
+    /** Keeps the database open. */
+    private final JdbcConnection keeper;
+
+    private H2Database(String url, String name, boolean durable) throws SQLException {
+        this.url = url + ";DB_CLOSE_ON_EXIT=FALSE";
+        this.name = name;
+        this.durable = durable;
+        this.keeper = connect();
+    }
+
+    /** A new one in memory, gone when it is closed. */
+    public static H2Database inMemory() throws SQLException {
+        long number = MEMORY_NAMES.incrementAndGet();
+        return new H2Database("jdbc:h2:mem:tutti" + number + ";DB_CLOSE_DELAY=-1",
+                "H2 database " + number + " in memory",
+                false);
+    }
+
+    /**
+     * One in a file, made if it is not there.
+     *
+     * @param path of the file, without the ending that H2 gives it
+     */
+    public static H2Database inFile(Path path) throws SQLException {
+        return new H2Database("jdbc:h2:file:" + path.toAbsolutePath(), "H2 database " + path, true);
+    }
+
+    private JdbcConnection connect() throws SQLException {
+        return new JdbcConnection(url, new Properties(), USER, "", false);
+    }
+
+    private JdbcConnection open(int isolation, int waitMillis) throws SQLException {
+        JdbcConnection connection = connect();
+        try {
+            connection.setAutoCommit(false);
+            connection.setTransactionIsolation(isolation);
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("SET LOCK_TIMEOUT " + waitMillis);
+            }
+            return connection;
+        } catch (SQLException failed) {
+            connection.close();
+            throw failed;
+        }
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public boolean durable() {
+        return durable;
+    }
+
+    @Override
+    public Session openClient() throws SQLException {
+        return new H2Session(open(Constants.TRANSACTION_SNAPSHOT, WAIT_MILLIS));
+    }
+
+    @Override
+    public Session openApplier() throws SQLException {
+        return new H2Session(open(Connection.TRANSACTION_READ_COMMITTED, APPLIER_WAIT_MILLIS));
+    }
+
+    private record Name(String schema, String table, String column) {}
+
+    @Override
+    public Tables readTables(Connection connection) throws SQLException {
+        Set<Name> collated = new HashSet<>();
+        boolean allCollated = !((SessionLocal) ((JdbcConnection) connection).getSession()).getDatabase()
+                .getCompareMode().getName().equals("OFF");
+        Set<List<String>> nullsMeet = new HashSet<>();
+        try (PreparedStatement query = connection.prepareStatement("SELECT TABLE_SCHEMA, TABLE_NAME, NULLS_DISTINCT "
+                + "FROM INFORMATION_SCHEMA.INDEXES WHERE NULLS_DISTINCT IS NOT NULL AND NULLS_DISTINCT <> 'YES'");
+                ResultSet rows = query.executeQuery()) {
+            while (rows.next()) {
+                nullsMeet.add(List.of(rows.getString(1), rows.getString(2)));
+            }
+        }
+        return TablesReader.read(connection, new TablesReader.Peculiarities() {
+            @Override
+            public boolean collated(String schema, String table, String column) {
+                return allCollated || collated.contains(new Name(schema, table, column));
+            }
+
+            @Override
+            public boolean nullsMeet(String schema, String table, List<String> columns) {
+                return nullsMeet.contains(List.of(schema, table));
+            }
+        });
+    }
+
+    @Override
+    public String schema(Connection connection) throws SQLException {
+        StringBuilder schema = new StringBuilder();
+        for (String line : script(connection)) {
+            schema.append(COUNTERS.matcher(line).replaceAll("")).append('\n');
+        }
+        return schema.toString();
+    }
+
+    @Override
+    public List<String> script(Connection connection) throws SQLException {
+        List<String> script = new ArrayList<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet lines = statement.executeQuery("SCRIPT NODATA NOPASSWORDS NOSETTINGS")) {
+            while (lines.next()) {
+                String line = lines.getString(1);
+                if (!line.startsWith("--") && !line.startsWith("CREATE USER")) {
+                    script.add(line);
+                }
+            }
+        }
+        return script;
+    }
+
+    @Override
+    public void installTriggers(Connection connection, Tables tables) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            for (Table table : tables.all()) {
+                statement.execute("CREATE TRIGGER IF NOT EXISTS " + H2Session.quote(table.schema()) + ".\"TUTTI_"
+                        + Long.toHexString(table.hash()) + "\" AFTER INSERT, UPDATE, DELETE ON "
+                        + H2Session.quote(table.schema()) + "." + H2Session.quote(table.name()) + " FOR EACH ROW CALL '"
+                        + H2CaptureTrigger.class.getName() + "'");
+            }
+        }
+    }
+
+    @Override
+    public List<Counter> counters(Connection connection) throws SQLException {
+        List<Counter> counters = new ArrayList<>();
+        try (PreparedStatement sequences = connection.prepareStatement("SELECT BASE_VALUE, INCREMENT, SEQUENCE_SCHEMA, "
+                + "SEQUENCE_NAME FROM INFORMATION_SCHEMA.SEQUENCES");
+                PreparedStatement columns = connection.prepareStatement("SELECT IDENTITY_BASE, IDENTITY_INCREMENT, "
+                        + "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM INFORMATION_SCHEMA.COLUMNS "
+                        + "WHERE IS_IDENTITY = 'YES'")) {
+            try (ResultSet rows = sequences.executeQuery()) {
+                while (rows.next()) {
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER SEQUENCE "
+                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4))
+                            + " RESTART WITH %1$d INCREMENT BY %2$d"));
+                }
+            }
+            try (ResultSet rows = columns.executeQuery()) {
+                while (rows.next()) {
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER TABLE "
+                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4)) + " ALTER COLUMN "
+                            + escaped(rows.getString(5)) + " SET INCREMENT BY %2$d RESTART WITH %1$d"));
+                }
+            }
+        }
+        return counters;
+    }
+
+    /** A name in a format. */
+    private static String escaped(String name) {
+        return H2Session.quote(name).replace("%", "%%");
+    }
+
+    @Override
+    public String fromNothing() {
+        return "";
+    }
+
+    @Override
+    public void sync() throws SQLException {
+        if (durable) {
+            try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+                statement.execute("CHECKPOINT SYNC");
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        end("SHUTDOWN");
+    }
+
+    @Override
+    public void crash() {
+        end("SHUTDOWN IMMEDIATELY");
+    }
+
+    private void end(String how) {
+        try (keeper; Statement statement = keeper.createStatement()) {
+            statement.execute(how);
+        } catch (SQLException closed) {
+            // The database is closed, as it should be; or it was before.
+        }
+    }
+}

@@ -1,0 +1,285 @@
+package tutti.engine.jdbc.h2;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.h2.api.ErrorCode;
+import org.h2.engine.SessionLocal;
+import org.h2.index.Cursor;
+import org.h2.index.Index;
+import org.h2.jdbc.JdbcConnection;
+import org.h2.jdbc.JdbcResultSet;
+import org.h2.message.DbException;
+import org.h2.mvstore.MVMap;
+import org.h2.mvstore.db.MVPrimaryIndex;
+import org.h2.mvstore.db.MVTable;
+import org.h2.mvstore.db.Store;
+import org.h2.mvstore.tx.Transaction;
+import org.h2.mvstore.tx.TransactionMap;
+import org.h2.mvstore.tx.TransactionStore;
+import org.h2.result.Row;
+import org.h2.result.SearchRow;
+import org.h2.table.Column;
+import org.h2.value.Value;
+import org.h2.value.VersionedValue;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.rows.Change;
+import tutti.engine.jdbc.rows.RowChange;
+import tutti.engine.jdbc.rows.Table;
+import tutti.engine.jdbc.rows.Tables;
+
+/**
+ * A session of H2, down to its transaction.
+ *
+ * <p>
+ * <b>What has changed.</b> For each entry of a table that a transaction overwrites, H2 keeps the value before it in an
+ * undo log until the transaction ends; rolling back to a savepoint, or a statement that fails, cuts the log back. So the
+ * oldest note of each row is the row before the transaction, and no row without a note has been changed: the log is exact
+ * without a trigger.
+ */
+final class H2Session implements EmbeddedDatabase.Session {
+    /** Of Tutti's own tables. */
+    private static final String OWN_SCHEMA = "TUTTI";
+
+    private final JdbcConnection connection;
+    private final SessionLocal session;
+    private final Map<Table, MVTable> written = new HashMap<>();
+
+    H2Session(JdbcConnection connection) {
+        this.connection = connection;
+        this.session = (SessionLocal) connection.getSession();
+    }
+
+    @Override
+    public Connection connection() {
+        return connection;
+    }
+
+    @Override
+    public List<RowChange> changes(Tables tables) throws SQLException {
+        session.lock();
+        try {
+            return session.hasPendingTransaction() ? readChanges(tables) : List.of();
+        } catch (DbException failed) {
+            throw failed.getSQLException();
+        } finally {
+            session.unlock();
+        }
+    }
+
+    private record Place(MVTable table, Object key) {}
+
+    private List<RowChange> readChanges(Tables tables) throws SQLException {
+        Store store = session.getDatabase().getStore();
+        Transaction transaction = session.getTransaction();
+        Map<Place, @Nullable Row> oldest = new LinkedHashMap<>();
+        Iterator<TransactionStore.Change> log = transaction.getChanges(0);
+        while (log.hasNext()) {
+            TransactionStore.Change change = log.next();
+            MVTable table = store.getTable(change.mapName);
+            if (table != null && !table.isTemporary() && !table.getSchema().getName().equals(OWN_SCHEMA)) {
+                oldest.put(new Place(table, change.key), (Row) change.value);
+            }
+        }
+        List<RowChange> changes = new ArrayList<>(oldest.size());
+        for (Map.Entry<Place, @Nullable Row> entry : oldest.entrySet()) {
+            Place place = entry.getKey();
+            Row before = entry.getValue();
+            Row after = current(transaction, place);
+            if (before != null || after != null) {
+                changes.add(new RowChange(known(tables, place.table()), row(before), row(after)));
+            }
+        }
+        return changes;
+    }
+
+    private static Table known(Tables tables, MVTable table) throws SQLException {
+        Table known = tables.find(table.getSchema().getName(), table.getName());
+        if (known == null || known.columns().size() != table.getColumns().length) {
+            throw new SQLException("table " + table.getSchema().getName() + "." + table.getName()
+                    + " has been changed behind the engine's back", "XX000");
+        }
+        return known;
+    }
+
+    private @Nullable Row current(Transaction transaction, Place place) {
+        MVMap<Long, VersionedValue<SearchRow>> map = ((MVPrimaryIndex) place.table().getScanIndex(session)).getMVMap();
+        TransactionMap<Long, SearchRow> rows = transaction.openMapX(map);
+        return (Row) rows.getImmediate((Long) place.key());
+    }
+
+    private static @Nullable Object @Nullable [] row(@Nullable Row row) {
+        if (row == null) {
+            return null;
+        }
+        @Nullable
+        Object[] values = new @Nullable Object[row.getColumnCount()];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = H2Values.travelling(row.getValue(i));
+        }
+        return values;
+    }
+
+    @Override
+    public void scan(Table table, EmbeddedDatabase.RowConsumer rows) throws SQLException {
+        String list = String.join(", ", table.columns().stream().map(H2Session::quote).toList());
+        query("SELECT " + list + " FROM " + quote(table.schema()) + "." + quote(table.name()), List.of(), rows);
+    }
+
+    @Override
+    public List<@Nullable Object[]> rows(String query, List<? extends @Nullable Object> parameters)
+            throws SQLException {
+        List<@Nullable Object[]> rows = new ArrayList<>();
+        query(query, parameters, rows::add);
+        return rows;
+    }
+
+    private void query(String sql, List<? extends @Nullable Object> parameters, EmbeddedDatabase.RowConsumer rows)
+            throws SQLException {
+        try (PreparedStatement query = connection.prepareStatement(sql)) {
+            for (int i = 0; i < parameters.size(); i++) {
+                query.setObject(i + 1, parameters.get(i));
+            }
+            try (JdbcResultSet results = (JdbcResultSet) query.executeQuery()) {
+                int columns = results.getMetaData().getColumnCount();
+                while (results.next()) {
+                    @Nullable
+                    Object[] row = new @Nullable Object[columns];
+                    for (int i = 0; i < columns; i++) {
+                        row[i] = H2Values.travelling(results.getInternal(i + 1));
+                    }
+                    rows.row(row);
+                }
+            }
+        }
+    }
+
+    static String quote(String name) {
+        return '"' + name.replace("\"", "\"\"") + '"';
+    }
+
+    @Override
+    public void refresh() {
+        session.lock();
+        try {
+            session.rollback();
+        } finally {
+            session.unlock();
+        }
+    }
+
+    @Override
+    public void begin() {
+        written.clear();
+    }
+
+    @Override
+    public void write(Change change) throws SQLException {
+        session.lock();
+        try {
+            session.startStatementWithinTransaction(null);
+            try {
+                MVTable table = table(change.table());
+                switch (change.operation()) {
+                    case INSERT -> table.addRow(session, newRow(table, change));
+                    case DELETE -> table.removeRow(session, find(table, change));
+                    case UPDATE -> table.updateRow(session, find(table, change), newRow(table, change));
+                    case REPLACE -> throw new IllegalArgumentException("a row is replaced by two changes");
+                }
+            } finally {
+                session.endStatement();
+            }
+        } catch (DbException failed) {
+            SQLException reason = failed.getSQLException();
+            throw reason.getErrorCode() == ErrorCode.DUPLICATE_KEY_1
+                    ? EmbeddedDatabase.differs(change.table(), change, reason)
+                    : reason;
+        } finally {
+            session.unlock();
+        }
+    }
+
+    /** The table, locked against changes of the schema. */
+    private MVTable table(Table of) throws SQLException {
+        MVTable known = written.get(of);
+        if (known == null) {
+            known = (MVTable) session.getDatabase().getSchema(of.schema()).getTableOrView(session, of.name());
+            known.lock(session, org.h2.table.Table.WRITE_LOCK);
+            written.put(of, known);
+        }
+        return known;
+    }
+
+    private Row newRow(MVTable table, Change change) {
+        Value[] values = new Value[table.getColumns().length];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = H2Values.value(session, table.getColumn(i), change.row()[i]);
+        }
+        return table.createRow(values, Row.MEMORY_CALCULATE);
+    }
+
+    /** The newest version of the row, locked without waiting. */
+    private Row find(MVTable table, Change change) throws SQLException {
+        Index primary = table.getPrimaryKey();
+        SearchRow wanted = table.getTemplateRow();
+        for (Column column : primary.getColumns()) {
+            int place = column.getColumnId();
+            wanted.setValue(place, H2Values.value(session, column, change.row()[place]));
+        }
+        Cursor cursor = primary.find(session, wanted, wanted, false);
+        if (cursor.next()) {
+            Row locked = table.lockRow(session, cursor.get(), 0);
+            if (locked != null) {
+                return locked;
+            }
+        }
+        throw EmbeddedDatabase.differs(change.table(), change, null);
+    }
+
+    @Override
+    public boolean inTheWay(SQLException failure) {
+        int code = failure.getErrorCode();
+        return code == ErrorCode.LOCK_TIMEOUT_1 || code == ErrorCode.CONCURRENT_UPDATE_1;
+    }
+
+    @Override
+    public boolean ended(SQLException failure) {
+        return failure.getErrorCode() == ErrorCode.DEADLOCK_1;
+    }
+
+    @Override
+    public void commit() throws SQLException {
+        connection.commit();
+    }
+
+    @Override
+    public void rollback() throws SQLException {
+        connection.rollback();
+    }
+
+    @Override
+    public void cancel() {
+        session.cancel();
+    }
+
+    @Override
+    public void forgetCancel() {
+        try {
+            session.checkCanceled();
+        } catch (DbException cancelled) {
+            // It has been noticed here, and so is forgotten.
+        }
+    }
+
+    @Override
+    public void close() {
+        session.close();
+    }
+}

@@ -1,0 +1,242 @@
+package tutti.engine.jdbc.hsqldb;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
+import org.hsqldb.Database;
+import org.hsqldb.NumberSequence;
+import org.hsqldb.jdbc.JDBCConnection;
+import org.hsqldb.jdbc.JDBCDriver;
+import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.rows.Table;
+import tutti.engine.jdbc.rows.Tables;
+import tutti.engine.jdbc.rows.TablesReader;
+
+/**
+ * An HSQLDB database with multiversion concurrency, in memory or in files.
+ *
+ * <p>
+ * Clients run at the isolation level REPEATABLE READ, which is a snapshot here. A transaction that comes upon a row which
+ * another one has changed, committed since or not committed, is rolled back at once (40501); it never waits.
+ */
+public final class HsqldbDatabase implements EmbeddedDatabase {
+    private static final String USER = "SA";
+    private static final AtomicLong MEMORY_NAMES = new AtomicLong();
+    private static final Pattern COUNTERS = Pattern.compile("(RE)?START WITH -?\\d+");
+
+    private final String url;
+    private final String name;
+    private final boolean durable;
+    /** Keeps the database open. */
+    private final Connection keeper;
+
+    private HsqldbDatabase(String url, String name, boolean durable) throws SQLException {
+        this.url = url + ";hsqldb.tx=mvcc;hsqldb.default_table_type=memory";
+        this.name = name;
+        this.durable = durable;
+        this.keeper = connect();
+    }
+
+    /** A new one in memory, gone when it is closed. */
+    public static HsqldbDatabase inMemory() throws SQLException {
+        long number = MEMORY_NAMES.incrementAndGet();
+        return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number, "HSQLDB database " + number + " in memory", false);
+    }
+
+    /**
+     * One in files, made if it is not there.
+     *
+     * @param path of the files, without the endings that HSQLDB gives them
+     */
+    public static HsqldbDatabase inFiles(Path path) throws SQLException {
+        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath(), "HSQLDB database " + path, true);
+    }
+
+    private JDBCConnection connect() throws SQLException {
+        Properties properties = new Properties();
+        properties.setProperty("user", USER);
+        properties.setProperty("password", "");
+        return (JDBCConnection) JDBCDriver.getConnection(url, properties);
+    }
+
+    private JDBCConnection open() throws SQLException {
+        JDBCConnection connection = connect();
+        connection.setAutoCommit(false);
+        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        return connection;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public boolean durable() {
+        return durable;
+    }
+
+    @Override
+    public Session openClient() throws SQLException {
+        return new HsqldbSession(open());
+    }
+
+    @Override
+    public Session openApplier() throws SQLException {
+        return new HsqldbSession(open());
+    }
+
+    private record Name(String schema, String table, String column) {}
+
+    @Override
+    public Tables readTables(Connection connection) throws SQLException {
+        Set<Name> collated = new HashSet<>();
+        try (PreparedStatement query = connection.prepareStatement("SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME "
+                + "FROM INFORMATION_SCHEMA.COLUMNS WHERE COLLATION_NAME IS NOT NULL AND COLLATION_NAME <> 'SQL_TEXT'");
+                ResultSet rows = query.executeQuery()) {
+            while (rows.next()) {
+                collated.add(new Name(rows.getString(1), rows.getString(2), rows.getString(3)));
+            }
+        }
+        boolean nullsMeet = !database(connection).sqlUniqueNulls;
+        return TablesReader.read(connection, new TablesReader.Peculiarities() {
+            @Override
+            public boolean collated(String schema, String table, String column) {
+                return collated.contains(new Name(schema, table, column));
+            }
+
+            @Override
+            public boolean nullsMeet(String schema, String table, List<String> columns) {
+                return nullsMeet;
+            }
+        });
+    }
+
+    private static Database database(Connection connection) {
+        return ((org.hsqldb.Session) ((JDBCConnection) connection).getSession()).getDatabase();
+    }
+
+    @Override
+    public String schema(Connection connection) {
+        StringBuilder schema = new StringBuilder();
+        for (String line : script(connection)) {
+            schema.append(COUNTERS.matcher(line).replaceAll("")).append('\n');
+        }
+        return schema.toString();
+    }
+
+    @Override
+    public List<String> script(Connection connection) {
+        org.hsqldb.lib.List<String> lines = database(connection).schemaManager.getSQLArray();
+        List<String> script = new ArrayList<>();
+        for (int i = 0; i < lines.size(); i++) {
+            String line = lines.get(i);
+            if (!line.startsWith("CREATE SCHEMA PUBLIC ") && !line.contains(" SYSTEM_LOBS.")) {
+                script.add(line);
+            }
+        }
+        return script;
+    }
+
+    @Override
+    public void installTriggers(Connection connection, Tables tables) throws SQLException {
+        Set<String> there = new HashSet<>();
+        try (PreparedStatement query = connection
+                .prepareStatement("SELECT TRIGGER_NAME FROM INFORMATION_SCHEMA.TRIGGERS");
+                ResultSet rows = query.executeQuery()) {
+            while (rows.next()) {
+                there.add(rows.getString(1));
+            }
+        }
+        try (Statement statement = connection.createStatement()) {
+            for (Table table : tables.all()) {
+                for (String operation : List.of("INSERT", "UPDATE", "DELETE")) {
+                    String trigger = HsqldbCaptureTrigger.name(table, operation);
+                    if (!there.contains(trigger)) {
+                        statement.execute("CREATE TRIGGER " + quote(table.schema()) + "." + quote(trigger) + " AFTER "
+                                + operation + " ON " + quote(table.schema()) + "." + quote(table.name())
+                                + " FOR EACH ROW QUEUE 0 CALL " + quote(HsqldbCaptureTrigger.class.getName()));
+                    }
+                }
+            }
+        }
+    }
+
+    private static String quote(String name) {
+        return '"' + name.replace("\"", "\"\"") + '"';
+    }
+
+    @Override
+    public List<Counter> counters(Connection connection) throws SQLException {
+        List<Counter> counters = new ArrayList<>();
+        try (PreparedStatement sequences = connection.prepareStatement("SELECT NEXT_VALUE, INCREMENT, SEQUENCE_SCHEMA, "
+                + "SEQUENCE_NAME FROM INFORMATION_SCHEMA.SEQUENCES WHERE SEQUENCE_SCHEMA <> 'SYSTEM_LOBS'");
+                PreparedStatement columns = connection.prepareStatement("SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME "
+                        + "FROM INFORMATION_SCHEMA.COLUMNS WHERE IS_IDENTITY = 'YES'")) {
+            try (ResultSet rows = sequences.executeQuery()) {
+                while (rows.next()) {
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER SEQUENCE "
+                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4))
+                            + " RESTART WITH %1$d INCREMENT BY %2$d"));
+                }
+            }
+            try (ResultSet rows = columns.executeQuery()) {
+                while (rows.next()) {
+                    org.hsqldb.Table table = database(connection).schemaManager.getUserTable(rows.getString(2),
+                            rows.getString(1));
+                    NumberSequence sequence = table.getColumn(table.findColumn(rows.getString(3)))
+                            .getIdentitySequence();
+                    counters.add(new Counter(sequence.peek(), sequence.getIncrement(), "ALTER TABLE "
+                            + escaped(rows.getString(1)) + "." + escaped(rows.getString(2)) + " ALTER COLUMN "
+                            + escaped(rows.getString(3)) + " RESTART WITH %1$d SET INCREMENT BY %2$d"));
+                }
+            }
+        }
+        return counters;
+    }
+
+    /** A name in a format. */
+    private static String escaped(String name) {
+        return quote(name).replace("%", "%%");
+    }
+
+    @Override
+    public String fromNothing() {
+        return " FROM (VALUES(0))";
+    }
+
+    @Override
+    public void sync() {
+        if (durable) {
+            database(keeper).logger.synchLog();
+        }
+    }
+
+    @Override
+    public void close() {
+        end("SHUTDOWN");
+    }
+
+    @Override
+    public void crash() {
+        end("SHUTDOWN IMMEDIATELY");
+    }
+
+    private void end(String how) {
+        try (keeper; Statement statement = keeper.createStatement()) {
+            statement.execute(how);
+        } catch (SQLException closed) {
+            // The database is closed, as it should be; or it was before.
+        }
+    }
+}

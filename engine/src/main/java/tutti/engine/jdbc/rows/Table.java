@@ -1,0 +1,68 @@
+package tutti.engine.jdbc.rows;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.catalog.KeyHash;
+
+/**
+ * A table as capture and appliers know it. Columns are counted from 0 in the order of the table.
+ *
+ * @param schema as the engine spells it
+ * @param name as the engine spells it
+ * @param columns names
+ * @param forms how each column's values are compared
+ * @param primaryKey null if it has none
+ * @param uniqueKeys all of them, the primary key included
+ * @param foreignKeys what it refers to
+ */
+public record Table(String schema, String name, List<String> columns, List<ValueForm> forms,
+        @Nullable UniqueKey primaryKey, List<UniqueKey> uniqueKeys, List<ForeignKey> foreignKeys) {
+
+    /**
+     * A set of columns whose values tell rows apart. Named by the columns, not by the constraint, so that a foreign key
+     * finds it.
+     *
+     * @param columns by name, so that two ways to write the same key have the same hash
+     * @param seed where its hashes begin
+     * @param opaque whether all its values count as one
+     * @param nullsDistinct whether a key with a null meets no other
+     */
+    public record UniqueKey(List<Integer> columns, long seed, boolean opaque, boolean nullsDistinct) {}
+
+    /**
+     * A reference to another table's unique key.
+     *
+     * @param columns of this table, in the order of the parent's key
+     * @param forms how the parent compares them
+     * @param parent the parent's name for a person
+     * @param parentColumns names
+     * @param parentSeed the seed of the parent's key
+     * @param opaque whether the parent's key is
+     */
+    public record ForeignKey(List<Integer> columns, List<ValueForm> forms, String parent, List<String> parentColumns,
+            long parentSeed, boolean opaque) {}
+
+    /** The table as a person reads it. */
+    public String displayName() {
+        return schema + "." + name;
+    }
+
+    /** The key of the table itself. */
+    public long hash() {
+        return tableHash(schema, name);
+    }
+
+    static long tableHash(String schema, String name) {
+        return KeyHash.finish(KeyHash.seed("table " + quote(schema) + "." + quote(name)));
+    }
+
+    /** The seed of the key of that table with these columns, sorted. */
+    static long keySeed(String schema, String name, List<String> columns) {
+        return KeyHash.seed("key " + quote(schema) + "." + quote(name) + " "
+                + columns.stream().map(Table::quote).toList());
+    }
+
+    private static String quote(String name) {
+        return '"' + name.replace("\"", "\"\"") + '"';
+    }
+}

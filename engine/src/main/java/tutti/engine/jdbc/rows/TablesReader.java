@@ -1,0 +1,197 @@
+package tutti.engine.jdbc.rows;
+
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Types;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.rows.Table.ForeignKey;
+import tutti.engine.jdbc.rows.Table.UniqueKey;
+
+/** Reads the tables of a database from what its driver tells of it. */
+public final class TablesReader {
+    /** Schemas of the engines, and the one that Tutti keeps its own tables in. */
+    private static final Set<String> HIDDEN = Set.of("INFORMATION_SCHEMA", "SYSTEM_LOBS", "DEFINITION_SCHEMA",
+            "TUTTI");
+    private static final Set<String> TYPES = Set.of("TABLE", "BASE TABLE");
+
+    /** What a driver does not tell. */
+    public interface Peculiarities {
+        /** Whether a column's texts are compared by something else than their characters. */
+        boolean collated(String schema, String table, String column);
+
+        /** Whether keys with a null in them may be equal. */
+        boolean nullsMeet(String schema, String table, List<String> columns);
+    }
+
+    private final DatabaseMetaData meta;
+    private final Peculiarities peculiarities;
+
+    private TablesReader(DatabaseMetaData meta, Peculiarities peculiarities) {
+        this.meta = meta;
+        this.peculiarities = peculiarities;
+    }
+
+    /** Everything but system tables, views and temporary tables. */
+    public static Tables read(Connection connection, Peculiarities peculiarities) throws SQLException {
+        return new TablesReader(connection.getMetaData(), peculiarities).read();
+    }
+
+    private record Name(String schema, String name) {}
+
+    /** A table without its foreign keys. */
+    private record Body(List<String> columns, List<ValueForm> forms, @Nullable UniqueKey primary,
+            List<UniqueKey> unique) {}
+
+    private Tables read() throws SQLException {
+        Map<Name, Body> bodies = new LinkedHashMap<>();
+        for (Name name : names()) {
+            bodies.put(name, body(name));
+        }
+        List<Table> tables = new ArrayList<>();
+        for (Map.Entry<Name, Body> entry : bodies.entrySet()) {
+            Body body = entry.getValue();
+            Name name = entry.getKey();
+            tables.add(new Table(name.schema(), name.name(), body.columns(), body.forms(), body.primary(),
+                    body.unique(), foreignKeys(name, bodies)));
+        }
+        return Tables.of(tables);
+    }
+
+    private List<Name> names() throws SQLException {
+        List<Name> names = new ArrayList<>();
+        try (ResultSet rows = meta.getTables(null, null, "%", null)) {
+            while (rows.next()) {
+                String schema = rows.getString("TABLE_SCHEM");
+                if (TYPES.contains(rows.getString("TABLE_TYPE")) && !HIDDEN.contains(schema)) {
+                    names.add(new Name(schema, rows.getString("TABLE_NAME")));
+                }
+            }
+        }
+        return names;
+    }
+
+    private Body body(Name name) throws SQLException {
+        Map<Integer, String> columns = new TreeMap<>();
+        Map<Integer, ValueForm> forms = new TreeMap<>();
+        try (ResultSet rows = meta.getColumns(null, pattern(name.schema()), pattern(name.name()), "%")) {
+            while (rows.next()) {
+                int place = rows.getInt("ORDINAL_POSITION");
+                String column = rows.getString("COLUMN_NAME");
+                columns.put(place, column);
+                forms.put(place, form(name, column, rows.getInt("DATA_TYPE"), rows.getString("TYPE_NAME")));
+            }
+        }
+        List<String> columnNames = List.copyOf(columns.values());
+        List<ValueForm> columnForms = List.copyOf(forms.values());
+        Map<List<String>, UniqueKey> unique = new LinkedHashMap<>();
+        List<String> primary = sorted(meta.getPrimaryKeys(null, name.schema(), name.name()));
+        if (!primary.isEmpty()) {
+            unique.put(primary, key(name, primary, columnNames, columnForms));
+        }
+        for (List<String> index : uniqueIndexes(name)) {
+            if (!unique.containsKey(index)) {
+                unique.put(index, key(name, index, columnNames, columnForms));
+            }
+        }
+        return new Body(columnNames, columnForms, unique.get(primary), List.copyOf(unique.values()));
+    }
+
+    private static List<String> sorted(ResultSet keys) throws SQLException {
+        List<String> columns = new ArrayList<>();
+        try (keys) {
+            while (keys.next()) {
+                columns.add(keys.getString("COLUMN_NAME"));
+            }
+        }
+        Collections.sort(columns);
+        return columns;
+    }
+
+    private List<List<String>> uniqueIndexes(Name name) throws SQLException {
+        Map<String, List<String>> indexes = new TreeMap<>();
+        try (ResultSet rows = meta.getIndexInfo(null, name.schema(), name.name(), true, true)) {
+            while (rows.next()) {
+                String column = rows.getString("COLUMN_NAME");
+                if (column != null) {
+                    indexes.computeIfAbsent(rows.getString("INDEX_NAME"), _ -> new ArrayList<>()).add(column);
+                }
+            }
+        }
+        indexes.values().forEach(Collections::sort);
+        return List.copyOf(indexes.values());
+    }
+
+    private UniqueKey key(Name table, List<String> sorted, List<String> columns, List<ValueForm> forms) {
+        List<Integer> places = sorted.stream().map(columns::indexOf).toList();
+        boolean opaque = places.stream().anyMatch(place -> forms.get(place) == ValueForm.OPAQUE);
+        return new UniqueKey(places, Table.keySeed(table.schema(), table.name(), sorted), opaque,
+                !peculiarities.nullsMeet(table.schema(), table.name(), sorted));
+    }
+
+    private List<ForeignKey> foreignKeys(Name name, Map<Name, Body> bodies) throws SQLException {
+        record Pair(String parentColumn, String column) {}
+        Map<String, Name> parents = new HashMap<>();
+        Map<String, List<Pair>> pairs = new TreeMap<>();
+        try (ResultSet rows = meta.getImportedKeys(null, name.schema(), name.name())) {
+            while (rows.next()) {
+                Name parent = new Name(rows.getString("PKTABLE_SCHEM"), rows.getString("PKTABLE_NAME"));
+                String constraint = rows.getString("FK_NAME");
+                parents.put(constraint, parent);
+                pairs.computeIfAbsent(constraint, _ -> new ArrayList<>())
+                        .add(new Pair(rows.getString("PKCOLUMN_NAME"), rows.getString("FKCOLUMN_NAME")));
+            }
+        }
+        List<ForeignKey> foreign = new ArrayList<>();
+        for (Map.Entry<String, List<Pair>> entry : pairs.entrySet()) {
+            Name parent = parents.get(entry.getKey());
+            Body body = parent == null ? null : bodies.get(parent);
+            Body own = bodies.get(name);
+            if (parent == null || body == null || own == null) {
+                continue;
+            }
+            List<Pair> sorted = new ArrayList<>(entry.getValue());
+            sorted.sort(java.util.Comparator.comparing(Pair::parentColumn));
+            List<String> parentColumns = sorted.stream().map(Pair::parentColumn).toList();
+            List<ValueForm> forms = parentColumns.stream()
+                    .map(column -> body.forms().get(body.columns().indexOf(column))).toList();
+            foreign.add(new ForeignKey(sorted.stream().map(pair -> own.columns().indexOf(pair.column())).toList(),
+                    forms, parent.schema() + "." + parent.name(), parentColumns,
+                    Table.keySeed(parent.schema(), parent.name(), parentColumns), forms.contains(ValueForm.OPAQUE)));
+        }
+        return List.copyOf(foreign);
+    }
+
+    private ValueForm form(Name table, String column, int type, String typeName) {
+        return switch (type) {
+            case Types.TINYINT, Types.SMALLINT, Types.INTEGER, Types.BIGINT, Types.NUMERIC, Types.DECIMAL, Types.REAL,
+                    Types.FLOAT, Types.DOUBLE, Types.BOOLEAN, Types.BIT, Types.BINARY, Types.VARBINARY,
+                    Types.LONGVARBINARY, Types.DATE, Types.TIME, Types.TIMESTAMP ->
+                ValueForm.PLAIN;
+            case Types.CHAR, Types.VARCHAR, Types.LONGVARCHAR, Types.NCHAR, Types.NVARCHAR -> {
+                if (peculiarities.collated(table.schema(), table.name(), column)) {
+                    yield ValueForm.OPAQUE;
+                }
+                yield typeName.toUpperCase(java.util.Locale.ROOT).contains("IGNORECASE")
+                        ? ValueForm.FOLDED
+                        : ValueForm.PLAIN;
+            }
+            default -> typeName.equalsIgnoreCase("UUID") ? ValueForm.PLAIN : ValueForm.OPAQUE;
+        };
+    }
+
+    /** A name as a pattern that matches nothing else. */
+    private String pattern(String name) throws SQLException {
+        String escape = meta.getSearchStringEscape();
+        return name.replace(escape, escape + escape).replace("_", escape + "_").replace("%", escape + "%");
+    }
+}

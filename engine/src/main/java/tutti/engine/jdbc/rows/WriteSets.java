@@ -1,0 +1,328 @@
+package tutti.engine.jdbc.rows;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.rows.CapturedWrites.Origin;
+import tutti.engine.jdbc.rows.Change.Operation;
+import tutti.engine.jdbc.rows.Table.ForeignKey;
+import tutti.engine.jdbc.rows.Table.UniqueKey;
+import tutti.engine.postgres.catalog.KeyHash;
+import tutti.engine.postgres.catalog.TableCatalog;
+
+/**
+ * Which write set do a transaction's changed rows make, and which rows does a write set change? (DESIGN section 3, "What
+ * a write set carries".)
+ *
+ * <p>
+ * <b>Keys.</b> A row that comes or goes touches all its unique keys exclusively; one that changes touches those keys
+ * exclusively that change, before and after, and else its primary key as an update. A row that is new or changed refers
+ * to its parents' keys. Every write set refers to the key of each table in it, and to the schema's.
+ *
+ * <p>
+ * <b>Order.</b> A row of which a unique key changes is deleted and inserted again; all deletions come first, and all
+ * insertions last. So at any moment the rows present are rows of the state after the write set, or untouched by it, and
+ * no unique constraint is violated on the way.
+ */
+public final class WriteSets {
+    private static final int TABLES_MAX = 1 << 16;
+
+    private final KeySet.Builder keys = new KeySet.Builder();
+    private final List<Origin> origins = new ArrayList<>();
+    private final Map<Table, Integer> tables = new LinkedHashMap<>();
+    private final ByteArrayOutputStream rows = new ByteArrayOutputStream();
+    private final DataOutputStream out = new DataOutputStream(rows);
+    private int count;
+
+    private WriteSets() {}
+
+    /** What becomes of the row with one primary key. */
+    private static final class Fate {
+        final Table table;
+        @Nullable
+        Object @Nullable [] before;
+        @Nullable
+        Object @Nullable [] after;
+
+        Fate(Table table) {
+            this.table = table;
+        }
+    }
+
+    /**
+     * A transaction's write set.
+     *
+     * @param changes what it made of each row that it touched, each row once
+     * @throws MissingKey if a table has no primary key
+     */
+    public static CapturedWrites of(Collection<RowChange> changes) throws MissingKey {
+        if (changes.isEmpty()) {
+            return CapturedWrites.NOTHING;
+        }
+        WriteSets set = new WriteSets();
+        try {
+            set.add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, new Origin("the schema", List.of(), List.of(), null));
+            for (Fate fate : fates(changes)) {
+                set.add(fate);
+            }
+            return new CapturedWrites(new WriteSet(set.keys.build(), set.bytes()), List.copyOf(set.origins));
+        } catch (IOException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    /** Brings what was before and after under one primary key together. */
+    private static Collection<Fate> fates(Collection<RowChange> changes) throws MissingKey, IOException {
+        Map<ByteBuffer, Fate> fates = new LinkedHashMap<>();
+        for (RowChange change : changes) {
+            Table table = change.table();
+            UniqueKey primary = table.primaryKey();
+            if (primary == null) {
+                throw new MissingKey(table);
+            }
+            if (change.before() != null) {
+                fate(fates, table, primary, change.before()).before = change.before();
+            }
+            if (change.after() != null) {
+                fate(fates, table, primary, change.after()).after = change.after();
+            }
+        }
+        return fates.values();
+    }
+
+    private static Fate fate(Map<ByteBuffer, Fate> fates, Table table, UniqueKey primary, @Nullable Object[] row)
+            throws IOException {
+        ByteArrayOutputStream name = new ByteArrayOutputStream();
+        DataOutputStream to = new DataOutputStream(name);
+        to.writeLong(primary.seed());
+        for (int column : primary.columns()) {
+            Values.write(to, row[column]);
+        }
+        return fates.computeIfAbsent(ByteBuffer.wrap(name.toByteArray()), _ -> new Fate(table));
+    }
+
+    private void add(Fate fate) throws IOException {
+        Table table = fate.table;
+        @Nullable
+        Object[] before = fate.before;
+        @Nullable
+        Object[] after = fate.after;
+        if (!tables.containsKey(table)) {
+            tables.put(table, tables.size());
+            add(table.hash(), KeyKind.REFERENCE,
+                    new Origin("table " + table.displayName(), List.of(), List.of(), null));
+        }
+        if (before == null && after != null) {
+            for (UniqueKey key : table.uniqueKeys()) {
+                add(table, key, after, KeyKind.EXCLUSIVE);
+            }
+            references(table, null, after);
+            row(Operation.INSERT, table, after);
+        } else if (before != null && after == null) {
+            for (UniqueKey key : table.uniqueKeys()) {
+                add(table, key, before, KeyKind.EXCLUSIVE);
+            }
+            row(Operation.DELETE, table, before);
+        } else if (before != null && after != null) {
+            boolean replaced = false;
+            for (UniqueKey key : table.uniqueKeys()) {
+                if (differs(table, key.columns(), before, after)) {
+                    replaced = true;
+                    add(table, key, before, KeyKind.EXCLUSIVE);
+                    add(table, key, after, KeyKind.EXCLUSIVE);
+                } else if (key.equals(table.primaryKey())) {
+                    add(table, key, after, KeyKind.UPDATE);
+                }
+            }
+            references(table, before, after);
+            row(replaced ? Operation.REPLACE : Operation.UPDATE, table, after);
+        }
+    }
+
+    private static boolean differs(Table table, List<Integer> columns, @Nullable Object[] before,
+            @Nullable Object[] after) {
+        for (int column : columns) {
+            Object one = before[column];
+            Object other = after[column];
+            if (ValueForm.same(one, other)) {
+                continue;
+            }
+            ValueForm form = table.forms().get(column);
+            if (one == null || other == null || form == ValueForm.OPAQUE
+                    || !java.util.Arrays.equals(form.normalise(one), form.normalise(other))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void add(Table table, UniqueKey key, @Nullable Object[] row, KeyKind kind) {
+        long hash = key.seed();
+        for (int column : key.columns()) {
+            Object value = row[column];
+            if (value == null && key.nullsDistinct()) {
+                return;
+            }
+            if (key.opaque()) {
+                continue;
+            }
+            hash = value == null ? KeyHash.nullPart(hash) : part(hash, table.forms().get(column).normalise(value));
+        }
+        add(KeyHash.finish(hash), kind, new Origin(table.displayName(),
+                key.columns().stream().map(table.columns()::get).toList(), key.columns(), row));
+    }
+
+    private void references(Table table, @Nullable Object @Nullable [] before, @Nullable Object[] after) {
+        keys : for (ForeignKey key : table.foreignKeys()) {
+            if (before != null && !differs(table, key.columns(), before, after)) {
+                continue;
+            }
+            long hash = key.parentSeed();
+            for (int i = 0; i < key.columns().size(); i++) {
+                Object value = after[key.columns().get(i)];
+                if (value == null) {
+                    continue keys;
+                }
+                if (!key.opaque()) {
+                    hash = part(hash, key.forms().get(i).normalise(value));
+                }
+            }
+            add(KeyHash.finish(hash), KeyKind.REFERENCE,
+                    new Origin(key.parent(), key.parentColumns(), key.columns(), after));
+        }
+    }
+
+    private static long part(long hash, byte[] value) {
+        return KeyHash.part(hash, value, 0, value.length);
+    }
+
+    private void add(long hash, KeyKind kind, Origin origin) {
+        keys.add(hash, kind);
+        origins.add(origin);
+    }
+
+    private void row(Operation operation, Table table, @Nullable Object[] row) throws IOException {
+        count++;
+        out.writeByte(operation.ordinal());
+        out.writeInt(tables.get(table));
+        if (operation == Operation.DELETE) {
+            UniqueKey primary = table.primaryKey();
+            for (int column : primary == null ? List.<Integer>of() : primary.columns()) {
+                Values.write(out, row[column]);
+            }
+        } else {
+            for (Object value : row) {
+                Values.write(out, value);
+            }
+        }
+    }
+
+    private byte[] bytes() throws IOException {
+        ByteArrayOutputStream all = new ByteArrayOutputStream(rows.size() + 64);
+        DataOutputStream head = new DataOutputStream(all);
+        head.writeInt(tables.size());
+        for (Table table : tables.keySet()) {
+            head.writeUTF(table.schema());
+            head.writeUTF(table.name());
+            head.writeInt(table.columns().size());
+        }
+        head.writeInt(count);
+        rows.writeTo(all);
+        return all.toByteArray();
+    }
+
+    /**
+     * The rows that a write set changes, in an order in which they can be made.
+     *
+     * @throws IOException if it is damaged, or of tables that are not as they are here
+     */
+    public static List<Change> read(Tables tables, byte[] changes) throws IOException {
+        DataInputStream in = new DataInputStream(new ByteArrayInputStream(changes));
+        List<Table> known = new ArrayList<>();
+        int tableCount = in.readInt();
+        if (tableCount < 0 || tableCount > TABLES_MAX) {
+            throw new IOException("a write set of " + tableCount + " tables");
+        }
+        for (int i = 0; i < tableCount; i++) {
+            known.add(table(tables, in));
+        }
+        List<Change> deleted = new ArrayList<>();
+        List<Change> updated = new ArrayList<>();
+        List<Change> inserted = new ArrayList<>();
+        int rowCount = in.readInt();
+        for (int i = 0; i < rowCount; i++) {
+            Change change = change(known, in);
+            switch (change.operation()) {
+                case DELETE -> deleted.add(change);
+                case UPDATE -> updated.add(change);
+                case REPLACE -> {
+                    deleted.add(new Change(Operation.DELETE, change.table(), change.row()));
+                    inserted.add(new Change(Operation.INSERT, change.table(), change.row()));
+                }
+                case INSERT -> inserted.add(change);
+            }
+        }
+        if (in.read() >= 0) {
+            throw new IOException("a write set is longer than its rows");
+        }
+        deleted.addAll(updated);
+        deleted.addAll(inserted);
+        return deleted;
+    }
+
+    private static Table table(Tables tables, DataInputStream in) throws IOException {
+        String schema = in.readUTF();
+        String name = in.readUTF();
+        int columns = in.readInt();
+        Table table = tables.find(schema, name);
+        if (table == null || table.primaryKey() == null || table.columns().size() != columns) {
+            throw new IOException("table " + schema + "." + name + " does not exist here, or has no primary key or not "
+                    + columns + " columns: this replica differs from the others");
+        }
+        return table;
+    }
+
+    private static Change change(List<Table> known, DataInputStream in) throws IOException {
+        int operation = in.readByte();
+        int index = in.readInt();
+        if (index < 0 || index >= known.size() || operation < 0 || operation >= Operation.values().length) {
+            throw new IOException("row operation " + operation + " on table " + index);
+        }
+        Table table = known.get(index);
+        @Nullable
+        Object[] row = new @Nullable Object[table.columns().size()];
+        UniqueKey primary = table.primaryKey();
+        if (operation == Operation.DELETE.ordinal() && primary != null) {
+            for (int column : primary.columns()) {
+                row[column] = Values.read(in);
+            }
+        } else {
+            for (int column = 0; column < row.length; column++) {
+                row[column] = Values.read(in);
+            }
+        }
+        return new Change(Operation.of(operation), table, row);
+    }
+
+    /** A transaction wrote to a table whose rows cannot be told apart. */
+    public static final class MissingKey extends Exception {
+        private static final long serialVersionUID = 1;
+
+        MissingKey(Table table) {
+            super("table " + table.displayName() + " has no primary key, so its changes cannot be replicated: "
+                    + "ALTER TABLE ... ADD PRIMARY KEY first");
+        }
+    }
+}

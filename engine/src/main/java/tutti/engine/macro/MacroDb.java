@@ -1,0 +1,338 @@
+package tutti.engine.macro;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.ClientEngine;
+import tutti.engine.jdbc.ClientSession;
+import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.JdbcEngine;
+
+/**
+ * MacroDB: one primary and any number of secondaries of a database in the virtual machine, as one engine (MacroDDB, chapter
+ * 3). Transactions that may change something run on the primary; what they changed goes to the secondaries
+ * asynchronously, in the order of the commits, several positions in one transaction. Transactions that only read run on a
+ * secondary.
+ *
+ * <p>
+ * <b>One copy for the client.</b> A reading transaction gets a secondary that shows at least what the primary showed when
+ * the transaction began, or the primary itself if there is none. Every secondary shows a prefix of the positions, because
+ * commits reach its queue in their order ({@link tutti.core.spi.Engine}: one commit at a time), and it applies them in
+ * that order. So whatever a client has been told is committed, all its later transactions see, wherever they run; and
+ * each sees a prefix.
+ *
+ * <p>
+ * <b>Replicas on demand.</b> A new secondary is registered first, so that it gets every commit from then on, and is filled
+ * then with a snapshot of the primary, which says which position it shows; what is in its queue up to there is skipped
+ * ({@link JdbcEngine#copyTo}). Commits go on meanwhile.
+ *
+ * <p>
+ * A secondary that fails is dropped, and its readers go on elsewhere; the engine fails with its primary only. Safe for use
+ * from any thread.
+ */
+public final class MacroDb implements ClientEngine {
+    private static final Logger LOG = LoggerFactory.getLogger(MacroDb.class);
+
+    /** Makes empty databases for secondaries. */
+    @FunctionalInterface
+    public interface Databases {
+        /** A new and empty one, of the primary's kind. */
+        EmbeddedDatabase create() throws SQLException;
+    }
+
+    /**
+     * Bounds of a secondary's queue.
+     *
+     * @param batchPositionsMax most positions that it makes visible at once, at least 1
+     * @param queueBytesMax bytes of changes that may wait for it, at least 1; beyond that, commits wait
+     */
+    public record Settings(int batchPositionsMax, long queueBytesMax) {
+        /** 64 positions, 64 MiB. */
+        public static final Settings DEFAULT = new Settings(64, 64L << 20);
+
+        public Settings {
+            if (batchPositionsMax < 1 || queueBytesMax < 1) {
+                throw new IllegalArgumentException("batchPositionsMax " + batchPositionsMax + ", queueBytesMax "
+                        + queueBytesMax);
+            }
+        }
+    }
+
+    /**
+     * What an operator wants to know.
+     *
+     * @param position that the primary shows
+     * @param secondaries positions that the secondaries show
+     * @param readsAtSecondaries reading transactions that ran there
+     * @param readsAtPrimary reading transactions that found no secondary new enough
+     */
+    public record Status(long position, List<Long> secondaries, long readsAtSecondaries, long readsAtPrimary) {}
+
+    private final JdbcEngine primary;
+    private final Databases databases;
+    private final Settings settings;
+    private final List<Secondary> secondaries = new CopyOnWriteArrayList<>();
+    private final Set<MacroSession> sessions = ConcurrentHashMap.newKeySet();
+    /** Held while commits are handed to the secondaries, and while a new one is registered. */
+    private final ReentrantLock registration = new ReentrantLock();
+    private final AtomicLong readsAtSecondaries = new AtomicLong();
+    private final AtomicLong readsAtPrimary = new AtomicLong();
+    private volatile long position;
+
+    private MacroDb(JdbcEngine primary, Databases databases, Settings settings) {
+        this.primary = primary;
+        this.databases = databases;
+        this.settings = settings;
+        this.position = primary.appliedPosition();
+    }
+
+    /**
+     * Opens a primary, and makes secondaries of it. Closes everything if it fails. Blocks.
+     *
+     * @param count how many secondaries to begin with, 0 or more
+     */
+    public static MacroDb open(EmbeddedDatabase primary, Databases secondaries, int count, Settings settings)
+            throws SQLException {
+        return open(JdbcEngine.open(primary), secondaries, count, settings);
+    }
+
+    /** Likewise, over a primary that has been opened; closes it with the others. */
+    public static MacroDb open(JdbcEngine primary, Databases secondaries, int count, Settings settings)
+            throws SQLException {
+        MacroDb opened = new MacroDb(primary, secondaries, settings);
+        try {
+            for (int i = 0; i < count; i++) {
+                opened.addSecondary();
+            }
+            return opened;
+        } catch (SQLException failed) {
+            opened.close();
+            throw failed;
+        }
+    }
+
+    /** Makes another secondary; it takes readers when it has caught up. Blocks until it is filled. */
+    public void addSecondary() throws SQLException {
+        Secondary added = new Secondary(settings, this::dropped);
+        registration.lock();
+        try {
+            secondaries.add(added);
+        } finally {
+            registration.unlock();
+        }
+        try {
+            JdbcEngine copy = primary.copyTo(databases.create());
+            copy.onBlocked((_, holder) -> endRead(holder));
+            added.start(copy);
+        } catch (SQLException failed) {
+            secondaries.remove(added);
+            added.close();
+            throw failed;
+        }
+    }
+
+    /** Gives a secondary up, when its last reader has ended. Does nothing if there is none. */
+    public void removeSecondary() {
+        registration.lock();
+        try {
+            if (!secondaries.isEmpty()) {
+                secondaries.removeLast().close();
+            }
+        } finally {
+            registration.unlock();
+        }
+    }
+
+    private void dropped(Secondary failed, EngineFailure cause) {
+        LOG.error("a secondary of {} is dropped: {} {}", primary, cause.sqlState(), cause.message());
+        secondaries.remove(failed);
+    }
+
+    /** What an operator wants to know. Cheap. */
+    public Status status() {
+        return new Status(position, secondaries.stream().map(Secondary::position).toList(), readsAtSecondaries.get(),
+                readsAtPrimary.get());
+    }
+
+    /** The engine that changes are made on. */
+    public JdbcEngine primary() {
+        return primary;
+    }
+
+    @Override
+    public ClientSession openSession(Supplier<? extends @Nullable LocalTransaction> current) throws SQLException {
+        MacroSession session = new MacroSession(this, current);
+        sessions.add(session);
+        return session;
+    }
+
+    void closed(MacroSession session) {
+        sessions.remove(session);
+    }
+
+    /** A secondary for a reading transaction that begins now, entered; or null if none is new enough. */
+    @Nullable
+    Secondary enterSecondary() {
+        long needed = position;
+        while (true) {
+            Secondary best = null;
+            for (Secondary secondary : secondaries) {
+                if (secondary.position() >= needed && (best == null || secondary.readers() < best.readers())) {
+                    best = secondary;
+                }
+            }
+            if (best == null) {
+                readsAtPrimary.incrementAndGet();
+                return null;
+            }
+            if (best.enter()) {
+                readsAtSecondaries.incrementAndGet();
+                return best;
+            }
+        }
+    }
+
+    /** A reader stands in the way of a schema change at its secondary. */
+    private void endRead(LocalTransaction holder) {
+        for (MacroSession session : sessions) {
+            session.endRead(holder);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ commits
+
+    /** The primary has committed write sets up to this position; the next commit has not been asked for yet. */
+    void committed(long at, List<WriteSet> writes) {
+        hand(new Secondary.Entry(at, writes, null));
+    }
+
+    private void hand(Secondary.Entry entry) {
+        registration.lock();
+        try {
+            position = entry.position();
+            for (Secondary secondary : secondaries) {
+                secondary.add(entry);
+            }
+        } finally {
+            registration.unlock();
+        }
+        for (Secondary secondary : secondaries) {
+            secondary.awaitRoom();
+        }
+    }
+
+    /** An applier of the primary, whose commits go on to the secondaries. */
+    private final class MacroApplier implements Applier {
+        private final Applier inner = primary.openApplier();
+        private List<WriteSet> applied = List.of();
+
+        @Override
+        public void apply(long at, List<WriteSet> writes, Completion<Void> done) {
+            applied = List.copyOf(writes);
+            inner.apply(at, writes, done);
+        }
+
+        @Override
+        public void commit(long at, Completion<Void> done) {
+            List<WriteSet> writes = applied;
+            inner.commit(at, new Completion<>() {
+                @Override
+                public void succeeded(Void nothing) {
+                    committed(at, writes);
+                    done.succeeded(null);
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    done.failed(failure);
+                }
+            });
+        }
+
+        @Override
+        public void rollback(Runnable done) {
+            inner.rollback(done);
+        }
+
+        @Override
+        public void execute(long at, byte[] statement, Completion<ExecuteResult> done) {
+            inner.execute(at, statement, new Completion<>() {
+                @Override
+                public void succeeded(ExecuteResult result) {
+                    hand(new Secondary.Entry(at, List.of(), statement));
+                    done.succeeded(result);
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    done.failed(failure);
+                }
+            });
+        }
+
+        @Override
+        public void close() {
+            inner.close();
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ engine
+
+    @Override
+    public long appliedPosition() {
+        return primary.appliedPosition();
+    }
+
+    @Override
+    public void durablePosition(Completion<Long> done) {
+        primary.durablePosition(done);
+    }
+
+    @Override
+    public Applier openApplier() {
+        return new MacroApplier();
+    }
+
+    @Override
+    public void onBlocked(BlockedListener listener) {
+        primary.onBlocked(listener);
+    }
+
+    @Override
+    public void onLost(Runnable listener) {
+        primary.onLost(listener);
+    }
+
+    @Override
+    public boolean locksReferencedRows() {
+        return primary.locksReferencedRows();
+    }
+
+    @Override
+    public String toString() {
+        return "MacroDB of " + primary;
+    }
+
+    @Override
+    public void close() {
+        for (MacroSession session : List.copyOf(sessions)) {
+            session.close();
+        }
+        primary.close();
+        for (Secondary secondary : secondaries) {
+            secondary.close();
+        }
+    }
+}

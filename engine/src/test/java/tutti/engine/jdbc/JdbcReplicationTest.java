@@ -1,0 +1,293 @@
+package tutti.engine.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.engine.jdbc.EnginePair.execute;
+
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import tutti.core.txn.KeyKind;
+import tutti.engine.jdbc.rows.CapturedWrites;
+
+/** What a transaction changed arrives at another database as it was, and nothing else does. */
+@Timeout(60)
+class JdbcReplicationTest {
+    private static final String TABLE = "CREATE TABLE T (ID INTEGER PRIMARY KEY, V VARCHAR(100), U INTEGER UNIQUE)";
+    private static final String ALL = "SELECT * FROM T ORDER BY ID";
+
+    private static List<String> keys(CapturedWrites captured) {
+        List<String> keys = new ArrayList<>();
+        for (int i = 0; i < captured.writes().keys().size(); i++) {
+            if (!captured.describe(i).equals("the schema")) {
+                keys.add(captured.writes().keys().kind(i) + " " + captured.describe(i));
+            }
+        }
+        return keys.stream().sorted().toList();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void keysSayHowRowsWereTouched(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            assertEquals(
+                    List.of("EXCLUSIVE table PUBLIC.T, key (ID) = (1)", "EXCLUSIVE table PUBLIC.T, key (U) = (10)",
+                            "REFERENCE table PUBLIC.T"),
+                    keys(pair.commit("INSERT INTO T VALUES (1, 'a', 10)")));
+            assertEquals(List.of("REFERENCE table PUBLIC.T", "UPDATE table PUBLIC.T, key (ID) = (1)"),
+                    keys(pair.commit("UPDATE T SET V = 'b' WHERE ID = 1")));
+            assertEquals(
+                    List.of("EXCLUSIVE table PUBLIC.T, key (U) = (10)", "EXCLUSIVE table PUBLIC.T, key (U) = (11)",
+                            "REFERENCE table PUBLIC.T", "UPDATE table PUBLIC.T, key (ID) = (1)"),
+                    keys(pair.commit("UPDATE T SET U = 11 WHERE ID = 1")));
+            assertEquals(
+                    List.of("EXCLUSIVE table PUBLIC.T, key (ID) = (1)", "EXCLUSIVE table PUBLIC.T, key (ID) = (2)",
+                            "EXCLUSIVE table PUBLIC.T, key (U) = (11)", "EXCLUSIVE table PUBLIC.T, key (U) = (11)",
+                            "REFERENCE table PUBLIC.T"),
+                    keys(pair.commit("UPDATE T SET ID = 2 WHERE ID = 1")));
+            pair.assertRows(ALL, "2,b,11");
+            pair.commit("DELETE FROM T");
+            pair.assertRows(ALL);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theSameTransactionTouchesARowSeveralTimes(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit("INSERT INTO T VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");
+            pair.commit("UPDATE T SET V = 'x' WHERE ID = 1", "DELETE FROM T WHERE ID = 1",
+                    "INSERT INTO T VALUES (1, 'again', 4)", "INSERT INTO T VALUES (4, 'd', 1)",
+                    "DELETE FROM T WHERE ID = 3", "INSERT INTO T VALUES (5, 'gone', 5)", "DELETE FROM T WHERE ID = 5");
+            pair.assertRows(ALL, "1,again,4", "2,b,2", "4,d,1");
+            pair.commit("UPDATE T SET U = NULL WHERE ID = 1", "UPDATE T SET U = 4 WHERE ID = 2",
+                    "UPDATE T SET U = 2 WHERE ID = 1");
+            pair.assertRows(ALL, "1,again,2", "2,b,4", "4,d,1");
+            assertTrue(pair.commit("INSERT INTO T VALUES (9, 'i', 9)", "DELETE FROM T WHERE ID = 9").writes()
+                    .isEmpty());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatASavepointUndidIsNotCaptured(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE); JdbcSession session = pair.session()) {
+            pair.commit("INSERT INTO T VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");
+            execute(session, "UPDATE T SET V = 'kept' WHERE ID = 1");
+            Savepoint outer = session.statement(connection -> connection.setSavepoint("OUTER_ONE"));
+            execute(session, "UPDATE T SET V = 'undone' WHERE ID = 1", "DELETE FROM T WHERE ID = 2");
+            Savepoint inner = session.statement(connection -> connection.setSavepoint("INNER_ONE"));
+            execute(session, "UPDATE T SET ID = 7 WHERE ID = 3", "INSERT INTO T VALUES (8, 'undone', 8)");
+            session.statement(connection -> {
+                connection.rollback(inner);
+                return null;
+            });
+            execute(session, "INSERT INTO T VALUES (9, 'undone too', 9)");
+            session.statement(connection -> {
+                connection.rollback(outer);
+                return null;
+            });
+            execute(session, "DELETE FROM T WHERE ID = 3", "SAVEPOINT THIRD", "UPDATE T SET U = 5 WHERE ID = 2",
+                    "ROLLBACK TO SAVEPOINT THIRD", "INSERT INTO T VALUES (4, 'new', 3)");
+            assertEquals(5 + 1 + 1 - 1, keys(pair.commit(session)).size());
+            pair.assertRows(ALL, "1,kept,1", "2,b,2", "4,new,3");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aFailedStatementLeavesNothing(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE); JdbcSession session = pair.session()) {
+            pair.commit("INSERT INTO T VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");
+            execute(session, "UPDATE T SET V = 'kept' WHERE ID = 2");
+            assertThrows(SQLException.class, () -> execute(session, "INSERT INTO T VALUES (4, 'd', 4), (2, 'x', 9)"));
+            assertThrows(SQLException.class, () -> execute(session, "UPDATE T SET U = 7 WHERE ID > 1"));
+            assertThrows(SQLException.class, () -> execute(session, "INSERT INTO T VALUES (2, 'kept', 2)"));
+            pair.commit(session);
+            pair.assertRows(ALL, "1,a,1", "2,kept,2", "3,c,3");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void cascadesAndTriggersRunOnceAndTheirEffectsTravel(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE,
+                "CREATE TABLE CHILD (ID INTEGER PRIMARY KEY, T INTEGER REFERENCES T (ID) ON DELETE CASCADE)",
+                "CREATE TABLE ORPHAN (ID INTEGER PRIMARY KEY, T INTEGER REFERENCES T (ID) ON DELETE SET NULL)")) {
+            pair.commit("INSERT INTO T VALUES (1, 'a', 1), (2, 'b', 2)",
+                    "INSERT INTO CHILD VALUES (1, 1), (2, 1), (3, 2)",
+                    "INSERT INTO ORPHAN VALUES (1, 1), (2, 2)");
+            CapturedWrites captured = pair.commit("DELETE FROM T WHERE ID = 1");
+            assertTrue(keys(captured).contains("EXCLUSIVE table PUBLIC.CHILD, key (ID) = (2)"));
+            assertTrue(keys(captured).contains("UPDATE table PUBLIC.ORPHAN, key (ID) = (1)"));
+            pair.assertRows("SELECT * FROM CHILD ORDER BY ID", "3,2");
+            pair.assertRows("SELECT * FROM ORPHAN ORDER BY ID", "1,null", "2,2");
+            CapturedWrites child = pair.commit("INSERT INTO CHILD VALUES (4, 2)");
+            int parent = keyPlace(child, "table PUBLIC.T, key (ID) = (2)");
+            assertEquals(KeyKind.REFERENCE, child.writes().keys().kind(parent));
+            CapturedWrites removed = pair.commit("DELETE FROM CHILD", "DELETE FROM T WHERE ID = 2");
+            assertEquals(child.writes().keys().hash(parent),
+                    removed.writes().keys().hash(keyPlace(removed, "table PUBLIC.T, key (ID) = (2)")),
+                    "a child names its parent by the key that the parent goes by");
+        }
+    }
+
+    private static int keyPlace(CapturedWrites captured, String description) {
+        for (int i = 0; i < captured.writes().keys().size(); i++) {
+            if (captured.describe(i).equals(description)) {
+                return i;
+            }
+        }
+        throw new AssertionError("no key " + description + " in " + keys(captured));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void valuesArriveAsTheyAre(EngineKind kind) throws Exception {
+        String types = "CREATE TABLE V (ID BIGINT PRIMARY KEY, A SMALLINT, B DECIMAL(20, 5), C DOUBLE PRECISION, "
+                + "D BOOLEAN, E CHAR(5), F VARBINARY(20), G DATE, H TIME(3), I TIMESTAMP(6), "
+                + "J TIMESTAMP(3) WITH TIME ZONE, K INTERVAL DAY TO SECOND, L UUID, M INTEGER ARRAY, N VARCHAR(10))";
+        try (EnginePair pair = EnginePair.inMemory(kind, types)) {
+            pair.commit("INSERT INTO V VALUES (9000000000000000000, -3, 123456789012345.12345, 1.5E-300, TRUE, 'ab', "
+                    + "X'00FF10', DATE '2024-02-29', TIME '23:59:59.123', TIMESTAMP '1969-12-31 23:59:59.999999', "
+                    + "TIMESTAMP '2024-10-27 02:30:00.5+02:00', INTERVAL '3 04:05:06' DAY TO SECOND, "
+                    + "'f47ac10b-58cc-4372-a567-0e02b2c3d479', ARRAY[1, NULL, 3], 'é€😀')",
+                    "INSERT INTO V (ID) VALUES (1)");
+            String all = "SELECT * FROM V ORDER BY ID";
+            List<String> written = EnginePair.rows(pair.origin, all);
+            assertEquals(2, written.size());
+            assertEquals(written, EnginePair.rows(pair.copy, all));
+            pair.commit("UPDATE V SET A = 4, M = ARRAY[2]");
+            assertEquals(EnginePair.rows(pair.origin, all), EnginePair.rows(pair.copy, all));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void equalKeysHaveEqualHashesHoweverTheyAreWritten(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind,
+                "CREATE TABLE N (K DECIMAL(10, 3) PRIMARY KEY, V INTEGER)",
+                "CREATE TABLE C (K VARCHAR_IGNORECASE(10) PRIMARY KEY, V INTEGER)")) {
+            long one = exclusive(pair.commit("INSERT INTO N VALUES (1, 1)", "INSERT INTO C VALUES ('Abc', 1)"), "N");
+            pair.commit("DELETE FROM N WHERE K = 1.0");
+            assertEquals(one, exclusive(pair.commit("INSERT INTO N VALUES (1.000, 2)"), "N"));
+            long folded = exclusive(pair.commit("DELETE FROM C WHERE K = 'ABC'"), "C");
+            assertEquals(folded, exclusive(pair.commit("INSERT INTO C VALUES ('aBC', 2)"), "C"));
+            pair.assertRows("SELECT * FROM C", "aBC,2");
+        }
+    }
+
+    private static long exclusive(CapturedWrites captured, String table) {
+        for (int i = 0; i < captured.writes().keys().size(); i++) {
+            if (captured.writes().keys().kind(i) == KeyKind.EXCLUSIVE
+                    && captured.describe(i).startsWith("table PUBLIC." + table)) {
+                return captured.writes().keys().hash(i);
+            }
+        }
+        throw new AssertionError("no exclusive key of " + table);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aTableWithoutPrimaryKeyCannotBeWritten(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, "CREATE TABLE LOOSE (A INTEGER)");
+                JdbcSession session = pair.session()) {
+            execute(session, "INSERT INTO LOOSE VALUES (1)");
+            SQLException refusal = assertThrows(SQLException.class, session::capture);
+            assertEquals("55000", refusal.getSQLState());
+            session.forget();
+            assertEquals(List.of(), EnginePair.rows(pair.origin, "SELECT * FROM LOOSE"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void temporaryTablesStayWhereTheyAre(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE,
+                "CREATE GLOBAL TEMPORARY TABLE SCRATCH (ID INTEGER PRIMARY KEY)")) {
+            assertTrue(pair.commit("INSERT INTO SCRATCH VALUES (1)").writes().isEmpty());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theFirstUpdaterWins(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE);
+                JdbcSession first = pair.session();
+                JdbcSession second = pair.session()) {
+            pair.commit("INSERT INTO T VALUES (1, 'a', 1), (2, 'b', 2)");
+            execute(first, "SELECT * FROM T");
+            execute(second, "SELECT * FROM T");
+            execute(first, "UPDATE T SET V = 'first' WHERE ID = 1");
+            pair.commit(first);
+            SQLException lost = assertThrows(SQLException.class,
+                    () -> execute(second, "UPDATE T SET V = 'second' WHERE ID = 1"));
+            assertTrue(lost.getSQLState().startsWith("40"), lost::toString);
+            assertThrows(SQLException.class, () -> execute(second, "SELECT * FROM T"),
+                    "until it is told that it knows");
+            second.forget();
+            execute(second, "UPDATE T SET V = 'second' WHERE ID = 1");
+            pair.commit(second);
+            pair.assertRows(ALL, "1,second,1", "2,b,2");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aSnapshotIsOfAllTablesAndStays(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE, "CREATE TABLE S (ID INTEGER PRIMARY KEY)");
+                JdbcSession reader = pair.session()) {
+            pair.commit("INSERT INTO T VALUES (1, 'a', 1)", "INSERT INTO S VALUES (1)");
+            execute(reader, "SELECT * FROM T");
+            pair.commit("UPDATE T SET V = 'b'", "INSERT INTO S VALUES (2)");
+            int rows = reader.statement(connection -> {
+                try (Statement statement = connection.createStatement();
+                        var counted = statement.executeQuery("SELECT COUNT(*) FROM S, T WHERE V = 'a'")) {
+                    counted.next();
+                    return counted.getInt(1);
+                }
+            });
+            assertEquals(1, rows);
+            reader.commitUnchanged();
+            assertFalse(reader.open());
+        }
+    }
+
+    /** Each of them would commit in the engine, without a position and past certification. */
+    @ParameterizedTest
+    @EnumSource
+    void whatWouldGetPastReplicationIsRefusedAndLeavesTheTransactionOpen(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE); JdbcSession session = pair.session()) {
+            execute(session, "INSERT INTO T VALUES (1, 'a', 1)");
+            for (String sql : List.of("COMMIT", "ROLLBACK", "commit work", "CREATE TABLE X (ID INTEGER PRIMARY KEY)",
+                    "/* x */ -- y\n DROP TABLE T", "SELECT 1 FROM T; CREATE TABLE X (ID INTEGER PRIMARY KEY)",
+                    "/* /* */ */ CREATE TABLE X (ID INTEGER PRIMARY KEY)", "SET AUTOCOMMIT TRUE", "SHUTDOWN",
+                    "INSERT INTO T VALUES (2, ';', 2) /* ; */ ; TRUNCATE TABLE T", "BACKUP TO 'x'",
+                    "ROLLBACK WORK")) {
+                assertEquals("0A000",
+                        assertThrows(SQLException.class, () -> execute(session, sql), sql).getSQLState());
+                assertThrows(SQLException.class, () -> session
+                        .statement(connection -> connection.prepareStatement(sql)), sql);
+            }
+            assertThrows(SQLException.class, () -> session.statement(connection -> {
+                connection.commit();
+                return null;
+            }));
+            assertThrows(SQLException.class, () -> session.statement(connection -> {
+                connection.setAutoCommit(true);
+                return null;
+            }));
+            execute(session, "INSERT INTO T VALUES (2, 'it''s; COMMIT', 2);");
+            assertEquals(List.of(), EnginePair.rows(pair.origin, ALL));
+            pair.commit(session);
+            pair.assertRows(ALL, "1,a,1", "2,it's; COMMIT,2");
+        }
+    }
+}
