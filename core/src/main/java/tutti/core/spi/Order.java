@@ -40,8 +40,11 @@ public interface Order extends AutoCloseable {
      *
      * @param payload at most {@link #maxPayloadBytes()}; must not be modified afterwards
      * @param nodes members of the group; this one may be among them
+     * @throws UnsupportedOperationException if this order carries only what it orders, and its world has other means
      */
-    void multicast(byte[] payload, Set<Integer> nodes);
+    default void multicast(byte[] payload, Set<Integer> nodes) {
+        throw new UnsupportedOperationException("this order carries only what it orders");
+    }
 
     /**
      * Allows the order to forget messages: called when every replica has durably applied everything up to

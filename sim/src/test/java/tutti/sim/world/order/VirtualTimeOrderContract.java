@@ -62,6 +62,12 @@ abstract class VirtualTimeOrderContract extends OrderContract {
         return node -> new Turns(network.host(names.get(node)), opener, node);
     }
 
+    /** In the simulated world {@link Courier} does that. */
+    @Override
+    protected final boolean multicasts() {
+        return false;
+    }
+
     @AfterEach
     void stopTime() throws InterruptedException {
         over = true;
