@@ -66,8 +66,10 @@ class FlightReportTest {
         assertTrue(told.contains("same effects, and the protocol threw as it did then:"), told);
         assertTrue(told.contains("java.lang.IllegalStateException: passive prepares nothing, but 0:0.7 was prepared"),
                 told);
-        assertTrue(told.contains("Z failed 1:0.1 (user)") && told.contains("    answer 1:0.1: aborted, Failed[label=user]")
-                && told.contains("Z submitted 1:0.2 (interactive, all classes)"), told);
+        assertTrue(
+                told.contains("Z failed 1:0.1 (user)") && told.contains("    answer 1:0.1: aborted, Failed[label=user]")
+                        && told.contains("Z submitted 1:0.2 (interactive, all classes)"),
+                told);
         assertFalse(told.contains("submitted 1:0.1 "), told);
     }
 
