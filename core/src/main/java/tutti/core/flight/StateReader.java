@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -22,6 +23,7 @@ final class StateReader {
     private final ByteBuffer from;
     private final Object world;
     private final List<StateShape> shapes = new ArrayList<>();
+    private final Map<Class<?>, StateShape> known = new HashMap<>();
     private final List<Object> objects = new ArrayList<>();
     /** Made, and not filled. */
     private final ArrayDeque<Object> queue = new ArrayDeque<>();
@@ -82,7 +84,7 @@ final class StateReader {
 
     @SuppressWarnings("unchecked") // An element of another type than the protocol expects shows when it is used.
     private void content(Object object) {
-        StateShape shape = StateShape.of(object.getClass());
+        StateShape shape = known.computeIfAbsent(object.getClass(), StateShape::of);
         switch (shape.kind()) {
             case OBJECT -> fields(shape, object);
             case COLLECTION -> elements((Collection<@Nullable Object>) object);

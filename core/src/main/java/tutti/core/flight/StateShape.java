@@ -13,11 +13,9 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tutti.core.protocol.Execution;
@@ -47,7 +45,6 @@ final class StateShape {
     private static final Set<Class<?>> COLLECTIONS = Set.of(ArrayList.class, ArrayDeque.class, HashSet.class,
             LinkedHashSet.class, TreeSet.class);
     private static final Set<Class<?>> MAPS = Set.of(HashMap.class, LinkedHashMap.class, TreeMap.class);
-    private static final Map<Class<?>, StateShape> KNOWN = new ConcurrentHashMap<>();
     private static final Constructor<?> OBJECT_CONSTRUCTOR = objectConstructor();
 
     private final Class<?> type;
@@ -74,41 +71,6 @@ final class StateShape {
      * @throws IllegalArgumentException if objects of it cannot be in an image
      */
     static StateShape of(Class<?> type) {
-        StateShape known = KNOWN.get(type);
-        if (known == null) {
-            known = find(type);
-            KNOWN.put(type, known);
-        }
-        return known;
-    }
-
-    /**
-     * The shape of a class that an image names.
-     *
-     * @throws IllegalArgumentException if there is no such class, or objects of it cannot be in an image, or it looks
-     *             different in this build
-     */
-    static StateShape named(String name, String layout) {
-        if (!name.startsWith(ROOM) && Stream.concat(COLLECTIONS.stream(), MAPS.stream())
-                .noneMatch(type -> type.getName().equals(name))) {
-            throw new IllegalArgumentException("class " + name + " cannot be part of a protocol's state");
-        }
-        StateShape found;
-        try {
-            found = of(Class.forName(name, false, StateShape.class.getClassLoader()));
-        } catch (ClassNotFoundException missing) {
-            throw new IllegalArgumentException("this build has no class " + name
-                    + ": the recording is of another build; replay it with that one", missing);
-        }
-        if (!found.layout().equals(layout)) {
-            throw new IllegalArgumentException("class " + name + " has the fields [" + layout
-                    + "] in the recording and ["
-                    + found.layout() + "] in this build: the recording is of another build; replay it with that one");
-        }
-        return found;
-    }
-
-    private static StateShape find(Class<?> type) {
         if (COLLECTIONS.contains(type)) {
             return new StateShape(type, Kind.COLLECTION, new Field[0]);
         }
@@ -136,6 +98,32 @@ final class StateShape {
             }
         }
         return new StateShape(type, Kind.OBJECT, fields.toArray(Field[]::new));
+    }
+
+    /**
+     * The shape of a class that an image names.
+     *
+     * @throws IllegalArgumentException if there is no such class, or objects of it cannot be in an image, or it looks
+     *             different in this build
+     */
+    static StateShape named(String name, String layout) {
+        if (!name.startsWith(ROOM) && Stream.concat(COLLECTIONS.stream(), MAPS.stream())
+                .noneMatch(type -> type.getName().equals(name))) {
+            throw new IllegalArgumentException("class " + name + " cannot be part of a protocol's state");
+        }
+        StateShape found;
+        try {
+            found = of(Class.forName(name, false, StateShape.class.getClassLoader()));
+        } catch (ClassNotFoundException missing) {
+            throw new IllegalArgumentException("this build has no class " + name
+                    + ": the recording is of another build; replay it with that one", missing);
+        }
+        if (!found.layout().equals(layout)) {
+            throw new IllegalArgumentException("class " + name + " has the fields [" + layout
+                    + "] in the recording and ["
+                    + found.layout() + "] in this build: the recording is of another build; replay it with that one");
+        }
+        return found;
     }
 
     private static Field field(Class<?> type, RecordComponent component) {

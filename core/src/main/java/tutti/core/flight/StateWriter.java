@@ -49,6 +49,7 @@ final class StateWriter {
     private final IdentityHashMap<Object, Integer> numbers = new IdentityHashMap<>();
     private final ArrayDeque<Met> queue = new ArrayDeque<>();
     private final Map<Class<?>, Integer> shapes = new HashMap<>();
+    private final Map<Class<?>, StateShape> known = new HashMap<>();
     private ByteBuffer to = ByteBuffer.allocate(1 << 12);
 
     StateWriter(Object world, int bytesMax, boolean traced) {
@@ -59,7 +60,7 @@ final class StateWriter {
 
     byte[] write(Object root) {
         numbers.put(root, 0);
-        writeShape(StateShape.of(root.getClass()));
+        writeShape(shape(root.getClass()));
         queue.add(new Met(root, root.getClass().getSimpleName()));
         for (Met met = queue.poll(); met != null; met = queue.poll()) {
             content(met.object(), met.path());
@@ -71,6 +72,10 @@ final class StateWriter {
     String at(int offset) {
         Map.Entry<Integer, String> nearest = paths == null ? null : paths.floorEntry(offset);
         return nearest == null ? "the protocol's class" : nearest.getValue();
+    }
+
+    private StateShape shape(Class<?> type) {
+        return known.computeIfAbsent(type, StateShape::of);
     }
 
     private void room(int bytes) {
@@ -129,7 +134,7 @@ final class StateWriter {
     // ------------------------------------------------------------------------------------------ content
 
     private void content(Object object, String path) {
-        StateShape shape = StateShape.of(object.getClass());
+        StateShape shape = shape(object.getClass());
         switch (shape.kind()) {
             case OBJECT -> fields(shape, object, path);
             case COLLECTION -> elements((Collection<?>) object, object instanceof HashSet<?>
@@ -239,7 +244,7 @@ final class StateWriter {
             }
             case Enum<?> constant -> {
                 tag(StateImage.ENUM);
-                writeShape(StateShape.of(constant.getDeclaringClass()));
+                writeShape(shape(constant.getDeclaringClass()));
                 text(constant.name());
             }
             case long[] numbers -> {
@@ -267,7 +272,7 @@ final class StateWriter {
                 tag(StateImage.ENUM_MAP);
                 Enum<?> any = map.keySet().stream().findFirst()
                         .orElseThrow(() -> new IllegalArgumentException("an empty EnumMap does not tell its keys"));
-                writeShape(StateShape.of(any.getDeclaringClass()));
+                writeShape(shape(any.getDeclaringClass()));
                 entries(map, false, path);
             }
             default -> reference(value, path);
@@ -284,7 +289,7 @@ final class StateWriter {
         if (immutable(value, path)) {
             return;
         }
-        StateShape shape = StateShape.of(value.getClass());
+        StateShape shape = shape(value.getClass());
         if (shape.kind() == Kind.RECORD) {
             tag(shape.isValue() ? StateImage.INLINE : StateImage.NEW_RECORD);
             writeShape(shape);
