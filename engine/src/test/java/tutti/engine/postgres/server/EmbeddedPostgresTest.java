@@ -114,8 +114,8 @@ class EmbeddedPostgresTest {
         EmbeddedPostgres.start(configuration).stop();
         Process orphan = configuration.binaries()
                 .command("postgres", java.util.List.of("-D", configuration.dataDirectory().toString()))
-                .directory(configuration.dataDirectory().toFile()).redirectErrorStream(true)
-                .redirectOutput(configuration.logFile().toFile()).start();
+                .directory(configuration.dataDirectory().toFile()).redirectErrorStream(true).start();
+        assertTrue(orphan.inputReader().lines().anyMatch(line -> line.contains("ready to accept connections")));
         try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
             assertTrue(orphan.waitFor(10, TimeUnit.SECONDS));
             assertEquals("1", query(server, "select 1"));
