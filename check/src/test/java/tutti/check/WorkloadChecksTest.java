@@ -29,6 +29,8 @@ import tutti.workload.listappend.ListAppendRun;
 /** The isolation levels of one real PostgreSQL, as its clients see them. */
 class WorkloadChecksTest {
     private static final ListAppendOptions LISTS = new ListAppendOptions(6, 40, 2, 5, 50, 2);
+    /** What a level permits need not happen in a run; it does in nearly every one. */
+    private static final int ANOMALY_RUNS_MAX = 10;
     private static PlainServer server;
 
     @BeforeAll
@@ -65,15 +67,22 @@ class WorkloadChecksTest {
         assertTrue(result.passed(), result.text());
     }
 
-    private static void refused(ListAppendRun run, Isolation isolation) {
-        assertFalse(ListAppendCheck.check(run.history(), isolation).passed(), isolation.text());
+    /** Every run keeps what the level promises, and one of a few shows that it is not the other one. */
+    private static void isNoMoreThan(int level, Isolation promised, Isolation other) throws Exception {
+        for (int run = 0; run < ANOMALY_RUNS_MAX; run++) {
+            ListAppendRun lists = listAppend(level);
+            passes(lists, promised);
+            if (!ListAppendCheck.check(lists.history(), other).passed()) {
+                return;
+            }
+        }
+        throw new AssertionError("no run of " + ANOMALY_RUNS_MAX + " was refused as " + other.text());
     }
 
     @Test
     void repeatableReadIsStrongSnapshotIsolationAndNotSerializable() throws Exception {
-        ListAppendRun run = listAppend(Connection.TRANSACTION_REPEATABLE_READ);
-        passes(run, Isolation.STRONG_SNAPSHOT_ISOLATION);
-        refused(run, Isolation.SERIALIZABLE);
+        isNoMoreThan(Connection.TRANSACTION_REPEATABLE_READ, Isolation.STRONG_SNAPSHOT_ISOLATION,
+                Isolation.SERIALIZABLE);
     }
 
     @Test
@@ -85,9 +94,7 @@ class WorkloadChecksTest {
 
     @Test
     void readCommittedIsReadCommittedAndNoMore() throws Exception {
-        ListAppendRun run = listAppend(Connection.TRANSACTION_READ_COMMITTED);
-        passes(run, Isolation.READ_COMMITTED);
-        refused(run, Isolation.SNAPSHOT_ISOLATION);
+        isNoMoreThan(Connection.TRANSACTION_READ_COMMITTED, Isolation.READ_COMMITTED, Isolation.SNAPSHOT_ISOLATION);
     }
 
     @Test
@@ -110,11 +117,15 @@ class WorkloadChecksTest {
 
     @Test
     void aBankSeemsToLoseMoneyWithoutSnapshots() throws Exception {
-        BankRun.createTables(url(), BankOptions.usual());
-        BankRun run = BankRun.start(options(Connection.TRANSACTION_READ_COMMITTED, 6), BankOptions.usual());
-        assertTrue(run.result().failure().isEmpty());
-        assertFalse(BankCheck.reads(run.history()).passed());
-        assertTrue(BankCheck.state("one", run.state(0), run.history()).passed(), "in the end it is all there");
+        boolean seen = false;
+        for (int again = 0; again < ANOMALY_RUNS_MAX && !seen; again++) {
+            BankRun.createTables(url(), BankOptions.usual());
+            BankRun run = BankRun.start(options(Connection.TRANSACTION_READ_COMMITTED, 6), BankOptions.usual());
+            assertTrue(run.result().failure().isEmpty());
+            seen = !BankCheck.reads(run.history()).passed();
+            assertTrue(BankCheck.state("one", run.state(0), run.history()).passed(), "in the end it is all there");
+        }
+        assertTrue(seen, "no run of " + ANOMALY_RUNS_MAX + " showed it");
     }
 
     @Test
