@@ -46,6 +46,17 @@ public interface Protocol {
     void prepared(TransactionId transaction);
 
     /**
+     * A remote transaction whose changes are being {@linkplain Replica#prepare prepared} waits in the engine for locks.
+     * Told while it lasts, at least whenever the holders are others; not every world can tell.
+     *
+     * @param transaction that waits; perhaps one that was prepared or given up a moment ago
+     * @param holders for whom it waits, directly or through others, of local transactions that have been
+     *            {@code executed} and remote ones that are prepared or to be prepared; in an order that is the same in
+     *            every replay
+     */
+    default void blocked(TransactionId transaction, Set<TransactionId> holders) {}
+
+    /**
      * A local transaction ended before it asked to commit, a run asked for by the protocol failed, or the changes of a
      * remote one could not be {@linkplain Replica#prepare prepared}. The engine has rolled it back.
      */

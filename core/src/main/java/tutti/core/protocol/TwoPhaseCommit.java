@@ -3,10 +3,9 @@ package tutti.core.protocol;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -44,12 +43,25 @@ import tutti.core.txn.WriteSet;
  * <b>Locks.</b> A transaction locks what it writes at its own replica while it runs. When it has run, its replica, the
  * coordinator, asks all other members to make the changes and hold the locks. {@link KeyLocks} knows the keys of all that
  * have run or been prepared here; who meets them waits in here, and so it is known for whom. Local transactions that still
- * run hold locks that only the engine knows; the prepared one then waits in the engine.
+ * run hold locks that only the engine knows, and engines with strict two-phase locking lock what is read; the prepared one
+ * then waits in the engine, which says for whom ({@link #blocked}).
  *
  * <p>
- * <b>Deadlocks.</b> Each replica tells the members who waits for whom. In each set of transactions that all wait for one
- * another the one with the highest number is aborted by its coordinator. The news may be old, which can abort one too
- * many, never miss one for good. Waits that only an engine knows end by timeout.
+ * <b>Deadlocks.</b> Each replica tells the members who waits there for whom, in here or in the engine. In each set of
+ * transactions that all wait for one another the youngest is aborted by its coordinator ({@link WaitGraph}). No
+ * deadlock lasts: let T1, T2, …, T1 wait for one another, each for the next one.
+ * <ul>
+ * <li>Those that run and have not been prepared anywhere are in no other engine than their own. A circle of such ones only
+ * is in one engine, which sees it and refuses a wait. Otherwise leave them out of the circle: engines say for whom a prepared one waits <em>directly or
+ * through others</em>, so each of the rest waits for the next of the rest at some replica that knows it.
+ * <li>What these wait for does not end by itself, so their replicas tell it at each tick for as long as it lasts, and the
+ * coordinators of all of them come to know it together. Waits of the past are forgotten after a while and cannot keep a
+ * youngest one from being found that is not there any more.
+ * <li>None of the rest has been decided: it has then all votes, and waits nowhere. So the youngest is in its coordinator's first phase,
+ * where it can be aborted, and is.
+ * </ul>
+ * News may be old, too, when a wait is over; that may abort one too many, no more. An engine that does not say for whom it waits leaves the lock
+ * timeout, which may abort all of them at once.
  *
  * <p>
  * <b>Members and epochs.</b> Classical two-phase commit blocks when a coordinator is lost. Here the decision, with the
@@ -159,6 +171,8 @@ public final class TwoPhaseCommit implements Protocol {
         final TransactionId id;
         final WriteSet writes;
         Part part = Part.WAITING;
+        /** For whom it waits in the engine. */
+        Set<TransactionId> blockers = Set.of();
         long round;
         int ticks;
 
@@ -176,8 +190,7 @@ public final class TwoPhaseCommit implements Protocol {
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Map<TransactionId, Participation> remote = new LinkedHashMap<>();
     private final KeyLocks locks = new KeyLocks();
-    /** Who waits for whom, as each node has told last. */
-    private final Map<Integer, List<Wait>> waits = new TreeMap<>();
+    private final WaitGraph waits;
     private final ArrayDeque<Decided> invisible = new ArrayDeque<>();
     private final CertificationIndex index = new CertificationIndex();
     private final TreeMap<Integer, Member> members = new TreeMap<>();
@@ -194,6 +207,7 @@ public final class TwoPhaseCommit implements Protocol {
     public TwoPhaseCommit(Parameters parameters, Replica replica) {
         this.parameters = parameters;
         this.replica = replica;
+        this.waits = new WaitGraph(parameters.inquireTicks());
         this.alive = parameters.replicas();
         parameters.replicas().forEach(node -> members.put(node, new Member(0, 0)));
     }
@@ -354,6 +368,7 @@ public final class TwoPhaseCommit implements Protocol {
             if (participation.part == Part.WAITING
                     && locks.inTheWay(participation.id, participation.writes.keys()).isEmpty()) {
                 participation.part = Part.PREPARING;
+                participation.blockers = Set.of();
                 locks.hold(participation.id, participation.writes.keys());
                 replica.prepare(participation.id, participation.writes);
             }
@@ -368,6 +383,14 @@ public final class TwoPhaseCommit implements Protocol {
         }
         participation.part = Part.PREPARED;
         vote(participation);
+    }
+
+    @Override
+    public void blocked(TransactionId transaction, Set<TransactionId> holders) {
+        Participation participation = remote.get(transaction);
+        if (participation != null) {
+            participation.blockers = new LinkedHashSet<>(holders);
+        }
     }
 
     /**
@@ -511,7 +534,7 @@ public final class TwoPhaseCommit implements Protocol {
             return;
         }
         epoch = position;
-        waits.remove(node);
+        waits.forget(node);
         dropPartsOf(node, Long.MAX_VALUE);
         for (Local own : List.copyOf(local.values())) {
             if (node == parameters.node()) {
@@ -579,6 +602,7 @@ public final class TwoPhaseCommit implements Protocol {
     @Override
     public void timer(long timer) {
         timerRuns = false;
+        waits.tick();
         removeLost();
         for (Local own : List.copyOf(local.values())) {
             if (own.phase == Phase.PREPARING && ++own.ticks > parameters.lockTicks()) {
@@ -605,6 +629,8 @@ public final class TwoPhaseCommit implements Protocol {
                 for (TransactionId holder : locks.inTheWay(participation.id, participation.writes.keys())) {
                     mine.add(new Wait(participation.id, holder));
                 }
+            } else if (participation.part == Part.PREPARING) {
+                participation.blockers.forEach(holder -> mine.add(new Wait(participation.id, holder)));
             }
         }
         if (!mine.isEmpty() || toldWaits) {
@@ -614,44 +640,19 @@ public final class TwoPhaseCommit implements Protocol {
             if (!others.isEmpty()) {
                 replica.multicast(new Waits(mine), others);
             }
-            waits.put(parameters.node(), mine);
+            waits.told(parameters.node(), mine);
             breakDeadlocks();
         }
     }
 
-    private static final Comparator<TransactionId> BY_AGE = Comparator
-            .comparingLong((TransactionId id) -> id.serial() & 0xffff_ffffL).thenComparingInt(TransactionId::node)
-            .thenComparingLong(TransactionId::serial);
-
+    /** A transaction of this replica that waits for others which wait for it is aborted if it is the one to give way. */
     private void breakDeadlocks() {
-        Map<TransactionId, Set<TransactionId>> forward = new HashMap<>();
-        Map<TransactionId, Set<TransactionId>> backward = new HashMap<>();
-        for (List<Wait> told : waits.values()) {
-            for (Wait wait : told) {
-                forward.computeIfAbsent(wait.waiter(), _ -> new HashSet<>()).add(wait.holder());
-                backward.computeIfAbsent(wait.holder(), _ -> new HashSet<>()).add(wait.waiter());
-            }
-        }
+        Set<TransactionId> giving = waits.givingWay(local.keySet());
         for (Local own : List.copyOf(local.values())) {
-            Set<TransactionId> together = reachable(own.id, forward);
-            together.retainAll(reachable(own.id, backward));
-            if (own.phase == Phase.PREPARING && together.contains(own.id)
-                    && together.stream().allMatch(other -> BY_AGE.compare(other, own.id) <= 0)) {
+            if (own.phase == Phase.PREPARING && giving.contains(own.id)) {
                 abort(own, new AbortReason.Failed("distributed-deadlock"));
             }
         }
-    }
-
-    private static Set<TransactionId> reachable(TransactionId from, Map<TransactionId, Set<TransactionId>> arrows) {
-        Set<TransactionId> reached = new HashSet<>();
-        ArrayDeque<TransactionId> open = new ArrayDeque<>(arrows.getOrDefault(from, Set.of()));
-        while (!open.isEmpty()) {
-            TransactionId next = open.remove();
-            if (reached.add(next)) {
-                open.addAll(arrows.getOrDefault(next, Set.of()));
-            }
-        }
-        return reached;
     }
 
     @Override
@@ -668,7 +669,7 @@ public final class TwoPhaseCommit implements Protocol {
             case Inquire inquire -> inquired(sender, inquire.transaction());
             case Waits told -> {
                 if (members.containsKey(sender)) {
-                    waits.put(sender, told.waits());
+                    waits.told(sender, told.waits());
                     breakDeadlocks();
                 }
             }

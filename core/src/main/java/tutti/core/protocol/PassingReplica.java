@@ -1,18 +1,17 @@
-package tutti.sim.world.mutant;
+package tutti.core.protocol;
 
 import java.util.Set;
-import tutti.core.protocol.Message;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
-/** Passes everything on that a protocol asks of its world. */
-class PassingReplica implements Replica {
-    final Replica world;
+/** Passes everything on that a protocol asks of its world: for whoever stands between the two and changes a part of it. */
+public class PassingReplica implements Replica {
+    /** That is asked. */
+    protected final Replica world;
 
-    PassingReplica(Replica world) {
+    /** In front of a world. */
+    public PassingReplica(Replica world) {
         this.world = world;
     }
 
