@@ -1,7 +1,6 @@
 package tutti.core.protocol;
 
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -50,10 +49,9 @@ import tutti.core.txn.WriteSet;
  *
  * <p>
  * <b>Why replicas agree.</b> The decision is a function of b, c, the keys and the outcomes at positions in (b, p), all of
- * which are functions of the ordered prefix. So is the floor below which the index forgets: the smallest horizon told by
- * any replica, or the window's edge. A transaction with b below it is aborted by every replica, whatever it happens to
- * remember. That is rare: while a sender lives its horizon holds back the floor for its open transactions, so only a
- * message of a replica's former life that arrives late, or one older than the window, is below the floor.
+ * which are functions of the ordered prefix. So is the floor below which the index forgets ({@link Horizons}). A transaction
+ * with b below it is aborted by every replica, whatever it happens to remember. That is rare: only a message of a replica's
+ * former life that arrives late, or one older than the window, is below the floor.
  *
  * <p>
  * <b>Victims that were ordered already.</b> A transaction that was rolled back in the engine while its message was on its
@@ -65,8 +63,6 @@ public final class SnapshotIsolation implements Protocol {
     public static final String NAME = "si";
 
     private static final byte TAG_CERTIFY = 1;
-    private static final byte TAG_BARRIER = 2;
-    private static final byte TAG_PROGRESS = 3;
     private static final byte SNAPSHOT_VERSION = 1;
     private static final long PROGRESS_TIMER = 1;
 
@@ -86,16 +82,9 @@ public final class SnapshotIsolation implements Protocol {
         }
 
         public Parameters {
-            replicas = Set.copyOf(replicas);
-            if (!replicas.contains(node)) {
-                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
-            }
-            if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
-                throw new IllegalArgumentException("windowPositions " + windowPositions);
-            }
-            if (progressIntervalNanos < 1) {
-                throw new IllegalArgumentException("progressIntervalNanos " + progressIntervalNanos);
-            }
+            replicas = Checks.replicas(node, replicas);
+            Checks.window(windowPositions);
+            Checks.time("progressIntervalNanos", progressIntervalNanos);
         }
     }
 
@@ -115,33 +104,6 @@ public final class SnapshotIsolation implements Protocol {
         }
     }
 
-    /** Asks for a request to be executed by every replica alone. */
-    record Barrier(TransactionId transaction, Request.Whole request) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + 8 + request.encodedSize();
-        }
-
-        @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_BARRIER).putInt(transaction.node()).putLong(transaction.serial());
-            request.encode(to);
-        }
-    }
-
-    /** Says how far a replica has come, when it has had nothing else to say. */
-    record Progress(long horizon) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 8;
-        }
-
-        @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_PROGRESS).putLong(horizon);
-        }
-    }
-
     /** What this replica knows of a local transaction that has not been answered. */
     private enum Phase {
         /** Runs in the engine; may be ended by {@code executed}, {@code failed} or {@code victim}. */
@@ -152,32 +114,20 @@ public final class SnapshotIsolation implements Protocol {
         ORDERED_ROLLED_BACK
     }
 
-    /** A local transaction that has passed and is to be answered once its position is visible. */
-    private record Passed(long position, TransactionId transaction) {}
-
     private final Parameters parameters;
     private final Replica replica;
     private final Map<TransactionId, Phase> local = new HashMap<>();
-    private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
-    /** Latest horizon of each replica, by rank in {@code members}; what the floor is computed from. */
-    private final int[] members;
-    private final long[] reached;
+    private final Unanswered unanswered = new Unanswered();
+    private final Horizons horizons;
     private CertificationIndex index = new CertificationIndex();
     private long delivered;
-    /** The last position that the index has noted something for, or could have: what the others wait to hear of. */
-    private long certified;
-    /** No transaction that this replica asks to certify from now on has begun below it. */
-    private long horizon;
-    /** The horizon that this replica has told the others last. */
-    private long told;
-    private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
     public SnapshotIsolation(Parameters parameters, Replica replica) {
         this.parameters = parameters;
         this.replica = replica;
-        this.members = parameters.replicas().stream().mapToInt(Integer::intValue).sorted().toArray();
-        this.reached = new long[members.length];
+        this.horizons = new Horizons(parameters.replicas(), parameters.windowPositions(),
+                parameters.progressIntervalNanos(), PROGRESS_TIMER);
     }
 
     /** What it was made with. */
@@ -212,12 +162,11 @@ public final class SnapshotIsolation implements Protocol {
         if (writes.isEmpty()) {
             throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
         }
-        if (execution.begun() < horizon) {
+        if (execution.begun() < horizons.own()) {
             throw new IllegalArgumentException(
-                    transaction + " begun at " + execution.begun() + ", horizon " + horizon);
+                    transaction + " begun at " + execution.begun() + ", horizon " + horizons.own());
         }
-        told = horizon;
-        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, writes));
+        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizons.tell(), writes));
     }
 
     @Override
@@ -246,8 +195,8 @@ public final class SnapshotIsolation implements Protocol {
             throw new IllegalStateException("position " + position + " delivered after " + delivered);
         }
         delivered = position;
-        if (!(message instanceof Progress)) {
-            certified = position;
+        if (!(message instanceof Horizons.Progress)) {
+            horizons.matters(position);
         }
         switch (message) {
             case Certify certify -> certify(position, sender, certify);
@@ -256,37 +205,25 @@ public final class SnapshotIsolation implements Protocol {
                 index.note(barrier.request().keys(), position);
                 replica.execute(barrier.transaction(), position, barrier.request());
                 if (local.remove(barrier.transaction()) != null) {
-                    unanswered.add(new Passed(position, barrier.transaction()));
+                    unanswered.add(position, barrier.transaction());
                 }
             }
-            case Progress progress -> {
-                reached(sender, progress.horizon());
+            case Horizons.Progress progress -> {
+                horizons.reached(sender, progress.horizon());
                 replica.skip(position);
             }
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
         }
-        index.forget(floor());
-        if (!timerRuns && certified > told) {
-            timerRuns = true;
-            replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
-        }
+        index.forget(horizons.floor(delivered));
+        horizons.watch(replica);
     }
 
     private void certify(long position, int sender, Certify request) {
         TransactionId transaction = request.transaction();
         KeySet keys = request.writes().keys();
         Phase phase = local.remove(transaction);
-        AbortReason reason = null;
-        if (request.begun() < index.floor()) {
-            reason = new AbortReason.TooOld(request.begun(), index.floor());
-        } else {
-            int lost = index.conflict(keys, request.begun(), request.lastCommitted());
-            if (lost >= 0) {
-                reason = new AbortReason.LostCertification(lost,
-                        index.lastConflicting(keys.hash(lost), keys.kind(lost)));
-            }
-        }
-        reached(sender, request.horizon());
+        AbortReason reason = index.certify(keys, request.begun(), request.lastCommitted());
+        horizons.reached(sender, request.horizon());
         if (reason != null) {
             replica.skip(position);
             if (phase != null) {
@@ -302,44 +239,19 @@ public final class SnapshotIsolation implements Protocol {
             replica.apply(transaction, position, request.writes());
         }
         if (phase != null) {
-            unanswered.add(new Passed(position, transaction));
+            unanswered.add(position, transaction);
         }
     }
 
     @Override
-    public void committed(long position, long newHorizon) {
-        horizon = Math.max(horizon, newHorizon);
-        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
-            Passed passed = unanswered.remove();
-            replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
-        }
+    public void committed(long position, long horizon) {
+        horizons.rise(horizon);
+        unanswered.visible(position, replica);
     }
 
     @Override
     public void timer(long timer) {
-        timerRuns = false;
-        if (certified > told && horizon > told) {
-            told = horizon;
-            replica.order(new Progress(horizon));
-        } else if (certified > told) {
-            timerRuns = true;
-            replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
-        }
-    }
-
-    @Override
-    public void prepared(TransactionId transaction) {
-        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
-    }
-
-    @Override
-    public void received(int sender, Message message) {
-        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
-    }
-
-    @Override
-    public void view(Set<Integer> alive) {
-        // The order alone decides; who is alive does not matter to certification.
+        horizons.ranOut(replica);
     }
 
     @Override
@@ -347,67 +259,37 @@ public final class SnapshotIsolation implements Protocol {
         return true;
     }
 
-    private void reached(int sender, long toldHorizon) {
-        int rank = Arrays.binarySearch(members, sender);
-        if (rank >= 0) {
-            reached[rank] = Math.max(reached[rank], toldHorizon);
-        }
-    }
-
-    /** No message still to be delivered is certified against positions up to this one. */
-    private long floor() {
-        long lowest = Long.MAX_VALUE;
-        for (long position : reached) {
-            lowest = Math.min(lowest, position);
-        }
-        return Math.max(lowest, delivered - parameters.windowPositions());
-    }
-
     @Override
     public Message decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
             case TAG_CERTIFY -> {
-                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                TransactionId transaction = TransactionId.decode(from);
                 long begun = from.getLong();
                 long lastCommitted = from.getLong();
                 long told = from.getLong();
                 yield new Certify(transaction, begun, lastCommitted, told, WriteSet.decode(from));
             }
-            case TAG_BARRIER -> {
-                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
-                yield new Barrier(transaction, Request.Whole.decode(from));
-            }
-            case TAG_PROGRESS -> new Progress(from.getLong());
+            case Barrier.TAG -> Barrier.decode(from);
+            case Horizons.TAG_PROGRESS -> new Horizons.Progress(from.getLong());
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
         };
     }
 
     @Override
     public byte[] snapshot() {
-        index.forget(floor());
-        ByteBuffer to = ByteBuffer.allocate(1 + 8 + 4 + members.length * 12 + index.encodedSize());
-        to.put(SNAPSHOT_VERSION).putLong(delivered).putInt(members.length);
-        for (int i = 0; i < members.length; i++) {
-            to.putInt(members[i]).putLong(reached[i]);
-        }
+        index.forget(horizons.floor(delivered));
+        ByteBuffer to = ByteBuffer.allocate(1 + 8 + horizons.encodedSize() + index.encodedSize());
+        horizons.encode(to.put(SNAPSHOT_VERSION).putLong(delivered));
         index.encode(to);
         return Arrays.copyOf(to.array(), to.position());
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         delivered = from.getLong();
-        certified = delivered;
-        int size = from.getInt();
-        for (int i = 0; i < size; i++) {
-            reached(from.getInt(), from.getLong());
-        }
+        horizons.restore(from, delivered);
         index = CertificationIndex.decode(from);
     }
 }

@@ -85,10 +85,17 @@ import tutti.core.txn.WriteSet;
  * </ul>
  * Votes repeat the epoch in which they were asked for, so that one of an earlier life is known. A prepared transaction is kept until
  * its end is known in the order: a coordinator that has ended it says after which position ({@link Ended}).
- * With strict two-phase locking in the engines a read is locked where it happens, and conflicts with every write of a
- * member in the same way: reads and writes exclude each other until the end, which makes the history serializable in order of
- * position, unless the session of a transaction dies while it waits for its decision, and its read locks with it: nobody
- * is told. Snapshot engines do not lock reads; what is left is snapshot isolation.
+ *
+ * <p>
+ * <b>Why it is serializable with strict two-phase locking in the engines.</b> A read is locked where it happens, and conflicts
+ * with every write of a member in the same way: reads and writes exclude each other until the end, which makes the history
+ * serializable in order of position. It remains to see to what commits at u without having asked for locks at A: decided
+ * when A was no member, or in its former life, or a request that every replica executes. Only A's engine knows which transactions
+ * have read what that overwrites; it makes them {@link #victim}s before u becomes visible. A transaction T of A whose decision was on its
+ * way when u was delivered is refused, as above. Every other one is not sent to be decided before u is visible ({@link #ask}), and so
+ * is a victim first if it read what u overwrites.
+ * One thing is left: if the session of T dies while T waits for its decision its read locks are gone,
+ * and nobody is told; then T is only as isolated as under snapshot isolation. Snapshot engines do not lock reads.
  */
 public final class TwoPhaseCommit implements Protocol {
     /** The name in configurations. */
@@ -113,10 +120,7 @@ public final class TwoPhaseCommit implements Protocol {
         }
 
         public Parameters {
-            replicas = Set.copyOf(replicas);
-            if (!replicas.contains(node)) {
-                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
-            }
+            replicas = Checks.replicas(node, replicas);
             if (tickNanos < 1 || lockTicks < 1 || inquireTicks < 1) {
                 throw new IllegalArgumentException("tickNanos " + tickNanos + ", lockTicks " + lockTicks
                         + ", inquireTicks " + inquireTicks);
@@ -197,6 +201,9 @@ public final class TwoPhaseCommit implements Protocol {
     private Set<Integer> alive;
     private long epoch;
     private long delivered;
+    private long visible;
+    /** The last position at which something committed that had not asked for its locks here. */
+    private long overruled;
     /** Of this life; known once something was submitted. */
     private long incarnation = -1;
     private boolean joining;
@@ -236,10 +243,9 @@ public final class TwoPhaseCommit implements Protocol {
         own.phase = Phase.PREPARING;
         own.writes = execution.writes();
         KeySet keys = own.writes.keys();
-        int lost = index.conflict(keys, execution.begun(), execution.lastCommitted());
-        if (lost >= 0) {
-            abort(own, new AbortReason.LostCertification(lost,
-                    index.lastConflicting(keys.hash(lost), keys.kind(lost))));
+        AbortReason lost = index.lost(keys, execution.begun(), execution.lastCommitted());
+        if (lost != null) {
+            abort(own, lost);
             return;
         }
         for (TransactionId holder : locks.inTheWay(transaction, keys)) {
@@ -274,7 +280,7 @@ public final class TwoPhaseCommit implements Protocol {
             own.asked.addAll(unasked);
             replica.multicast(new Prepare(own.id, epoch, own.writes), unasked);
         }
-        if (own.votes.containsAll(others)) {
+        if (own.votes.containsAll(others) && visible >= overruled) {
             own.phase = Phase.DECIDED;
             replica.order(new Decide(own.id, epoch, own.writes));
         }
@@ -429,6 +435,7 @@ public final class TwoPhaseCommit implements Protocol {
             case Decide decide -> decide(position, decide);
             case Everywhere everywhere -> {
                 epoch = position;
+                overruled = position;
                 note(everywhere.request().keys(), position);
                 overrule(everywhere.transaction(), everywhere.request().keys(), position);
                 replica.execute(everywhere.transaction(), position, everywhere.request());
@@ -477,6 +484,7 @@ public final class TwoPhaseCommit implements Protocol {
             if (participation != null && participation.part == Part.PREPARING) {
                 replica.abort(transaction);
             }
+            overruled = position;
             overrule(transaction, keys, position);
             replica.apply(transaction, position, decide.writes());
         }
@@ -561,12 +569,17 @@ public final class TwoPhaseCommit implements Protocol {
     @Override
     public void committed(long position, long horizon) {
         index.forget(horizon);
+        boolean settled = visible < overruled && position >= overruled;
+        visible = position;
         while (!invisible.isEmpty() && invisible.peek().position() <= position) {
             Decided decided = invisible.remove();
             locks.release(decided.transaction());
             if (decided.local()) {
                 replica.answer(decided.transaction(), new Outcome.Committed(decided.position()));
             }
+        }
+        if (settled) {
+            local.values().stream().filter(own -> own.phase == Phase.PREPARING).forEach(this::ask);
         }
         grant();
     }
@@ -715,11 +728,7 @@ public final class TwoPhaseCommit implements Protocol {
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         delivered = from.getLong();
         epoch = from.getLong();
         members.clear();

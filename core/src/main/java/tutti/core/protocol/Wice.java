@@ -213,7 +213,7 @@ public final class Wice implements Protocol {
         public void order(Message message) {
             long life = switch (message) {
                 case SnapshotIsolation.Certify certify -> certify.transaction().incarnation();
-                case SnapshotIsolation.Barrier barrier -> barrier.transaction().incarnation();
+                case Barrier barrier -> barrier.transaction().incarnation();
                 default -> -1;
             };
             if (life < 0) {
@@ -551,11 +551,7 @@ public final class Wice implements Protocol {
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         handed = from.getLong();
         began = handed;
         worldDelivered = handed;

@@ -62,13 +62,6 @@ public final class PostgresEngine implements Engine {
     /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
     private static final int LOCK_CLASS = 0x74757474;
     private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(10);
-    /** Processes for which one waits. */
-    private static final String BLOCKERS = "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(%d))";
-    /** Processes for which one waits, directly or through others. */
-    private static final String ALL_BLOCKERS = "WITH RECURSIVE blockers(pid) AS ("
-            + "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(%d)) UNION"
-            + " SELECT next.pid FROM blockers, pg_catalog.unnest(pg_catalog.pg_blocking_pids(blockers.pid)) AS next(pid)"
-            + ") SELECT pid FROM blockers";
     /** Questions under way, above which no other is asked. */
     private static final int QUESTIONS_MAX = 8;
     /** How long an applier may be busy before it is asked what it waits for, and how often then. */
@@ -328,7 +321,7 @@ public final class PostgresEngine implements Engine {
     /** Looks after an applier of no position until the returned task is cancelled: says again and again for whom it waits. */
     public ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid) {
         return loop.scheduleAtFixedRate(
-                () -> blockers("an applier that prepares", ALL_BLOCKERS.formatted(backendPid), pids -> {
+                () -> blockers("an applier that prepares", allBlockers(backendPid), pids -> {
                     Set<LocalTransaction> locals = new LinkedHashSet<>();
                     Set<Applier> others = new LinkedHashSet<>();
                     for (int pid : pids) {
@@ -352,8 +345,16 @@ public final class PostgresEngine implements Engine {
 
     private void ask(String waiter, int backendPid, Consumer<LocalTransaction> heard) {
         if (!sessions.isEmpty()) {
-            blockers(waiter, BLOCKERS.formatted(backendPid), pids -> pids.forEach(pid -> tell(waiter, pid, heard)));
+            blockers(waiter, "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))",
+                    pids -> pids.forEach(pid -> tell(waiter, pid, heard)));
         }
+    }
+
+    /** Asks for whom a process waits, directly or through others. */
+    private static String allBlockers(int backendPid) {
+        return "WITH RECURSIVE blockers(pid) AS (SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid
+                + ")) UNION SELECT next.pid FROM blockers,"
+                + " pg_catalog.unnest(pg_catalog.pg_blocking_pids(blockers.pid)) AS next(pid)) SELECT pid FROM blockers";
     }
 
     private void blockers(String waiter, String sql, Consumer<List<Integer>> heard) {
