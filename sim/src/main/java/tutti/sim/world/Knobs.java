@@ -15,7 +15,6 @@ import tutti.sim.kernel.RandomStream;
 final class Knobs {
     private static final long MILLI = 1_000_000;
     private static final double MILLIS_MEAN = 40;
-    private static final long PROGRESS_MILLIS_MIN = 15;
 
     private Knobs() {}
 
@@ -38,9 +37,7 @@ final class Knobs {
 
     private static long millis(Parameter.Time time, RandomStream own) {
         long drawn = 1 + (long) own.exponential(MILLIS_MEAN);
-        // Replicas that tell each other their progress all the time never come to rest: each tells of the others' messages.
-        long least = time.name().equals("progress-interval") ? PROGRESS_MILLIS_MIN : 1;
-        return Math.max(Math.max(least, time.minimumNanos() / MILLI), Math.min(time.normalNanos() / MILLI / 5, drawn));
+        return Math.max(Math.max(1, time.minimumNanos() / MILLI), Math.min(time.normalNanos() / MILLI / 5, drawn));
     }
 
     /** Two clusters, with at least one replica each. */
