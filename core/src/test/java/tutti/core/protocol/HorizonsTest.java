@@ -13,7 +13,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
-import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -43,7 +42,7 @@ class HorizonsTest {
             private final int node;
 
             World(int node) {
-                super(new NoReplica());
+                super(new IdleReplica());
                 this.node = node;
             }
 
@@ -76,64 +75,6 @@ class HorizonsTest {
                 running.forEach(node -> protocols.get(node).timer(1));
             }
             return TURNS_MAX;
-        }
-    }
-
-    /** Nothing is done. */
-    private static final class NoReplica implements Replica {
-        @Override
-        public void run(TransactionId transaction, Priority priority) {
-            // As said.
-        }
-
-        @Override
-        public void prepare(TransactionId transaction, WriteSet writes) {
-            // As said.
-        }
-
-        @Override
-        public void apply(TransactionId transaction, long position, WriteSet writes) {
-            // As said.
-        }
-
-        @Override
-        public void commit(TransactionId transaction, long position, WriteSet writes) {
-            // As said.
-        }
-
-        @Override
-        public void execute(TransactionId transaction, long position, Request.Whole request) {
-            // As said.
-        }
-
-        @Override
-        public void skip(long position) {
-            // As said.
-        }
-
-        @Override
-        public void abort(TransactionId transaction) {
-            // As said.
-        }
-
-        @Override
-        public void answer(TransactionId transaction, Outcome outcome) {
-            // As said.
-        }
-
-        @Override
-        public void order(Message message) {
-            // As said.
-        }
-
-        @Override
-        public void multicast(Message message, Set<Integer> nodes) {
-            // As said.
-        }
-
-        @Override
-        public void timer(long timer, long delayNanos) {
-            // As said.
         }
     }
 
