@@ -27,6 +27,7 @@ class TwoPhaseCommitTest {
     private static final Set<Integer> BOTH = Set.of(0, 1);
     private static final TransactionId OWN = new TransactionId(0, 7);
     private static final TransactionId OTHER = new TransactionId(1, 3);
+    private static final WriteSet OWN_WRITES = writes(1);
 
     private static final class World extends IdleReplica {
         final List<Message> ordered = new ArrayList<>();
@@ -64,7 +65,7 @@ class TwoPhaseCommitTest {
 
     private void execute() {
         protocol.submitted(OWN, Request.Interactive.UNDECLARED);
-        protocol.executed(OWN, new Execution(0, 0, writes(1), ReadSet.EMPTY));
+        protocol.executed(OWN, new Execution(0, 0, OWN_WRITES, ReadSet.EMPTY));
         assertInstanceOf(Prepare.class, world.sent.removeFirst());
     }
 
@@ -78,7 +79,7 @@ class TwoPhaseCommitTest {
         protocol.received(1, new Vote(OWN, 0, true));
         assertEquals(List.of(), world.ordered);
         protocol.committed(1, 0);
-        assertEquals(List.of(new Decide(OWN, 1, writes(1))), world.ordered);
+        assertEquals(List.of(new Decide(OWN, 1, OWN_WRITES)), world.ordered);
     }
 
     @Test
