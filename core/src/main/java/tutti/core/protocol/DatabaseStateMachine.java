@@ -3,9 +3,7 @@ package tutti.core.protocol;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.Iterator;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.BloomFilter;
@@ -13,7 +11,6 @@ import tutti.core.certify.CertificationIndex;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
-import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -129,23 +126,12 @@ public final class DatabaseStateMachine implements Protocol {
         }
     }
 
-    /** What this replica knows of a local transaction that has not been answered. */
-    private enum Phase {
-        /** Runs in the engine; may be ended by {@code executed}, {@code failed} or {@code victim}. */
-        EXECUTING,
-        /** Its message is on its way; it holds its locks. */
-        ORDERED,
-        /** Its message is on its way; it was rolled back in the engine. */
-        ORDERED_ROLLED_BACK
-    }
-
     /** The keys that were written at a position, in a way that reads of rows conflict with. */
     private record Written(long position, long[] keys) {}
 
     private final Parameters parameters;
     private final Replica replica;
-    private final Map<TransactionId, Phase> local = new HashMap<>();
-    private final Unanswered unanswered = new Unanswered();
+    private final LocalTransactions local;
     private final Horizons horizons;
     private CertificationIndex index = new CertificationIndex();
     /** What was written above the floor, oldest first; kept only if reads are sent as filters. */
@@ -156,61 +142,39 @@ public final class DatabaseStateMachine implements Protocol {
     public DatabaseStateMachine(Parameters parameters, Replica replica) {
         this.parameters = parameters;
         this.replica = replica;
+        this.local = new LocalTransactions(replica);
         this.horizons = new Horizons(parameters.replicas(), parameters.windowPositions(),
                 parameters.progressIntervalNanos(), PROGRESS_TIMER);
     }
 
     @Override
     public void submitted(TransactionId transaction, Request request) {
-        if (local.containsKey(transaction)) {
-            throw new IllegalStateException(transaction + " was submitted twice");
-        }
-        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
-            local.put(transaction, Phase.ORDERED);
-            replica.order(new Barrier(transaction, whole));
-        } else {
-            local.put(transaction, Phase.EXECUTING);
-        }
+        local.submitted(transaction, request);
     }
 
     @Override
     public void executed(TransactionId transaction, Execution execution) {
-        WriteSet writes = execution.writes();
-        if (local.replace(transaction, Phase.ORDERED) != Phase.EXECUTING) {
-            throw new IllegalStateException(transaction + " asked to commit but was not executing");
-        }
-        if (writes.isEmpty()) {
-            throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
-        }
+        local.executed(transaction, execution);
         if (execution.begun() < horizons.own()) {
             throw new IllegalArgumentException(
                     transaction + " begun at " + execution.begun() + ", horizon " + horizons.own());
         }
         ReadSet reads = execution.reads().coarser(parameters.rowsPerTableMax());
         boolean byRow = parameters.reads() == Reads.ROWS;
-        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizons.tell(), writes,
+        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizons.tell(),
+                execution.writes(),
                 byRow ? reads.keys() : reads.tableKeys(),
                 byRow ? null : BloomFilter.of(reads.rowKeys(), parameters.falsePositiveRate())));
     }
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        if (local.remove(transaction) != Phase.EXECUTING) {
-            throw new IllegalStateException(transaction + " failed but was not executing");
-        }
-        replica.answer(transaction, new Outcome.Aborted(cause));
+        local.failed(transaction, cause);
     }
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
-        Phase phase = local.get(transaction);
-        if (phase == Phase.EXECUTING) {
-            local.remove(transaction);
-            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
-        } else if (phase == Phase.ORDERED) {
-            local.put(transaction, Phase.ORDERED_ROLLED_BACK);
-        }
-        // Otherwise it has been decided: the world replays the write set that it was given to commit, or aborts it.
+        local.victim(transaction, forPosition);
     }
 
     @Override
@@ -226,10 +190,7 @@ public final class DatabaseStateMachine implements Protocol {
             case Certify certify -> certify(position, sender, certify);
             case Barrier barrier -> {
                 note(barrier.request().keys(), position);
-                replica.execute(barrier.transaction(), position, barrier.request());
-                if (local.remove(barrier.transaction()) != null) {
-                    unanswered.add(position, barrier.transaction());
-                }
+                local.execute(position, barrier);
             }
             case Horizons.Progress progress -> {
                 horizons.reached(sender, progress.horizon());
@@ -242,27 +203,12 @@ public final class DatabaseStateMachine implements Protocol {
     }
 
     private void certify(long position, int sender, Certify request) {
-        TransactionId transaction = request.transaction();
-        Phase phase = local.remove(transaction);
-        AbortReason reason = conflict(request);
+        AbortReason lost = conflict(request);
         horizons.reached(sender, request.horizon());
-        if (reason != null) {
-            replica.skip(position);
-            if (phase != null) {
-                replica.abort(transaction);
-                replica.answer(transaction, new Outcome.Aborted(reason));
-            }
-            return;
+        if (lost == null) {
+            note(request.writes().keys(), position);
         }
-        note(request.writes().keys(), position);
-        if (phase == Phase.ORDERED) {
-            replica.commit(transaction, position, request.writes());
-        } else {
-            replica.apply(transaction, position, request.writes());
-        }
-        if (phase != null) {
-            unanswered.add(position, transaction);
-        }
+        local.decided(position, request.transaction(), request.writes(), lost);
     }
 
     /** Why a transaction may not commit; null if it may. */
@@ -309,7 +255,7 @@ public final class DatabaseStateMachine implements Protocol {
     @Override
     public void committed(long position, long horizon) {
         horizons.rise(horizon);
-        unanswered.visible(position, replica);
+        local.visible(position);
     }
 
     @Override
