@@ -24,7 +24,9 @@ final class Knobs {
             RandomStream own = dice.fork(parameter.name());
             switch (parameter) {
                 case Parameter.Time time -> values.put(time.name(), millis(time, own) + "ms");
-                case Parameter.Choice choice -> values.put(choice.name(), own.pick(choice.words()));
+                // The orders of this world are decided by all.
+                case Parameter.Choice choice -> values.put(choice.name(),
+                        choice.name().equals("voters") ? "all" : own.pick(choice.words()));
                 case Parameter.Fraction _ -> values.put(parameter.name(), own.chance(0.5) ? "0.3" : "0.001");
                 case Parameter.Text text -> values.put(text.name(),
                         text.name().equals("clusters") ? clusters(own, replicas) : text.byDefault());
