@@ -96,7 +96,8 @@ public final class TpccFunctions {
                 v_customer int;
                 v_amount numeric;
             begin
-                for v_district in 1 .. 10 loop
+                for v_each in 1 .. 10 loop
+                    v_district := v_each;
                     select no_o_id into v_order from new_order where no_w_id = p_w and no_d_id = v_district
                         order by no_o_id limit 1;
                     continue when not found;
