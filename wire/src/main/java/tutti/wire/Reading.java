@@ -19,6 +19,8 @@ final class Reading {
     private final int[] types;
     private @Nullable ReadPlan plan;
     private Object asOf;
+    private Classes.@Nullable Statements statements;
+    private Object statementsAsOf;
 
     /** Of a statement with so many declared types of parameters. */
     Reading(Capture capture, byte[] sql, boolean standardStrings, int[] types) {
@@ -27,6 +29,7 @@ final class Reading {
         this.standardStrings = standardStrings;
         this.types = types;
         this.asOf = this;
+        this.statementsAsOf = this;
     }
 
     byte[] sql() {
@@ -44,7 +47,14 @@ final class Reading {
 
     /** What is known of it if every node were to execute it. */
     Classes.Statements statements() {
-        return capture.statements(sql, standardStrings);
+        Object now = capture.schemaVersion();
+        Classes.Statements known = statements;
+        if (known == null || !now.equals(statementsAsOf)) {
+            statementsAsOf = now;
+            known = capture.statements(sql, standardStrings);
+            statements = known;
+        }
+        return known;
     }
 
     /** The types that a Parse message declares, which begin here. */
