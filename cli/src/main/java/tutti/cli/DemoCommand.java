@@ -18,6 +18,8 @@ import tutti.cli.cluster.ClusterFile;
 import tutti.cli.cluster.ClusterSpec;
 import tutti.cli.demo.Demo;
 import tutti.cli.demo.DemoPlan;
+import tutti.core.protocol.Protocols;
+import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
 /** Shows on one machine, in a few minutes, that a cluster keeps its promises. */
@@ -63,6 +65,10 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
 
+    @Option(names = "--form", paramLabel = "WORD", description = "How transactions are handed in: ${COMPLETION-CANDIDATES}. Stored ones are functions, each called in one"
+            + " round trip. Default: interactive, and stored where the protocol needs whole requests.")
+    private @Nullable TpccForm form;
+
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
@@ -71,7 +77,13 @@ final class DemoCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        DemoPlan plan = new DemoPlan(nodes, warehouses, reduced, terminals, placement, seconds, seed, !noKill);
+        boolean wholeOnly = wholeOnly();
+        TpccForm chosen = form != null ? form : wholeOnly ? TpccForm.STORED : TpccForm.INTERACTIVE;
+        if (wholeOnly && chosen == TpccForm.INTERACTIVE) {
+            throw Failure.usage("under protocol " + protocol + " transactions must be handed in whole",
+                    "take --form stored");
+        }
+        DemoPlan plan = new DemoPlan(nodes, warehouses, reduced, terminals, placement, seconds, seed, !noKill, chosen);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         if (data != null && ClusterFile.read(data).isPresent()) {
             throw new Failure(data + " holds a cluster already, and the demo loads a new one",
@@ -91,6 +103,14 @@ final class DemoCommand implements Callable<Integer> {
             }
         }
         return passed ? Tutti.OK : Tutti.FAILURE;
+    }
+
+    private boolean wholeOnly() {
+        try {
+            return Protocols.describe(protocol).claims().wholeOnly();
+        } catch (IllegalArgumentException unknown) {
+            throw Failure.usage(String.valueOf(unknown.getMessage()), "choose another --protocol");
+        }
     }
 
     private static void delete(Path directory) throws IOException {

@@ -150,14 +150,17 @@ final class LocalTransactions {
         }
     }
 
-    /** A barrier that a local client waits for. */
+    /** What every replica executes for a local client, who waits for it. */
     private static final class Barrier {
         final Completion<ExecuteResult> done;
+        /** When it was asked for, of a request; 0 of other statements, which are not counted among transactions. */
+        final long askedNanos;
         @Nullable
         ExecuteResult result;
 
-        Barrier(Completion<ExecuteResult> done) {
+        Barrier(Completion<ExecuteResult> done, long askedNanos) {
             this.done = done;
+            this.askedNanos = askedNanos;
         }
     }
 
@@ -213,15 +216,26 @@ final class LocalTransactions {
     }
 
     void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
+        everywhere(statement, ConflictClasses.ALL, keys, new Barrier(done, 0));
+    }
+
+    void request(byte[] request, ConflictClasses classes, KeySet keys, Completion<ExecuteResult> done) {
+        if (classes.all() && node.needsClasses()) {
+            metrics.undeclared();
+        }
+        everywhere(request, classes, keys, new Barrier(done, System.nanoTime()));
+    }
+
+    private void everywhere(byte[] statement, ConflictClasses classes, KeySet keys, Barrier barrier) {
         String refusal = node.refusal();
         if (refusal != null) {
-            done.failed(new EngineFailure("57P03", refusal, true));
+            barrier.done.failed(new EngineFailure("57P03", refusal, true));
             return;
         }
         TransactionId id = nextId();
-        barriers.put(id, new Barrier(done));
+        barriers.put(id, barrier);
         node.tell(() -> node.protocol().submitted(id,
-                new Request.Whole(statement, ConflictClasses.ALL, keys, Request.Placement.ALL)));
+                new Request.Whole(statement, classes, keys, Request.Placement.ALL)));
     }
 
     private void onSubmit(Open open, Request request) {
@@ -579,6 +593,9 @@ final class LocalTransactions {
             return;
         }
         ExecuteResult result = barrier.result;
+        if (barrier.askedNanos != 0 && result != null && result.tookEffect()) {
+            metrics.committed(System.nanoTime() - barrier.askedNanos);
+        }
         if (result != null) {
             barrier.done.succeeded(result);
         } else if (outcome instanceof Outcome.Aborted(AbortReason.Refused refused)) {

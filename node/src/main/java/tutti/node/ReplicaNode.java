@@ -31,6 +31,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -310,6 +311,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public boolean everywhereIfPossible() {
+        return claims.everywhereIfPossible();
+    }
+
+    @Override
     public boolean wholeOnly() {
         return claims.wholeOnly();
     }
@@ -332,6 +338,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
         loop.execute(() -> transactions.barrier(statement, keys, done));
+    }
+
+    @Override
+    public void request(byte[] request, ConflictClasses classes, KeySet keys, Completion<ExecuteResult> done) {
+        loop.execute(() -> transactions.request(request, classes, keys, done));
     }
 
     @Override

@@ -6,6 +6,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
@@ -42,6 +43,14 @@ public interface Transactions {
         return false;
     }
 
+    /**
+     * Whether whole requests that every replica can execute are executed by every replica, unless their clients want something
+     * else.
+     */
+    default boolean everywhereIfPossible() {
+        return false;
+    }
+
     /** A position that is visible in the engine now. What is seen in a snapshot taken later is no older. */
     long visiblePosition();
 
@@ -68,6 +77,19 @@ public interface Transactions {
      *            ordered
      */
     void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done);
+
+    /**
+     * Has a client's whole request executed by every replica at one position of the total order, in one transaction. The
+     * session must not have a transaction open.
+     *
+     * @param request as the engine encodes it; its result is the same at every replica
+     * @param classes what it may touch
+     * @param keys what it is taken to touch: concurrent transactions that meet them and come later are aborted
+     * @param done as for {@link #barrier}
+     */
+    default void request(byte[] request, ConflictClasses classes, KeySet keys, Completion<ExecuteResult> done) {
+        barrier(request, keys, done);
+    }
 
     /**
      * Why writes are refused at the moment (no majority, recovering, stopping), or null if they are accepted. Asked by

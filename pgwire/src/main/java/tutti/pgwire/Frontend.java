@@ -167,6 +167,15 @@ public final class Frontend {
         end(out, start);
     }
 
+    /** Appends a Bind message whose part behind the two names is given: formats, values, formats of the result. */
+    public static void bindAgain(ByteBuf out, CharSequence portal, CharSequence statement, byte[] rest) {
+        int start = begin(out, BIND);
+        cString(out, portal);
+        cString(out, statement);
+        out.writeBytes(rest);
+        end(out, start);
+    }
+
     /** Runs a portal for at most that many rows, 0 for all. */
     public static void execute(ByteBuf out, CharSequence portal, int rows) {
         int start = begin(out, EXECUTE);

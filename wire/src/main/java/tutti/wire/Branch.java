@@ -8,7 +8,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.spi.Completion;
-import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.Outcome;
@@ -50,15 +49,6 @@ final class Branch implements LocalTransaction {
             loop.execute(() -> session.onRun(this, priority));
         } catch (RejectedExecutionException stopped) {
             LOG.debug("turn after the event loop stopped", stopped);
-        }
-    }
-
-    @Override
-    public void executed(ExecuteResult result) {
-        try {
-            loop.execute(() -> session.onExecuted(this, result));
-        } catch (RejectedExecutionException stopped) {
-            LOG.debug("result after the event loop stopped", stopped);
         }
     }
 

@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.Statement;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
 import tutti.wire.sql.Classes;
@@ -40,9 +41,25 @@ public interface Capture {
         return ReadPlan.EVERYTHING;
     }
 
+    /**
+     * What a transaction may touch.
+     *
+     * @param classes all that it may touch
+     * @param vouched whether they are in part what somebody has declared, and therefore to be checked
+     */
+    record Classified(ConflictClasses classes, boolean vouched) {
+        /** Anything. */
+        static final Classified ALL = new Classified(ConflictClasses.ALL, false);
+    }
+
     /** The conflict classes of a piece of SQL in UTF-8: whatever it may touch. */
-    default ConflictClasses classes(byte[] sql, int from, int to, boolean standardStrings) {
-        return ConflictClasses.ALL;
+    default Classified classes(byte[] sql, int from, int to, boolean standardStrings) {
+        return Classified.ALL;
+    }
+
+    /** Whether the schema says of some function where it is to be executed. */
+    default boolean declaresModes() {
+        return false;
     }
 
     /** What a client declares that lists tables. */
@@ -79,7 +96,7 @@ public interface Capture {
 
     /** The statements of a request that every replica is to execute; the texts are in UTF-8. */
     default Classes.Statements statements(byte[] sql, boolean standardStrings) {
-        return new Classes.Statements(List.of(), "everything");
+        return new Classes.Statements(List.of(), "everything", null);
     }
 
     /**
@@ -87,7 +104,7 @@ public interface Capture {
      *
      * @param settings the row that {@link Sql#settings} returned
      */
-    default byte[] request(List<String> statements, List<@Nullable String> settings) {
+    default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings) {
         throw new UnsupportedOperationException("this engine executes no requests of other nodes");
     }
 

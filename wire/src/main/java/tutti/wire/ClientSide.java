@@ -12,7 +12,6 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.ProtocolViolation;
-import tutti.wire.sql.Classes;
 import tutti.wire.sql.ReadPlan;
 
 /** Reads what a client sends to its session after start-up, passes it on, and steps in where a statement asks for it. */
@@ -84,7 +83,7 @@ final class ClientSide implements FrameSink {
         }
         if (turns.recording()) {
             Prepared about = switch (type) {
-                case Frontend.PARSE -> prepare(buffer, start, bodyLength);
+                case Frontend.PARSE -> prepareAhead(buffer, start, bodyLength);
                 case Frontend.BIND -> bound(buffer, start, bodyLength);
                 default -> null;
             };
@@ -123,9 +122,11 @@ final class ClientSide implements FrameSink {
         }
         int count = classifier.count();
         if (count <= 1) {
-            return mustWait(classifier.single())
-                    ? awaitTurn(classifier.single(), buffer, start, bodyLength)
-                    : single(buffer, start, bodyLength, length);
+            return requested(classifier.single(), buffer, start, bodyLength)
+                    ? false
+                    : mustWait(classifier.single())
+                            ? awaitTurn(classifier.single(), buffer, start, bodyLength)
+                            : single(buffer, start, bodyLength, length);
         }
         boolean plain = true;
         boolean writes = false;
@@ -143,13 +144,42 @@ final class ClientSide implements FrameSink {
             }
             writes = false;
         }
+        ErrorFields refusal = session.status == Backend.FAILED ? null : setParts(plain);
+        if (refusal != null) {
+            return refuseQuery(refusal);
+        }
         if (!plain) {
             session.script = new Script(session, this, classifier, Arrays.copyOf(scratch, length));
             session.script.next(false);
             return false;
         }
         StatementKind kind = copies ? StatementKind.COPY_IN : writes ? StatementKind.WRITE : StatementKind.READ;
-        return mustWait(kind) ? awaitTurn(kind, buffer, start, bodyLength) : plain(kind, buffer, start, bodyLength);
+        return requested(kind, buffer, start, bodyLength)
+                ? false
+                : mustWait(kind)
+                        ? awaitTurn(kind, buffer, start, bodyLength)
+                        : plain(kind, buffer, start, bodyLength);
+    }
+
+    /** Whether a query, a transaction by itself, is executed by every node, or refused because it ought to be. */
+    private boolean requested(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        return session.status == Backend.IDLE && !session.implicit
+                && turns.everywhere().query(kind, buffer, start, bodyLength);
+    }
+
+    /** A query of several statements may set our variables for itself. Returns why that is refused, or null. */
+    private @Nullable ErrorFields setParts(boolean plain) {
+        for (int i = 0; i < classifier.count(); i++) {
+            if (classifier.kind(i) == StatementKind.SESSION) {
+                String sql = new String(scratch, classifier.start(i), classifier.end(i) - classifier.start(i),
+                        StandardCharsets.UTF_8);
+                ErrorFields refusal = session.modes.part(sql, i == 0 && plain && session.status == Backend.IDLE);
+                if (refusal != null) {
+                    return refusal;
+                }
+            }
+        }
+        return null;
     }
 
     private boolean mustWait(StatementKind kind) {
@@ -163,9 +193,7 @@ final class ClientSide implements FrameSink {
         }
         return session.status == Backend.IN_TRANSACTION
                 ? turns.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength)
-                : session.services.transactions().wholeOnly()
-                        ? turns.awaitEverywhere(kind, buffer, start, bodyLength)
-                        : turns.awaitQuery(kind, buffer, start, bodyLength);
+                : turns.awaitQuery(kind, buffer, start, bodyLength);
     }
 
     private boolean single(ByteBuf buffer, int start, int bodyLength, int length) {
@@ -173,8 +201,8 @@ final class ClientSide implements FrameSink {
         if (session.status == Backend.FAILED) {
             return pass(Operations.QUERY);
         }
-        if (kind == StatementKind.SESSION) {
-            ErrorFields refusal = turns.declare(Classes.declared(scratch, 0, length),
+        if (kind == StatementKind.SESSION || kind == StatementKind.FORGET) {
+            ErrorFields refusal = turns.set(new String(scratch, 0, length, StandardCharsets.UTF_8),
                     session.status == Backend.IN_TRANSACTION);
             if (refusal != null) {
                 return refuseQuery(refusal);
@@ -346,6 +374,19 @@ final class ClientSide implements FrameSink {
     }
 
     private @Nullable ErrorFields writeRefusal() {
+        if (session.wrote || session.modes.now() != Modes.Mode.ACTIVE || session.services.transactions().wholeOnly()
+                || (!inBlock && session.status == Backend.IDLE && session.script == null)) {
+            return unavailable();
+        }
+        return Errors.error(Errors.READ_ONLY, Modes.VARIABLE
+                + " is active, but every node can execute a transaction only if it is handed in whole")
+                .with('H', "Send all its statements as one query, without BEGIN and COMMIT, or call a function; or SET LOCAL "
+                        + Modes.VARIABLE + " = 'passive'.");
+    }
+
+    /** Why nothing can be changed at the moment, unless the transaction has begun to. */
+    @Nullable
+    ErrorFields unavailable() {
         if (session.wrote) {
             return null;
         }
@@ -371,7 +412,7 @@ final class ClientSide implements FrameSink {
 
     /** One statement, or several, for all replicas; outside of a transaction. */
     void barrier(Utility sql, boolean simple) {
-        ErrorFields refusal = writeRefusal();
+        ErrorFields refusal = unavailable();
         if (refusal == null) {
             session.barrier(sql, simple);
         } else if (simple) {
@@ -422,6 +463,13 @@ final class ClientSide implements FrameSink {
         return pass(Operations.PARSE);
     }
 
+    /** What a Parse message prepares that is sent later. */
+    private Prepared prepareAhead(ByteBuf buffer, int start, int bodyLength) {
+        Prepared prepared = prepare(buffer, start, bodyLength);
+        statements.put(buffer, start, end(buffer, start, start + bodyLength), prepared);
+        return prepared;
+    }
+
     /** What a Parse message prepares. */
     private Prepared prepare(ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
@@ -432,14 +480,13 @@ final class ClientSide implements FrameSink {
         return switch (kind) {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, utility(scratch, 0, length), null);
             case REFUSED -> new Prepared(kind, null, classifier.refusal());
-            case SESSION -> {
-                String list = Classes.declared(scratch, 0, length);
-                yield list == null ? Prepared.of(kind) : new Prepared(kind, new Utility(list, null, null), null);
-            }
+            case SESSION, FORGET -> new Prepared(kind,
+                    new Utility(new String(scratch, 0, length, StandardCharsets.UTF_8), null, null), null);
             case BEGIN -> classifier.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
             case READ, WRITE, COPY_IN -> {
                 byte[] sql = Arrays.copyOf(scratch, length);
-                boolean texts = notesReads() || session.services.transactions().needsClasses();
+                boolean texts = nameEnd > start || notesReads() || session.services.transactions().needsClasses()
+                        || turns.everywhere().possible();
                 yield texts && understood(sql)
                         ? Prepared.of(kind).with(new Reading(session.capture, sql, backendSide.standardStrings(),
                                 Reading.types(buffer, nameEnd + 1 + length + 1, limit)))
@@ -465,6 +512,10 @@ final class ClientSide implements FrameSink {
         int limit = start + bodyLength;
         int portalEnd = end(buffer, start, limit);
         Prepared prepared = bound(buffer, start, bodyLength);
+        if (!inBlock && !session.placed && session.status == Backend.IDLE && session.pendingAbort == null
+                && turns.everywhere().mayBe(prepared)) {
+            return turns.record(prepared, buffer, start, bodyLength);
+        }
         if (turns.mustWait(prepared.kind(), inBlock)) {
             ErrorFields refusal = writeRefusal();
             if (refusal != null) {
@@ -571,14 +622,16 @@ final class ClientSide implements FrameSink {
                 String reason = prepared == null ? null : prepared.refusal();
                 return refuseExecute(Errors.notSupported(reason == null ? "not supported" : reason));
             }
-            case FORGET -> {
-                forget();
+            case SESSION, FORGET -> {
+                Utility text = prepared == null ? null : prepared.utility();
+                ErrorFields refusal = text == null ? null : turns.set(text.sql(), inTransaction);
+                if (refusal != null) {
+                    return refuseExecute(refusal);
+                }
+                if (kind == StatementKind.FORGET) {
+                    forget();
+                }
                 return pass(Operations.EXECUTE);
-            }
-            case SESSION -> {
-                Utility list = prepared == null ? null : prepared.utility();
-                ErrorFields refusal = turns.declare(list == null ? null : list.sql(), inTransaction);
-                return refusal == null ? pass(Operations.EXECUTE) : refuseExecute(refusal);
             }
             case EMPTY, READ, SAVEPOINT, LOCAL -> {
                 return pass(Operations.EXECUTE);

@@ -103,10 +103,17 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public ConflictClasses classes(byte[] sql, int from, int to, boolean standardStrings) {
-        return refreshing.get() > 0
-                ? ConflictClasses.ALL
-                : Classes.of(sql, from, to, standardStrings, references.get());
+    public Classified classes(byte[] sql, int from, int to, boolean standardStrings) {
+        if (refreshing.get() > 0) {
+            return Classified.ALL;
+        }
+        Classes.Computed computed = Classes.of(sql, from, to, standardStrings, references.get());
+        return new Classified(computed.classes(), computed.vouched());
+    }
+
+    @Override
+    public boolean declaresModes() {
+        return references.get().declaresModes();
     }
 
     @Override
@@ -152,8 +159,8 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public byte[] request(List<String> statements, List<@Nullable String> row) {
-        return Statement.request(statements, String.valueOf(row.getFirst()), settings(row)).toBytes();
+    public byte[] request(List<Statement.Call> calls, List<@Nullable String> row) {
+        return Statement.request(calls, String.valueOf(row.getFirst()), settings(row)).toBytes();
     }
 
     @Override

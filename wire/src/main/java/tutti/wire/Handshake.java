@@ -227,6 +227,14 @@ final class Handshake implements FrameSink {
             refuse(Errors.fatal("0A000", Classifier.NOT_SERIALIZABLE));
             return;
         }
+        ErrorFields mode = new Modes(frontEnd.services().transactions().wholeOnly()).begin(parameters);
+        if (mode != null) {
+            refuse(Errors.fatal(mode.sqlState(), mode.message()));
+            return;
+        }
+        if (!parameters.getOrDefault("options", "").contains(Modes.VARIABLE)) {
+            parameters.putIfAbsent(Modes.VARIABLE, Modes.Mode.DEFAULT.toString());
+        }
         reader.pause();
         BackendConnection.connect(client.eventLoop(), engine.as(user, credentials).withParameters(parameters))
                 .whenComplete((connection, failure) -> {
@@ -270,6 +278,7 @@ final class Handshake implements FrameSink {
         timeout.cancel(false);
         ended = true;
         Session session = new Session(frontEnd.services(), client, reader, connection);
+        session.modes.begin(java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
         BackendSide backendSide = new BackendSide(session);
         ClientSide clientSide = new ClientSide(session, backendSide,
                 new Classifier(frontEnd.services().transactions().serializable()));

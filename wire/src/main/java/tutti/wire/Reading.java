@@ -3,19 +3,24 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
-import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.ReadSet;
 import tutti.pgwire.ProtocolViolation;
+import tutti.wire.sql.Classes;
 import tutti.wire.sql.ReadPlan;
 
 /** What a prepared statement touches, and, once values are bound to its parameters, which rows. On a session's event loop. */
 final class Reading {
+    /** The first number that PostgreSQL gives to what users make. */
+    private static final int FIRST_OWN_TYPE = 16_384;
+
     private final Capture capture;
     private final byte[] sql;
     private final boolean standardStrings;
     private final int[] types;
     private @Nullable ReadPlan plan;
     private Object asOf;
+    private Classes.@Nullable Statements statements;
+    private Object statementsAsOf;
 
     /** Of a statement with so many declared types of parameters. */
     Reading(Capture capture, byte[] sql, boolean standardStrings, int[] types) {
@@ -24,6 +29,32 @@ final class Reading {
         this.standardStrings = standardStrings;
         this.types = types;
         this.asOf = this;
+        this.statementsAsOf = this;
+    }
+
+    byte[] sql() {
+        return sql;
+    }
+
+    int[] types() {
+        return types;
+    }
+
+    /** Whether its parameters are of types that have the same numbers at every node. */
+    boolean typesOfPostgres() {
+        return Arrays.stream(types).allMatch(type -> type >= 0 && type < FIRST_OWN_TYPE);
+    }
+
+    /** What is known of it if every node were to execute it. */
+    Classes.Statements statements() {
+        Object now = capture.schemaVersion();
+        Classes.Statements known = statements;
+        if (known == null || !now.equals(statementsAsOf)) {
+            statementsAsOf = now;
+            known = capture.statements(sql, standardStrings);
+            statements = known;
+        }
+        return known;
     }
 
     /** The types that a Parse message declares, which begin here. */
@@ -60,7 +91,7 @@ final class Reading {
     }
 
     /** The conflict classes of its transaction, if it has one to itself. */
-    ConflictClasses classes() {
+    Capture.Classified classes() {
         return capture.classes(sql, 0, sql.length, standardStrings);
     }
 

@@ -4,6 +4,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import java.util.List;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -12,6 +14,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -127,6 +130,8 @@ final class Session extends SessionTurns {
         failAtSync = false;
         suppress = false;
         executed = 0;
+        placed = false;
+        modes.requestOver();
     }
 
     // ------------------------------------------------------------------------------------------ barriers
@@ -151,21 +156,52 @@ final class Session extends SessionTurns {
             }
             state(SessionState.BARRIER);
             services.transactions().barrier(capture.statement(0, statement.sql(), ownRow), capture.barrierKeys(),
-                    new Completion<ExecuteResult>() {
-                        @Override
-                        public void succeeded(ExecuteResult result) {
-                            onLoop(() -> {
-                                cycleFailed = !result.tookEffect();
-                                toClient(buffer().writeBytes(result.response()));
-                                barrierOver(null, simple);
-                            });
-                        }
+                    whenExecuted(UnaryOperator.identity(), simple));
+        });
+        toEngine(out);
+    }
 
-                        @Override
-                        public void failed(EngineFailure failure) {
-                            onLoop(() -> barrierOver(Errors.error(failure.sqlState(), failure.message()), simple));
-                        }
-                    });
+    private Completion<ExecuteResult> whenExecuted(UnaryOperator<byte[]> response, boolean cycle) {
+        return new Completion<>() {
+            @Override
+            public void succeeded(ExecuteResult result) {
+                onLoop(() -> {
+                    cycleFailed = !result.tookEffect();
+                    toClient(buffer().writeBytes(response.apply(result.response())));
+                    barrierOver(null, cycle);
+                });
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                onLoop(() -> barrierOver(Errors.error(failure.sqlState(), failure.message()), cycle));
+            }
+        };
+    }
+
+    /**
+     * Has a request, which is a whole cycle, executed by all replicas; no transaction is open.
+     *
+     * @param request makes it from what the session's settings are
+     * @param response what the client sees of the engine's answer
+     */
+    void request(Function<List<@Nullable String>, byte[]> request, ConflictClasses touched,
+            UnaryOperator<byte[]> response) {
+        waiting = true;
+        ownRow = List.of();
+        ownError = null;
+        ByteBuf out = buffer();
+        prepareOwn(out);
+        own.settings(out, operations, null);
+        own.sync(out, operations);
+        steps.add(() -> {
+            if (ownError != null) {
+                barrierOver(ownError, true);
+                return;
+            }
+            state(SessionState.BARRIER);
+            services.transactions().request(request.apply(ownRow), touched, capture.barrierKeys(),
+                    whenExecuted(response, true));
         });
         toEngine(out);
     }

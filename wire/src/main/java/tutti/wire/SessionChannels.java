@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
-import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
@@ -61,6 +60,7 @@ abstract class SessionChannels {
     final FrameReader clientReader;
     final BackendConnection connection;
     final EventLoop loop;
+    final Modes modes;
 
     SessionState state = SessionState.IDLE;
     Cycle cycle = Cycle.NONE;
@@ -128,6 +128,10 @@ abstract class SessionChannels {
     /** The classes that its client has declared, or null. */
     @Nullable
     ConflictClasses declared;
+    /** Somebody says that it keeps to its classes, which is to be checked. */
+    boolean vouched;
+    /** It is known of the current cycle that it is not for every node. */
+    boolean placed;
     /** The classes that it has been handed in with. */
     ConflictClasses classes = ConflictClasses.ALL;
     /** Executes a whole request, and executes it again; null if the transaction is none, or cannot be repeated any more. */
@@ -138,9 +142,6 @@ abstract class SessionChannels {
     /** Why what has run of a whole request must be repeated, or be given up. */
     @Nullable
     ErrorFields retry;
-    /** What every replica's execution of it has answered here; null if there is no such thing yet. */
-    @Nullable
-    ExecuteResult everywhere;
     /** What goes on when its turn has come; null unless it waits for that. */
     @Nullable
     Runnable turn;
@@ -180,6 +181,7 @@ abstract class SessionChannels {
         this.loop = client.eventLoop();
         this.capture = services.capture();
         this.own = services.own();
+        this.modes = new Modes(services.transactions().wholeOnly());
         this.held = new Held(client, services.heldLimit());
     }
 

@@ -11,7 +11,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.spi.Completion;
-import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
@@ -62,12 +61,6 @@ abstract class SessionTransaction extends SessionChannels {
 
     /** A whole request has failed for reasons that may not hold when it runs again, or with priority. */
     abstract void askForRepetition(ErrorFields cause);
-
-    /** From the node: every replica executes the request, and this one has. */
-    abstract void onExecuted(Branch asked, ExecuteResult result);
-
-    /** Every replica has executed it, and that is its end. */
-    abstract void executedEverywhere(ExecuteResult result);
 
     void state(SessionState to) {
         state = state.to(to);
@@ -129,7 +122,7 @@ abstract class SessionTransaction extends SessionChannels {
         handedIn = false;
         readOnly = false;
         declared = null;
-        everywhere = null;
+        vouched = false;
         repeat = null;
         repeatPending = false;
         retry = null;
@@ -139,6 +132,7 @@ abstract class SessionTransaction extends SessionChannels {
             watch = null;
             watched.run();
         }
+        modes.transactionOver();
         rollbackWanted = false;
         rolledBack = false;
         outcome = null;
@@ -320,7 +314,7 @@ abstract class SessionTransaction extends SessionChannels {
             committing.writes = read.writes();
             committing.describe = read.describe();
         }
-        if (declared != null && !classes.all() && services.transactions().classesCoverReads()) {
+        if (vouched && !classes.all() && services.transactions().classesCoverReads()) {
             checkUsed(committing);
         } else {
             characteristics(committing);
@@ -553,10 +547,7 @@ abstract class SessionTransaction extends SessionChannels {
             return;
         }
         outcome = end;
-        ExecuteResult result = everywhere;
-        if (turn != null && result != null && end instanceof Outcome.Committed) {
-            executedEverywhere(result);
-        } else if (turn != null) {
+        if (turn != null) {
             loseTurn();
         }
         tryAnswer();

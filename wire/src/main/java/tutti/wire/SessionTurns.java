@@ -5,10 +5,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
-import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.WriteSet;
-import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameReader;
@@ -33,10 +31,12 @@ abstract class SessionTurns extends SessionTransaction {
      * Hands the transaction in. No message of the client's is read, and none of its statements may have been sent, until its
      * turn has come.
      *
+     * @param vouchedFor whether its classes are what somebody says rather than what its text tells, so that they must be
+     *            checked when it is over
      * @param implicitly whether it is to be begun by us, for one cycle
      * @param then sends what the client has said meanwhile
      */
-    void awaitTurn(Request request, boolean implicitly, Runnable then) {
+    void awaitTurn(Request request, boolean vouchedFor, boolean implicitly, Runnable then) {
         waiting = true;
         if (implicitly) {
             implicit = true;
@@ -45,6 +45,7 @@ abstract class SessionTurns extends SessionTransaction {
         openTransaction();
         handedIn = true;
         classes = request.classes();
+        vouched = vouchedFor;
         Runnable run = () -> {
             if (implicitly) {
                 implicit = false;
@@ -129,28 +130,5 @@ abstract class SessionTurns extends SessionTransaction {
     void loseTurn() {
         turn = null;
         startRollback();
-    }
-
-    @Override
-    void onExecuted(Branch asked, ExecuteResult result) {
-        if (asked == branch) {
-            everywhere = result;
-        }
-    }
-
-    @Override
-    void executedEverywhere(ExecuteResult result) {
-        forget();
-        nothingWritten();
-        implicit = false;
-        waiting = false;
-        state(SessionState.IDLE);
-        if (clientGone) {
-            closeEngine();
-            return;
-        }
-        cycleFailed = !result.tookEffect();
-        toClient(buffer().writeBytes(result.response()));
-        finishCycle(Backend.IDLE);
     }
 }

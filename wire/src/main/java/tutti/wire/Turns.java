@@ -2,9 +2,7 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Request;
 import tutti.core.txn.ConflictClasses;
@@ -22,22 +20,10 @@ import tutti.wire.sql.Classes;
  */
 final class Turns {
     private static final int HEADER = 5;
-    private static final int RECORDED_BYTES_MAX = 1 << 24;
-
-    private record Recorded(byte type, byte[] message) {}
-
-    /** A cycle on its way to becoming a whole request. */
-    private static final class Recording {
-        final List<Recorded> messages = new ArrayList<>();
-        final List<ConflictClasses> classes = new ArrayList<>();
-        int bytes;
-        /** It contains something that cannot be repeated, or does not end with the cycle. */
-        boolean interactive;
-    }
-
     private final Session session;
     private final ClientSide clientSide;
     private final BackendSide backendSide;
+    private final Everywhere everywhere;
     /** Messages of an open cycle that is a transaction by itself, from its first Bind on; null if they are passed on. */
     private @Nullable Recording recording;
 
@@ -45,6 +31,11 @@ final class Turns {
         this.session = session;
         this.clientSide = clientSide;
         this.backendSide = backendSide;
+        this.everywhere = new Everywhere(session, clientSide, backendSide);
+    }
+
+    Everywhere everywhere() {
+        return everywhere;
     }
 
     /** Whether a statement may not be sent before its transaction's turn has come: it looks at the database. */
@@ -60,55 +51,16 @@ final class Turns {
     /** Keeps a message of a transaction block until its turn has come, and then deals with it anew. */
     boolean awaitInBlock(byte type, ByteBuf buffer, int start, int bodyLength) {
         byte[] message = message(buffer, start, bodyLength);
-        session.awaitTurn(interactive(), false, () -> again(type, message));
+        session.awaitTurn(interactive(), session.declared != null, false, () -> again(type, message));
         return false;
     }
 
     /** Keeps a simple query that is a transaction by itself until its turn has come. */
     boolean awaitQuery(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
         byte[] message = message(buffer, start, bodyLength);
-        session.awaitTurn(
-                request(classes(Arrays.copyOfRange(message, HEADER, message.length - 1)),
-                        kind != StatementKind.COPY_IN),
-                true, () -> again(Frontend.QUERY, message));
-        return false;
-    }
-
-    /** Has a simple query that is a transaction by itself executed by every replica. */
-    boolean awaitEverywhere(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
-        byte[] sql = Arrays.copyOfRange(message(buffer, start, bodyLength), HEADER, HEADER + bodyLength - 1);
-        Classes.Statements statements = clientSide.understood(sql)
-                ? session.capture.statements(sql, backendSide.standardStrings())
-                : new Classes.Statements(List.of(), "text that is not in UTF-8");
-        String varying = kind == StatementKind.COPY_IN ? "COPY from the client" : statements.varying();
-        if (varying != null) {
-            return clientSide.refuseQuery(Errors
-                    .error(Errors.READ_ONLY, "every node executes what changes the database,"
-                            + " and this may come out differently: " + varying)
-                    .with('H', "Let the client compute the value and send it as a constant, or the rows as INSERT."));
-        }
-        session.waiting = true;
-        session.ownRow = List.of();
-        session.ownError = null;
-        ByteBuf out = session.buffer();
-        session.prepareOwn(out);
-        session.own.settings(out, session.operations, null);
-        session.own.sync(out, session.operations);
-        byte[] message = message(buffer, start, bodyLength);
-        session.steps.add(() -> {
-            ErrorFields cause = session.ownError;
-            if (cause != null) {
-                session.waiting = false;
-                session.error(cause);
-                session.finishCycle(Backend.IDLE);
-                return;
-            }
-            session.awaitTurn(
-                    new Request.Whole(session.capture.request(statements.texts(), session.ownRow), classes(sql),
-                            session.capture.barrierKeys(), Request.Placement.EITHER),
-                    true, () -> again(Frontend.QUERY, message));
-        });
-        session.toEngine(out);
+        Capture.Classified classified = classes(Arrays.copyOfRange(message, HEADER, message.length - 1));
+        session.awaitTurn(request(classified.classes(), kind != StatementKind.COPY_IN), classified.vouched(), true,
+                () -> again(Frontend.QUERY, message));
         return false;
     }
 
@@ -116,7 +68,9 @@ final class Turns {
     void awaitPart(ByteBuf message, boolean inTransaction, Runnable then) {
         byte[] sql = new byte[message.readableBytes() - HEADER - 1];
         message.getBytes(message.readerIndex() + HEADER, sql);
-        session.awaitTurn(inTransaction ? interactive() : new Request.Interactive(classes(sql)), !inTransaction, then);
+        Capture.Classified classified = classes(sql);
+        session.awaitTurn(inTransaction ? interactive() : new Request.Interactive(classified.classes()),
+                inTransaction ? session.declared != null : classified.vouched(), !inTransaction, then);
     }
 
     private static Request request(ConflictClasses classes, boolean whole) {
@@ -131,15 +85,22 @@ final class Turns {
         return declared == null ? Request.Interactive.UNDECLARED : new Request.Interactive(declared);
     }
 
-    private ConflictClasses classes(byte[] sql) {
+    private Capture.Classified classes(byte[] sql) {
         return session.services.transactions().needsClasses() && clientSide.understood(sql)
                 ? session.capture.classes(sql, 0, sql.length, backendSide.standardStrings())
-                : ConflictClasses.ALL;
+                : Capture.Classified.ALL;
+    }
+
+    /** A client sets a variable; null if that is all right. */
+    @Nullable
+    ErrorFields set(String sql, boolean inTransaction) {
+        ErrorFields refusal = session.modes.statement(sql, inTransaction);
+        return refusal == null ? declare(sql, inTransaction) : refusal;
     }
 
     /** A client lists the tables that its transaction will touch; null if that is all right. */
-    @Nullable
-    ErrorFields declare(@Nullable String list, boolean inTransaction) {
+    private @Nullable ErrorFields declare(String sql, boolean inTransaction) {
+        String list = Classes.declared(sql);
         if (list == null || !session.services.transactions().needsClasses()) {
             return null;
         }
@@ -162,7 +123,7 @@ final class Turns {
         return recording != null;
     }
 
-    /** Begins to record a cycle, whose transaction can begin only when its turn has come, with its first Bind. */
+    /** Begins to record a cycle, of which it must be known when or where it is to run, with its first Bind. */
     boolean record(Prepared first, ByteBuf buffer, int start, int bodyLength) {
         recording = new Recording();
         return record(Frontend.BIND, first, buffer, start, bodyLength);
@@ -171,30 +132,14 @@ final class Turns {
     /**
      * Records a further message.
      *
-     * @param prepared what a Parse or Bind is about; null for other messages
+     * @param about what a Parse or Bind is about; null for other messages
      */
-    boolean record(byte type, @Nullable Prepared prepared, ByteBuf buffer, int start, int bodyLength) {
+    boolean record(byte type, @Nullable Prepared about, ByteBuf buffer, int start, int bodyLength) {
         Recording into = java.util.Objects.requireNonNull(recording, "begun");
-        byte[] message = message(buffer, start, bodyLength);
-        into.messages.add(new Recorded(type, message));
-        into.bytes += message.length;
-        if (prepared != null) {
-            Reading reading = prepared.reading();
-            into.classes.add(reading == null ? ConflictClasses.ALL : reading.classes());
-            into.interactive |= !repeats(prepared.kind());
-        }
-        into.interactive |= type == Frontend.FLUSH || type == Frontend.QUERY;
-        if (type == Frontend.SYNC || into.interactive || into.bytes > RECORDED_BYTES_MAX) {
+        if (into.add(type, about, buffer, start, bodyLength)) {
             recorded(into);
         }
         return false;
-    }
-
-    private static boolean repeats(StatementKind kind) {
-        return switch (kind) {
-            case READ, WRITE, EMPTY, SESSION -> true;
-            default -> false;
-        };
     }
 
     /**
@@ -204,10 +149,7 @@ final class Turns {
     private void recorded(Recording done) {
         recording = null;
         session.waiting = true;
-        Recorded last = done.messages.getLast();
-        boolean complete = last.type() == Frontend.SYNC;
-        boolean whole = complete && !done.interactive;
-        if (complete) {
+        if (done.complete()) {
             session.cycle = Session.Cycle.BUSY;
         }
         ByteBuf out = session.buffer();
@@ -216,22 +158,33 @@ final class Turns {
             if (session.cycleFailed) {
                 session.waiting = false;
                 session.discard = true;
-                if (complete) {
-                    again(Frontend.SYNC, last.message());
+                if (done.complete()) {
+                    again(Frontend.SYNC, done.messages().getLast().message());
                 }
-                return;
+            } else if (!everywhere.recorded(done)) {
+                here(done);
             }
-            ConflictClasses classes = whole
-                    ? done.classes.stream().reduce(ConflictClasses::union).orElse(ConflictClasses.ALL)
-                    : ConflictClasses.ALL;
-            session.awaitTurn(request(classes, whole), true, () -> {
-                session.cycle = Session.Cycle.OPEN;
-                session.executed = 0;
-                session.beginImplicit(false);
-                done.messages.forEach(message -> again(message.type(), message.message()));
-            });
         });
         session.toEngine(out);
+    }
+
+    /** Executes it at this node, when its turn has come. */
+    private void here(Recording done) {
+        if (!session.needsTurn()) {
+            session.waiting = false;
+            session.cycle = Session.Cycle.OPEN;
+            session.placed = true;
+            done.messages().forEach(message -> again(message.type(), message.message()));
+            return;
+        }
+        done.classify();
+        Capture.Classified classified = done.classified();
+        session.awaitTurn(request(classified.classes(), done.whole()), classified.vouched(), true, () -> {
+            session.cycle = Session.Cycle.OPEN;
+            session.executed = 0;
+            session.beginImplicit(false);
+            done.messages().forEach(message -> again(message.type(), message.message()));
+        });
     }
 
     private static byte[] message(ByteBuf buffer, int start, int bodyLength) {

@@ -4,7 +4,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -21,6 +23,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -48,6 +51,11 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     final BlockingQueue<Open> asked = new LinkedBlockingQueue<>();
     final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
     final BlockingQueue<String> barriers = new LinkedBlockingQueue<>();
+    final BlockingQueue<ConflictClasses> requests = new LinkedBlockingQueue<>();
+    /** What every node answers to requests. */
+    volatile byte[] answer = new byte[0];
+    volatile boolean wholeOnly;
+    volatile boolean everywhereIfPossible;
     final BlockingQueue<String> failures = new LinkedBlockingQueue<>();
     /** What becomes of transactions that ask: null commits them, otherwise they are aborted for this reason. */
     volatile @Nullable AbortReason abort;
@@ -204,6 +212,30 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         String text = new String(statement, StandardCharsets.UTF_8);
         barriers.add(text);
         loop.execute(() -> done.succeeded(execute(text.substring(text.indexOf(": ") + 2))));
+    }
+
+    @Override
+    public void request(byte[] request, ConflictClasses classes, KeySet keys, Completion<ExecuteResult> done) {
+        requests.add(classes);
+        byte[] response = request[0] == 1 ? answer : undescribed(answer);
+        loop.execute(() -> done.succeeded(new ExecuteResult(response.length == 0 || response[0] != 'E', response)));
+    }
+
+    /** Without the description of its columns, if that comes first. */
+    private static byte[] undescribed(byte[] response) {
+        return response.length == 0 || response[0] != Backend.ROW_DESCRIPTION
+                ? response
+                : Arrays.copyOfRange(response, 1 + ByteBuffer.wrap(response).getInt(1), response.length);
+    }
+
+    @Override
+    public boolean wholeOnly() {
+        return wholeOnly;
+    }
+
+    @Override
+    public boolean everywhereIfPossible() {
+        return everywhereIfPossible;
     }
 
     private ExecuteResult execute(String sql) {

@@ -1,13 +1,18 @@
 package tutti.wire;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.Statement;
 import tutti.pgwire.QueryResult;
+import tutti.wire.sql.Classes;
 
 /**
  * A capture service for tests of the front end: deferred triggers that gather operation, table and row, and refuse a
@@ -43,6 +48,8 @@ final class SmallCapture implements Capture {
             """;
 
     final AtomicInteger schemaChanges = new AtomicInteger();
+    /** The statements of the requests that every node has been given. */
+    final BlockingQueue<List<Statement.Call>> requests = new LinkedBlockingQueue<>();
 
     static String table(String name, String columns) {
         return "CREATE TABLE " + name + " (" + columns + "); CREATE CONSTRAINT TRIGGER cap AFTER INSERT OR UPDATE OR"
@@ -83,6 +90,25 @@ final class SmallCapture implements Capture {
     @Override
     public byte[] statement(int place, String sql, List<@Nullable String> settings) {
         return (settings.getFirst() + ": " + sql).getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Override
+    public boolean declaresModes() {
+        return true;
+    }
+
+    /** Calls of {@code random()} vary, and what is called {@code at_all} is declared to be executed by every node. */
+    @Override
+    public Classes.Statements statements(byte[] sql, boolean standardStrings) {
+        String text = new String(sql, StandardCharsets.UTF_8);
+        return new Classes.Statements(Arrays.stream(text.split(";", -1)).map(String::strip).filter(one -> !one.isEmpty())
+                .toList(), text.contains("random()") ? "random()" : null, text.contains("at_all") ? "active" : null);
+    }
+
+    @Override
+    public byte[] request(List<Statement.Call> calls, List<@Nullable String> settings) {
+        requests.add(calls);
+        return new byte[]{(byte) (calls.getFirst().described() ? 1 : 0)};
     }
 
     @Override

@@ -17,6 +17,7 @@ import tutti.cli.Failure;
 import tutti.cli.Screen;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.workload.tpcc.TpccDatabase;
+import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccOptions;
 import tutti.workload.tpcc.TpccPopulation;
@@ -111,6 +112,9 @@ final class Overhead implements AutoCloseable {
                 screen.line(text);
             }
         });
+        if (plan.form() == TpccForm.STORED) {
+            loader.createFunctions(databases.getFirst());
+        }
         for (TpccDatabase other : databases.subList(1, databases.size())) {
             loader.analyze(other);
         }
@@ -175,7 +179,7 @@ final class Overhead implements AutoCloseable {
     private TpccResult work(Contender.Running started, int seconds, long seed, String name)
             throws SQLException, InterruptedException {
         TpccOptions options = TpccOptions.of(started.databases(), population, plan.terminals(),
-                Duration.ofSeconds(seconds), seed);
+                Duration.ofSeconds(seconds), seed).with(plan.form());
         TpccRun run = TpccRun.start(options, snapshot -> progress(name, seconds, snapshot));
         try {
             TpccResult result = run.result();

@@ -15,6 +15,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.cli.NodeJvm;
 import tutti.cli.Screen;
+import tutti.workload.tpcc.TpccForm;
 
 /** Measures what Tutti costs, beside PostgreSQL alone and with its own standbys. */
 @Command(name = "overhead", description = "TPC-C in one run against (a) PostgreSQL, (b) one Tutti node, (c) three nodes with"
@@ -45,6 +46,9 @@ final class OverheadCommand implements Callable<Integer> {
     @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of population and inputs (default: ${DEFAULT-VALUE}).")
     private long seed;
 
+    @Option(names = "--form", paramLabel = "WORD", defaultValue = "INTERACTIVE", description = "How transactions are handed in: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private TpccForm form;
+
     @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
     private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
 
@@ -56,13 +60,14 @@ final class OverheadCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        OverheadPlan plan = new OverheadPlan(contenders, warehouses, reduced, terminals, rounds, seconds, warmup, seed);
+        OverheadPlan plan = new OverheadPlan(contenders, warehouses, reduced, terminals, rounds, seconds, warmup, seed,
+                form);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(directory);
         Ground ground = Ground.look(directory);
         ground.lines().forEach(screen::line);
-        screen.line(String.format(Locale.ROOT, "%s, %d terminals without think time, %d rounds of %d s after %d s of"
-                + " warming up, seed %d", plan.scale(), plan.terminals(), plan.rounds(), plan.seconds(),
+        screen.line(String.format(Locale.ROOT, "%s, %d terminals without think time, %s transactions, %d rounds of %d s after %d s of"
+                + " warming up, seed %d", plan.scale(), plan.terminals(), plan.form().label(), plan.rounds(), plan.seconds(),
                 plan.warmupSeconds(), plan.seed()));
         Path data = Files.createTempDirectory(directory, "tutti-overhead-");
         AtomicBoolean keep = new AtomicBoolean();

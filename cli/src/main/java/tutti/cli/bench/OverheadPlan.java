@@ -2,6 +2,7 @@ package tutti.cli.bench;
 
 import java.util.List;
 import tutti.cli.Failure;
+import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccScale;
 
 /**
@@ -15,9 +16,10 @@ import tutti.workload.tpcc.TpccScale;
  * @param seconds of each measurement
  * @param warmupSeconds before each, not counted
  * @param seed of inputs; each round has its own, the same for every contender
+ * @param form how transactions are handed in
  */
 record OverheadPlan(List<Contender.Kind> contenders, int warehouses, boolean reduced, int terminals, int rounds,
-        int seconds, int warmupSeconds, long seed) {
+        int seconds, int warmupSeconds, long seed, TpccForm form) {
     OverheadPlan {
         contenders = contenders.stream().distinct().sorted().toList();
         require(!contenders.isEmpty(), "--contenders must name one at least");

@@ -154,6 +154,11 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
         return index < kept.size() && kept.get(index) > 0 ? kept.get(index) : ports.firstFree(byDefault);
     }
 
+    /** Whether what changes something must be handed in whole. */
+    public boolean wholeOnly() {
+        return Protocols.describe(protocol).claims().wholeOnly();
+    }
+
     /** The configuration file of a node. */
     String configuration(ClusterFile.Node node, List<ClusterFile.Node> all) {
         StringBuilder yaml = new StringBuilder("# Written by `tutti start`, which writes it anew each time.\n");

@@ -25,6 +25,7 @@ import tutti.cli.report.HtmlReport;
 import tutti.cli.report.RunReport;
 import tutti.cli.report.RunReport.Event;
 import tutti.workload.tpcc.TpccDatabase;
+import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccOptions;
 import tutti.workload.tpcc.TpccPopulation;
@@ -65,7 +66,7 @@ public final class Demo {
             Thread stop = Thread.ofPlatform().name("stop").unstarted(cluster::close);
             Runtime.getRuntime().addShutdownHook(stop);
             try {
-                return run(cluster, begun, html, json);
+                return run(cluster, wanted, begun, html, json);
             } finally {
                 removeHook(stop);
             }
@@ -80,7 +81,7 @@ public final class Demo {
         }
     }
 
-    private boolean run(Cluster cluster, long begun, Path html, @Nullable Path json)
+    private boolean run(Cluster cluster, ClusterSpec wanted, long begun, Path html, @Nullable Path json)
             throws SQLException, InterruptedException {
         for (ClusterFile.Node node : cluster.nodes()) {
             cluster.awaitReady(node.id(), READY_PATIENCE);
@@ -92,7 +93,7 @@ public final class Demo {
         TpccPopulation population = new TpccPopulation(plan.scale(), plan.seed());
         List<TpccDatabase> databases = cluster.nodes().stream()
                 .map(node -> TpccDatabase.of(node.name(), node.jdbcUrl())).toList();
-        load(population, databases.getFirst(), begun);
+        load(population, databases.getFirst(), wanted, begun);
         settle(cluster);
         phase(begun, "every node has it; " + plan.terminals() + " terminals start, seed " + plan.seed());
         DemoReport.Findings findings = work(cluster, population, databases, begun);
@@ -108,9 +109,11 @@ public final class Demo {
         return report.passed();
     }
 
-    private void load(TpccPopulation population, TpccDatabase database, long begun) throws SQLException {
+    private void load(TpccPopulation population, TpccDatabase database, ClusterSpec wanted, long begun)
+            throws SQLException {
+        TpccLoader loader = wanted.wholeOnly() ? TpccLoader.ofStatements(population) : new TpccLoader(population);
         long[] nextLine = {System.nanoTime() + LOAD_LINE_NANOS};
-        TpccLoader.Report loaded = new TpccLoader(population).load(database, (rows, expected) -> {
+        TpccLoader.Report loaded = loader.load(database, (rows, expected) -> {
             String text = String.format(Locale.ROOT, "        loading TPC-C, %s: %,d of about %,d rows",
                     population.scale(), rows, expected);
             synchronized (nextLine) {
@@ -122,6 +125,9 @@ public final class Demo {
                 }
             }
         });
+        if (plan.form() == TpccForm.STORED) {
+            loader.createFunctions(database);
+        }
         phase(begun, String.format(Locale.ROOT, "TPC-C is loaded through %s: %s, %,d rows in %.1f s, indexes in %.1f s",
                 database.name(), population.scale(), loaded.rows(), loaded.rowsTook().toMillis() / 1e3,
                 loaded.indexesTook().toMillis() / 1e3));
@@ -131,7 +137,7 @@ public final class Demo {
             long begun) throws SQLException, InterruptedException {
         TpccOptions options = TpccOptions
                 .of(databases, population, plan.terminals(), Duration.ofSeconds(plan.seconds()), plan.seed())
-                .with(plan.placement());
+                .with(plan.placement()).with(plan.form());
         String startedAt = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
         TpccResult result;
         OptionalDouble recovery;

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import tutti.cli.Failure;
+import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 import tutti.workload.tpcc.TpccScale;
 
@@ -21,10 +22,10 @@ import tutti.workload.tpcc.TpccScale;
  * @param seconds how long terminals work
  * @param seed of inputs, and of the choice of the node that is killed
  * @param kill whether a node is killed
+ * @param form how transactions are handed in
  */
 public record DemoPlan(int nodes, int warehouses, boolean reduced, int terminals, Placement placement, int seconds,
-        long seed,
-        boolean kill) {
+        long seed, boolean kill, TpccForm form) {
     private static final int SECONDS_MIN_WITH_KILL = 9;
     private static final int NODES_MIN_WITH_KILL = 3;
 
@@ -72,6 +73,7 @@ public record DemoPlan(int nodes, int warehouses, boolean reduced, int terminals
         settings.put("nodes", String.valueOf(nodes));
         settings.put("population", scale().toString());
         settings.put("terminals", terminals + ", without think time");
+        settings.put("transactions", form.label());
         settings.put("placement", placement.name().toLowerCase(Locale.ROOT).replace('_', ' '));
         settings.put("seconds", String.valueOf(seconds));
         settings.put("seed", String.valueOf(seed));

@@ -16,6 +16,7 @@ import tools.jackson.databind.json.JsonMapper;
 import tutti.cli.Screen;
 import tutti.cli.Tutti;
 import tutti.cli.cluster.ClusterSpec;
+import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
 /** The demonstration with real nodes, in short: processes, PostgreSQL, the durable order, a kill and a recovery. */
@@ -28,7 +29,7 @@ class DemoClusterTest {
     @Test
     @Timeout(180)
     void threeNodesStayIdenticalThoughOneIsKilledAndComesBack() throws Exception {
-        DemoPlan plan = new DemoPlan(3, 2, true, 3, Placement.ROUND_ROBIN, 9, 7, true);
+        DemoPlan plan = new DemoPlan(3, 2, true, 3, Placement.ROUND_ROBIN, 9, 7, true, TpccForm.INTERACTIVE);
         List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx512m",
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
                 System.getProperty("java.class.path"), Tutti.class.getName());

@@ -28,6 +28,7 @@ import tutti.cli.report.RunReport;
 import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccLedger;
 import tutti.workload.tpcc.TpccOptions;
+import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccResult;
@@ -44,7 +45,7 @@ class DemoTest {
 
     @Test
     void aDemonstrationLoadsRunsChecksAndReports() throws Exception {
-        DemoPlan plan = new DemoPlan(1, 1, true, 2, Placement.ROUND_ROBIN, 3, 5, false);
+        DemoPlan plan = new DemoPlan(1, 1, true, 2, Placement.ROUND_ROBIN, 3, 5, false, TpccForm.INTERACTIVE);
         List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1", "-cp",
                 System.getProperty("java.class.path"), LoneNode.class.getName());
@@ -81,7 +82,7 @@ class DemoTest {
     }
 
     private static RunReport report(List<CheckResult> checks) {
-        DemoPlan plan = new DemoPlan(3, 1, true, 2, Placement.ROUND_ROBIN, 10, 5, true);
+        DemoPlan plan = new DemoPlan(3, 1, true, 2, Placement.ROUND_ROBIN, 10, 5, true, TpccForm.INTERACTIVE);
         TpccSecond second = new TpccSecond(1, 1, "node-0", true, 1, 10, 5, 2000, 9000, Map.of("victim", 2L));
         TpccSnapshot total = new TpccSnapshot(1, 10, 5, 0, 0, 0, Map.of("victim", 2L), Map.of(), List.of());
         TpccResult result = new TpccResult(
@@ -110,6 +111,6 @@ class DemoTest {
     }
 
     private static DemoPlan plan(int nodes, int seconds, long seed, boolean kill) {
-        return new DemoPlan(nodes, 1, false, 1, Placement.ROUND_ROBIN, seconds, seed, kill);
+        return new DemoPlan(nodes, 1, false, 1, Placement.ROUND_ROBIN, seconds, seed, kill, TpccForm.INTERACTIVE);
     }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -26,7 +27,7 @@ class ActiveClusterTest {
     private FaultCluster cluster;
 
     private Connection connect(int node) throws SQLException {
-        return DriverManager.getConnection(cluster.node(node).jdbcUrl() + "&preferQueryMode=simple&socketTimeout=20");
+        return DriverManager.getConnection(cluster.node(node).jdbcUrl() + "&socketTimeout=20");
     }
 
     private static String value(Connection connection, String sql) throws SQLException {
@@ -96,7 +97,12 @@ class ActiveClusterTest {
                 while (!stop.get()) {
                     try (Connection connection = connect(next)) {
                         while (!stop.get()) {
-                            execute(connection, "select transfer(" + (at + 1) + ", " + (at + 2) + ", 0)");
+                            try (PreparedStatement call = connection.prepareStatement("select transfer(?, ?, ?)")) {
+                                call.setInt(1, at + 1);
+                                call.setInt(2, at + 2);
+                                call.setInt(3, 0);
+                                call.execute();
+                            }
                             done.incrementAndGet();
                         }
                     } catch (SQLException lost) {

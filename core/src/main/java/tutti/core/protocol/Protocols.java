@@ -46,11 +46,13 @@ public final class Protocols {
      * @param needsReads whether the engine must tell what was read
      * @param wholeOnly whether interactive transactions may only read
      * @param onePrimary whether all changes must be submitted at one replica
+     * @param everywhereIfPossible whether whole requests that every replica can execute are executed by every replica unless
+     *            their client asks for something else
      */
     public record Claims(Isolation isolation, boolean needsClasses, boolean needsReads, boolean wholeOnly,
-            boolean onePrimary) {
+            boolean onePrimary, boolean everywhereIfPossible) {
         static Claims of(Isolation isolation) {
-            return new Claims(isolation, false, false, false, false);
+            return new Claims(isolation, false, false, false, false, false);
         }
     }
 
@@ -178,7 +180,7 @@ public final class Protocols {
                                 replica)),
                 new Known(DatabaseStateMachine.NAME,
                         "Like si, with read sets: reads are certified against writes, too, at every replica.",
-                        _ -> new Claims(Isolation.SERIALIZABILITY, false, true, false, false),
+                        _ -> new Claims(Isolation.SERIALIZABILITY, false, true, false, false, false),
                         List.of(WINDOW_PARAMETER, PROGRESS_PARAMETER,
                                 new Parameter.Choice(READS, List.of(ROWS, BLOOM),
                                         "How a transaction's read set is sent: every row's key, or a Bloom filter"
@@ -202,7 +204,7 @@ public final class Protocols {
                                 + " second ordered message.",
                         chosen -> new Claims(
                                 serializable(chosen) ? Isolation.SERIALIZABILITY : Isolation.SNAPSHOT_ISOLATION,
-                                false, serializable(chosen), false, false),
+                                false, serializable(chosen), false, false, false),
                         List.of(WINDOW_PARAMETER,
                                 new Parameter.Choice(ISOLATION, List.of(SNAPSHOT, SERIALIZABLE),
                                         "What is guaranteed: serializable keeps read sets, which never leave their"
@@ -216,12 +218,12 @@ public final class Protocols {
                                 replica)),
                 new Known(ActiveReplication.NAME,
                         "Whole deterministic requests are ordered and executed by every replica, one after another.",
-                        _ -> new Claims(Isolation.SERIALIZABILITY, false, false, true, false), List.of(),
+                        _ -> new Claims(Isolation.SERIALIZABILITY, false, false, true, false, true), List.of(),
                         (_, _, _, replica) -> new ActiveReplication(replica)),
                 new Known(PassiveReplication.NAME,
                         "One primary executes all that changes the database and ships the changes; another takes over"
                                 + " when it is gone.",
-                        _ -> new Claims(Isolation.STRONG_SNAPSHOT_ISOLATION, false, false, false, true),
+                        _ -> new Claims(Isolation.STRONG_SNAPSHOT_ISOLATION, false, false, false, true, false),
                         List.of(WINDOW_PARAMETER,
                                 new Parameter.Time(TAKE_OVER_DELAY, 1_000_000L, 3_600_000_000_000L,
                                         2_000_000_000L,
@@ -233,7 +235,7 @@ public final class Protocols {
                 new Known(Nodo.NAME,
                         "Transactions are ordered by conflict classes first, and execute when they are first in every"
                                 + " class.",
-                        _ -> new Claims(Isolation.SERIALIZABILITY, true, false, false, false),
+                        _ -> new Claims(Isolation.SERIALIZABILITY, true, false, false, false, false),
                         List.of(new Parameter.Choice(TENTATIVE, List.of(YES, NO),
                                 "Whether whole requests execute on tentative delivery, where the order tells of it."),
                                 RELEASE_PARAMETER),
@@ -244,7 +246,7 @@ public final class Protocols {
                                 + " priority instead of aborted.",
                         chosen -> new Claims(
                                 serializable(chosen) ? Isolation.SERIALIZABILITY : Isolation.SNAPSHOT_ISOLATION, true,
-                                serializable(chosen), false, false),
+                                serializable(chosen), false, false, chosen.word(EITHER_WAY).equals(ACTIVE)),
                         List.of(new Parameter.Count(OPTIMISTIC, 0, 10_000, 25, "transactions",
                                 "How many transactions execute optimistically side by side at a replica."),
                                 new Parameter.Choice(ISOLATION, List.of(SNAPSHOT, SERIALIZABLE),

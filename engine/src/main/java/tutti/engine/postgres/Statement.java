@@ -3,6 +3,9 @@ package tutti.engine.postgres;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -19,10 +22,35 @@ import java.util.TreeMap;
 public record Statement(int place, String sql, String role, Map<String, String> settings) {
     /** The place of what is no schema change but a client's request, which every replica executes. */
     private static final int REQUEST = -1;
+    private static final String SEPARATOR = "\0";
+    private static final int CALL_PARTS = 5;
+
+    /**
+     * One of a request's statements.
+     *
+     * @param sql its text
+     * @param types declared types of its parameters, 0 where the server is to choose; further ones are chosen by it
+     * @param bound what follows the two names in the Bind message: formats, values, formats of the result
+     * @param described whether the client wants to know what the result's columns are
+     * @param rowsMax most rows of the result; 0 for all
+     */
+    public record Call(String sql, int[] types, byte[] bound, boolean described, int rowsMax) {
+        /** A statement without parameters, whose result is in text form. */
+        public static Call plain(String sql) {
+            return new Call(sql, new int[0], new byte[6], true, 0);
+        }
+
+        private String encode() {
+            return String.join(SEPARATOR, sql,
+                    String.join(",", Arrays.stream(types).mapToObj(Integer::toString).toList()),
+                    Base64.getEncoder().encodeToString(bound), described ? "d" : "", Integer.toString(rowsMax));
+        }
+    }
 
     /** A request of statements that every replica executes as clients' own: triggers fire, foreign keys are checked. */
-    public static Statement request(List<String> statements, String role, Map<String, String> settings) {
-        return new Statement(REQUEST, String.join("\0", statements), role, settings);
+    public static Statement request(List<Call> calls, String role, Map<String, String> settings) {
+        return new Statement(REQUEST, String.join(SEPARATOR, calls.stream().map(Call::encode).toList()), role,
+                settings);
     }
 
     /** Whether it is a {@linkplain #request request}. */
@@ -30,9 +58,24 @@ public record Statement(int place, String sql, String role, Map<String, String> 
         return place == REQUEST;
     }
 
-    /** The statements of a request. */
-    public List<String> statements() {
-        return List.of(sql.split("\0", -1));
+    /**
+     * The statements of a request.
+     *
+     * @throws IllegalArgumentException if they are damaged
+     */
+    public List<Call> calls() {
+        String[] parts = sql.split(SEPARATOR, -1);
+        if (parts.length % CALL_PARTS != 0) {
+            throw new IllegalArgumentException("a request of " + parts.length + " parts");
+        }
+        List<Call> calls = new ArrayList<>();
+        for (int i = 0; i < parts.length; i += CALL_PARTS) {
+            int[] types = Arrays.stream(parts[i + 1].split(",", -1)).filter(type -> !type.isEmpty())
+                    .mapToInt(Integer::parseInt).toArray();
+            calls.add(new Call(parts[i], types, Base64.getDecoder().decode(parts[i + 2]), parts[i + 3].equals("d"),
+                    Integer.parseInt(parts[i + 4])));
+        }
+        return calls;
     }
 
     /** Keeps a copy. */

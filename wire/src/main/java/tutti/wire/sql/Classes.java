@@ -5,8 +5,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
@@ -24,28 +22,34 @@ import tutti.wire.sql.SqlText.Token;
 public final class Classes {
     /** Of a statement that touches no replicated table, and has to have some class. */
     private static final long NO_TABLE = KeyHash.seed("no table");
-    private static final Pattern DECLARATION = Pattern
-            .compile("\\s*set\\s+local\\s+tutti\\s*\\.\\s*classes\\s*(?:=|\\bto\\b)\\s*'([^']*)'\\s*;?\\s*",
-                    Pattern.CASE_INSENSITIVE);
-
     private Classes() {}
 
+    /**
+     * The classes of a piece of SQL.
+     *
+     * @param classes all that it may touch
+     * @param vouched whether a function says what it touches, rather than its body
+     */
+    public record Computed(ConflictClasses classes, boolean vouched) {}
+
     /** The classes of a piece of SQL: all that it may touch. */
-    public static ConflictClasses of(byte[] sql, int from, int to, boolean standardStrings, References references) {
+    public static Computed of(byte[] sql, int from, int to, boolean standardStrings, References references) {
         Set<Long> hashes = new HashSet<>();
+        boolean vouched = false;
         List<Token> tokens = SqlText.of(sql, from, to, standardStrings).tokens();
         int start = 0;
         for (int i = 0; i <= tokens.size(); i++) {
             if (i == tokens.size() || tokens.get(i).is(';')) {
-                Footprint.Tables tables = Footprint.of(tokens.subList(start, i), references);
+                Footprint.Tables tables = Footprint.declared(tokens.subList(start, i), references);
                 if (tables == null) {
-                    return ConflictClasses.ALL;
+                    return new Computed(ConflictClasses.ALL, false);
                 }
+                vouched |= tables.vouched();
                 hashes.addAll(tables.all());
                 start = i + 1;
             }
         }
-        return of(hashes);
+        return new Computed(of(hashes), vouched);
     }
 
     private static ConflictClasses of(Set<Long> hashes) {
@@ -57,13 +61,15 @@ public final class Classes {
      *
      * @param texts one by one
      * @param varying what in them may have another result at another replica; null if nothing may
+     * @param mode where the schema says that a function in them is to be executed: "active", "passive", or null
      */
-    public record Statements(List<String> texts, @Nullable String varying) {}
+    public record Statements(List<String> texts, @Nullable String varying, @Nullable String mode) {}
 
     /** Looks at a piece of SQL that every replica is to execute. */
     public static Statements statements(byte[] sql, boolean standardStrings, References references) {
         List<String> texts = new ArrayList<>();
         String varying = null;
+        String mode = null;
         SqlTokens reader = new SqlTokens();
         reader.reset(sql, 0, sql.length, standardStrings);
         int start = -1;
@@ -74,22 +80,38 @@ public final class Classes {
             }
             if (start >= 0) {
                 texts.add(new String(sql, start, reader.start() - start, StandardCharsets.UTF_8));
+                List<Token> tokens = SqlText.of(sql, start, reader.start(), standardStrings).tokens();
                 if (varying == null) {
-                    varying = Footprint.varying(SqlText.of(sql, start, reader.start(), standardStrings).tokens(),
-                            references);
+                    varying = changesSession(tokens) ? "SET without LOCAL" : Footprint.varying(tokens, references);
                 }
+                mode = mode == null ? mode(tokens, references) : mode;
             }
             start = -1;
             if (kind == SqlTokens.END) {
-                return new Statements(texts, varying);
+                return new Statements(texts, varying, mode);
             }
         }
     }
 
+    private static boolean changesSession(List<Token> tokens) {
+        return tokens.getFirst().isWordOf(Set.of("set", "reset", "load", "prepare", "deallocate", "discard"))
+                && !(tokens.size() > 1 && tokens.get(1).isWord("local"));
+    }
+
+    private static @Nullable String mode(List<Token> tokens, References references) {
+        for (Token token : tokens) {
+            References.Named named = token.isName() ? references.get(token.text()) : null;
+            if (named != null && named.mode() != null) {
+                return named.mode();
+            }
+        }
+        return null;
+    }
+
     /** What {@code SET LOCAL tutti.classes = '…'} lists, or null if the statement is another one. */
-    public static @Nullable String declared(byte[] sql, int from, int to) {
-        Matcher matcher = DECLARATION.matcher(new String(sql, from, to - from, StandardCharsets.UTF_8));
-        return matcher.matches() ? matcher.group(1) : null;
+    public static @Nullable String declared(String sql) {
+        Variables.Setting set = Variables.read(sql, "classes");
+        return set != null && set.local() ? set.value() : null;
     }
 
     /** What a client that lists tables has declared. */

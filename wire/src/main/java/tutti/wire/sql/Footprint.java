@@ -60,8 +60,13 @@ final class Footprint {
     private boolean everything;
     private @Nullable String varying;
 
-    private Footprint(References references) {
+    /** Whether functions that say what they touch are believed, and not looked into. */
+    private final boolean believing;
+    private boolean vouched;
+
+    private Footprint(References references, boolean believing) {
         this.references = references;
+        this.believing = believing;
         this.everything = references.opaque();
     }
 
@@ -72,8 +77,9 @@ final class Footprint {
      * @param brought those that come along with something else, also if they are named as well
      * @param cascaded those that foreign keys change along with others. They are not read: that no child has come or gone
      *            is certain from the parent's key, which the child's write set refers to
+     * @param vouched whether some of it is what a function says that it touches
      */
-    record Tables(Set<Long> direct, Set<Long> brought, Set<Long> cascaded) {
+    record Tables(Set<Long> direct, Set<Long> brought, Set<Long> cascaded, boolean vouched) {
         Set<Long> all() {
             Set<Long> all = new HashSet<>(direct);
             all.addAll(brought);
@@ -84,11 +90,21 @@ final class Footprint {
 
     /** The tables that a statement may touch; null if that may be any. */
     static @Nullable Tables of(List<SqlText.Token> tokens, References references) {
-        Footprint footprint = new Footprint(references);
+        return of(tokens, new Footprint(references, false));
+    }
+
+    /** The same, where functions of which it is declared what they touch are believed. */
+    static @Nullable Tables declared(List<SqlText.Token> tokens, References references) {
+        return of(tokens, new Footprint(references, true));
+    }
+
+    private static @Nullable Tables of(List<SqlText.Token> tokens, Footprint footprint) {
         boolean body = tokens.stream().findFirst().filter(first -> first.isWord("do")).isPresent();
         footprint.add(tokens, body, 0);
         footprint.addDefaults();
-        return footprint.everything ? null : new Tables(footprint.direct, footprint.brought, footprint.cascaded);
+        return footprint.everything
+                ? null
+                : new Tables(footprint.direct, footprint.brought, footprint.cascaded, footprint.vouched);
     }
 
     /**
@@ -98,7 +114,7 @@ final class Footprint {
      * the order of rows in their last digits, are not noticed.)
      */
     static @Nullable String varying(List<SqlText.Token> tokens, References references) {
-        Footprint footprint = new Footprint(references);
+        Footprint footprint = new Footprint(references, false);
         footprint.add(tokens, tokens.stream().findFirst().filter(first -> first.isWord("do")).isPresent(), 0);
         footprint.addDefaults();
         return footprint.varying != null
@@ -166,12 +182,14 @@ final class Footprint {
         if (!seen.add(name)) {
             return;
         }
-        everything |= named.unknown();
+        References.Declared declared = believing ? named.declared() : null;
+        vouched |= declared != null;
+        everything |= declared == null ? named.unknown() : declared.unknown();
         withDefaults.add(name);
         How next = how == How.CASCADED ? How.CASCADED : How.BROUGHT;
         named.related().forEach(related -> name(related, next, depth + 1));
         named.cascades().forEach(child -> name(child, How.CASCADED, depth + 1));
-        for (String text : named.texts()) {
+        for (String text : declared == null ? named.texts() : declared.texts()) {
             add(SqlText.of(text).tokens(), true, depth + 1);
         }
     }

@@ -48,6 +48,11 @@ public record SqlFailure(Kind kind, String cause) {
         };
     }
 
+    /** Whether a statement that commits by itself may have committed all the same: the answer was lost, rather than a refusal. */
+    public boolean mayHaveCommitted() {
+        return kind == Kind.NODE_LOST && !cause.equals("node-57P03") && !cause.equals("node-53300");
+    }
+
     /** Whether to run it again. */
     public boolean isAbort() {
         return kind == Kind.ABORT;

@@ -4,6 +4,7 @@ import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.sql.Types;
 import java.time.LocalDateTime;
 import java.util.ArrayList;
@@ -45,6 +46,30 @@ final class InsertRows implements RowWriter {
                 statement.addBatch();
             }
             statement.executeBatch();
+        }
+    }
+
+    /** Inserts one chunk by one statement whose text contains all values; it commits by itself. */
+    static void insertAsText(Connection connection, TpccTable table, List<@Nullable Object[]> rows)
+            throws SQLException {
+        StringBuilder sql = new StringBuilder("insert into ").append(table.sqlName()).append(" (")
+                .append(String.join(", ", table.columns())).append(") values ");
+        for (int i = 0; i < rows.size(); i++) {
+            sql.append(i == 0 ? "(" : ", (");
+            @Nullable
+            Object[] values = rows.get(i);
+            for (int j = 0; j < values.length; j++) {
+                sql.append(j == 0 ? "" : ", ");
+                switch (values[j]) {
+                    case null -> sql.append("null");
+                    case Number number -> sql.append(number);
+                    case Object other -> sql.append('\'').append(other.toString().replace("'", "''")).append('\'');
+                }
+            }
+            sql.append(')');
+        }
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql.toString());
         }
     }
 

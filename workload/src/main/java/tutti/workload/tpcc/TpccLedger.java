@@ -11,6 +11,9 @@ import java.util.Map;
  * Safe for use from any thread; bounded, and a run that reaches the bound ends with an error.
  */
 public final class TpccLedger {
+    /** Stands for numbers that its client did not learn, of a transaction in doubt. */
+    public static final int UNKNOWN = 0;
+
     private final Baseline baseline;
     private final long sourceBase;
     private final int limit;

@@ -27,9 +27,19 @@ import tutti.workload.client.SqlFailure;
  * @param population what to load
  * @param threads connections that load at a time, 1 to 64
  * @param rowsPerTransaction 1 to 50,000; rows are at most 700 bytes
+ * @param rows how they travel
  */
-public record TpccLoader(TpccPopulation population, int threads, int rowsPerTransaction) {
+public record TpccLoader(TpccPopulation population, int threads, int rowsPerTransaction, Rows rows) {
     private static final int ATTEMPTS = 10;
+    private static final int ROWS_PER_STATEMENT = 500;
+
+    /** How rows travel. */
+    public enum Rows {
+        /** By COPY to PostgreSQL, in batches of INSERT to others. */
+        USUAL,
+        /** As INSERT statements with all their values in the text, each a transaction, as every replica can execute them. */
+        STATEMENTS
+    }
 
     public TpccLoader {
         if (threads < 1 || threads > 64) {
@@ -43,6 +53,16 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
     /** Two connections, 10,000 rows per transaction: write sets of at most some 8 MB. */
     public TpccLoader(TpccPopulation population) {
         this(population, 2, 10_000);
+    }
+
+    /** Rows travel as usual. */
+    public TpccLoader(TpccPopulation population, int threads, int rowsPerTransaction) {
+        this(population, threads, rowsPerTransaction, Rows.USUAL);
+    }
+
+    /** Two connections, and statements that every replica can execute. */
+    public static TpccLoader ofStatements(TpccPopulation population) {
+        return new TpccLoader(population, 2, ROWS_PER_STATEMENT, Rows.STATEMENTS);
     }
 
     /** Hears how far loading is. From any thread, after every transaction. */
@@ -80,6 +100,11 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
         execute(database, TpccTable.indexAndForeignKeyStatements());
     }
 
+    /** Creates what transactions in their stored form call. */
+    public void createFunctions(TpccDatabase database) throws SQLException {
+        execute(database, TpccFunctions.createStatements());
+    }
+
     /** Has the planner's statistics gathered; a matter of each database of its own. */
     public void analyze(TpccDatabase database) throws SQLException {
         execute(database, List.of(TpccTable.values()).stream().map(table -> "analyze " + table.sqlName()).toList());
@@ -105,7 +130,7 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
         AtomicBoolean failed = new AtomicBoolean();
         Callable<Void> worker = () -> {
             try (Connection connection = database.patient().open()) {
-                connection.setAutoCommit(false);
+                connection.setAutoCommit(rows == Rows.STATEMENTS);
                 for (TpccPopulation.Part part = parts.poll(); part != null && !failed.get(); part = parts.poll()) {
                     loadPart(connection, part, rows -> progress.loaded(loaded.addAndGet(rows), expected));
                 }
@@ -141,10 +166,17 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
 
     private void loadPart(Connection connection, TpccPopulation.Part part, RowsLoaded loaded) throws SQLException {
         TpccTable table = part.table();
-        if (connection.isWrapperFor(PGConnection.class)) {
+        if (rows == Rows.STATEMENTS) {
+            InsertRows chunks = new InsertRows(rowsPerTransaction, chunk -> {
+                transaction(connection, part, () -> InsertRows.insertAsText(connection, table, chunk));
+                loaded.count(chunk.size());
+            });
+            population.generate(part, chunks);
+            chunks.flush();
+        } else if (connection.isWrapperFor(PGConnection.class)) {
             String copy = "copy " + table.sqlName() + " (" + String.join(", ", table.columns()) + ") from stdin";
             PGConnection postgres = connection.unwrap(PGConnection.class);
-            CopyRows rows = new CopyRows(rowsPerTransaction, (bytes, length, count) -> {
+            CopyRows copied = new CopyRows(rowsPerTransaction, (bytes, length, count) -> {
                 transaction(connection, part, () -> {
                     CopyIn in = postgres.getCopyAPI().copyIn(copy);
                     in.writeToCopy(bytes, 0, length);
@@ -152,15 +184,15 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
                 });
                 loaded.count(count);
             });
-            population.generate(part, rows);
-            rows.flush();
+            population.generate(part, copied);
+            copied.flush();
         } else {
-            InsertRows rows = new InsertRows(rowsPerTransaction, chunk -> {
+            InsertRows inserted = new InsertRows(rowsPerTransaction, chunk -> {
                 transaction(connection, part, () -> InsertRows.insert(connection, table, chunk));
                 loaded.count(chunk.size());
             });
-            population.generate(part, rows);
-            rows.flush();
+            population.generate(part, inserted);
+            inserted.flush();
         }
     }
 
@@ -173,11 +205,15 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
         for (int attempt = 1;; attempt++) {
             try {
                 work.run();
-                connection.commit();
+                if (!connection.getAutoCommit()) {
+                    connection.commit();
+                }
                 return;
             } catch (SQLException e) {
                 try {
-                    connection.rollback();
+                    if (!connection.getAutoCommit()) {
+                        connection.rollback();
+                    }
                 } catch (SQLException also) {
                     e.addSuppressed(also);
                 }

@@ -16,9 +16,11 @@ import java.util.List;
  * @param thinking whether users type and think (clause 5.2.5) or hurry from one transaction to the next
  * @param attempts how often a transaction is tried before it is given up, at least 1
  * @param ledgerLimit most transactions that are noted for checking; a run that reaches it stops
+ * @param form how transactions are handed in; what is stored must have been {@linkplain TpccLoader#createFunctions created}
  */
 public record TpccOptions(List<TpccDatabase> databases, TpccPopulation population, int terminals, Placement placement,
-        Duration duration, long seed, long runId, boolean thinking, int attempts, int ledgerLimit) {
+        Duration duration, long seed, long runId, boolean thinking, int attempts, int ledgerLimit,
+        TpccForm form) {
     static final int TERMINALS_MAX = 4_096;
 
     /** Which terminals work at which node. */
@@ -47,25 +49,31 @@ public record TpccOptions(List<TpccDatabase> databases, TpccPopulation populatio
     public static TpccOptions of(List<TpccDatabase> databases, TpccPopulation population, int terminals,
             Duration duration, long seed) {
         return new TpccOptions(databases, population, terminals, Placement.ROUND_ROBIN, duration, seed,
-                System.currentTimeMillis(), false, 1_000, 5_000_000);
+                System.currentTimeMillis(), false, 1_000, 5_000_000, TpccForm.INTERACTIVE);
     }
 
     /** A copy with another placement. */
     public TpccOptions with(Placement other) {
         return new TpccOptions(databases, population, terminals, other, duration, seed, runId, thinking, attempts,
-                ledgerLimit);
+                ledgerLimit, form);
     }
 
     /** A copy with pauses or without. */
     public TpccOptions withThinking(boolean other) {
         return new TpccOptions(databases, population, terminals, placement, duration, seed, runId, other, attempts,
-                ledgerLimit);
+                ledgerLimit, form);
     }
 
     /** A copy with another bound of the ledger. */
     public TpccOptions withLedgerLimit(int other) {
         return new TpccOptions(databases, population, terminals, placement, duration, seed, runId, thinking, attempts,
-                other);
+                other, form);
+    }
+
+    /** A copy with transactions handed in differently. */
+    public TpccOptions with(TpccForm other) {
+        return new TpccOptions(databases, population, terminals, placement, duration, seed, runId, thinking, attempts,
+                ledgerLimit, other);
     }
 
     int homeWarehouse(int terminal) {

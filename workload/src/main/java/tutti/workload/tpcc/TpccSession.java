@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
@@ -30,22 +31,36 @@ public final class TpccSession implements AutoCloseable {
     private final PGConnection postgres;
     private final Map<String, PreparedStatement> statements = new HashMap<>();
 
-    /** Takes the connection over. */
+    /** What executes them whole; null if they are executed statement by statement. */
+    private final @Nullable TpccCalls calls;
+
+    /** Takes the connection over, to execute transactions statement by statement. */
     public TpccSession(Connection connection) throws SQLException {
+        this(connection, TpccForm.INTERACTIVE);
+    }
+
+    /** Takes the connection over. */
+    public TpccSession(Connection connection, TpccForm form) throws SQLException {
         this.connection = connection;
         postgres = connection.unwrap(PGConnection.class);
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-        connection.setAutoCommit(false);
+        connection.setAutoCommit(form == TpccForm.STORED);
+        calls = form == TpccForm.STORED ? new TpccCalls(connection) : null;
+    }
+
+    /** Whether {@link #execute} commits, too. */
+    boolean executesWhole() {
+        return calls != null;
     }
 
     /**
-     * Runs a transaction up to its commit.
+     * Runs a transaction up to its commit; in the stored form, with its commit.
      *
      * @param now the time that the rows get
      * @param historyKey key of the row of HISTORY that a Payment writes
      */
     public TpccOutput execute(TpccInput input, LocalDateTime now, HistoryKey historyKey) throws SQLException {
-        return switch (input) {
+        return calls != null ? calls.execute(input, now, historyKey) : switch (input) {
             case TpccInput.NewOrder order -> newOrder(order, now);
             case TpccInput.Payment payment -> payment(payment, now, historyKey);
             case TpccInput.OrderStatus status -> orderStatus(status);
@@ -59,12 +74,16 @@ public final class TpccSession implements AutoCloseable {
 
     /** Commits what was executed. */
     public void commit() throws SQLException {
-        connection.commit();
+        if (calls == null) {
+            connection.commit();
+        }
     }
 
     /** Rolls back what was executed. */
     public void rollback() throws SQLException {
-        connection.rollback();
+        if (calls == null) {
+            connection.rollback();
+        }
     }
 
     @Override
@@ -300,7 +319,7 @@ public final class TpccSession implements AutoCloseable {
         return new TpccOutput.StockLevel(call.execute().single("stock level").getInt(1));
     }
 
-    private static long cents(BigDecimal amount) {
+    static long cents(BigDecimal amount) {
         return amount.movePointRight(2).setScale(0, java.math.RoundingMode.HALF_UP).longValueExact();
     }
 

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -148,9 +149,12 @@ final class TpccTerminal implements Runnable {
         switch (failure.kind()) {
             case NODE_LOST -> {
                 lost(e);
-                if (executed != null && changesSomething(executed)) {
+                TpccOutput perhaps = executed == null && current.executesWhole() && failure.mayHaveCommitted()
+                        ? unknown(input)
+                        : executed;
+                if (perhaps != null && changesSomething(perhaps)) {
                     metrics.inDoubt();
-                    note(input, executed, now, key, false);
+                    note(input, perhaps, now, key, false);
                     return false;
                 }
                 return true;
@@ -184,6 +188,17 @@ final class TpccTerminal implements Runnable {
             case TpccOutput.NewOrder _,TpccOutput.Payment _ -> true;
             case TpccOutput.Delivery delivery -> !delivery.orders().isEmpty();
             case TpccOutput.UnknownItem _,TpccOutput.OrderStatus _,TpccOutput.StockLevel _ -> false;
+        };
+    }
+
+    /** What may have come of a transaction that was handed in whole, when all that came back is an error. */
+    private static @Nullable TpccOutput unknown(TpccInput input) {
+        return switch (input) {
+            case TpccInput.NewOrder _ -> new TpccOutput.NewOrder(TpccLedger.UNKNOWN, 0);
+            case TpccInput.Payment _ -> new TpccOutput.Payment(TpccLedger.UNKNOWN, 0);
+            case TpccInput.Delivery _ ->
+                new TpccOutput.Delivery(List.of(new TpccOutput.DeliveredOrder(TpccLedger.UNKNOWN, TpccLedger.UNKNOWN)));
+            case TpccInput.OrderStatus _,TpccInput.StockLevel _ -> null;
         };
     }
 
@@ -224,7 +239,7 @@ final class TpccTerminal implements Runnable {
             return null;
         }
         try {
-            TpccSession opened = new TpccSession(nodes.database(node).open());
+            TpccSession opened = new TpccSession(nodes.database(node).open(), options.form());
             session = opened;
             metrics.terminalCame(node);
             return opened;

@@ -69,7 +69,7 @@ final class BatchHandler implements ResponseHandler {
                     check(expectation, body);
                 }
             }
-            case Backend.EMPTY_QUERY -> completed++;
+            case Backend.EMPTY_QUERY, Backend.PORTAL_SUSPENDED -> completed++;
             case Backend.ERROR_RESPONSE -> {
                 if (failure == null) {
                     failure = failure(ErrorFields.read(body.duplicate()));
@@ -93,7 +93,7 @@ final class BatchHandler implements ResponseHandler {
     private void keep(byte type, ByteBuf body) {
         boolean wanted = type == Backend.COMMAND_COMPLETE || type == Backend.ERROR_RESPONSE
                 || type == Backend.NOTICE_RESPONSE || type == Backend.ROW_DESCRIPTION || type == Backend.DATA_ROW
-                || type == Backend.EMPTY_QUERY;
+                || type == Backend.EMPTY_QUERY || type == Backend.PORTAL_SUSPENDED;
         if (wanted && response.size() + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
             int length = body.readableBytes() + 4;
             response.write(type);

@@ -205,15 +205,21 @@ public final class PostgresApplier implements Applier {
      * is not needed, since every replica executes the same.
      */
     private int request(Batch batch, Statement request) {
-        request.settings().forEach(
-                (name, value) -> batch.plain("SELECT pg_catalog.set_config($1, $2, true)", name, value));
-        batch.plain("SET LOCAL session_replication_role = origin");
+        List<String> settings = new ArrayList<>();
+        StringBuilder set = new StringBuilder("SELECT ''");
+        request.settings().forEach((name, value) -> {
+            set.append(", pg_catalog.set_config($").append(settings.size() + 1).append(", $")
+                    .append(settings.size() + 2).append(", true)");
+            settings.add(name);
+            settings.add(value);
+        });
+        batch.named(prepared, "settings" + request.settings().size(), set.toString(), settings.toArray(String[]::new));
+        batch.named(prepared, "origin", "SET LOCAL session_replication_role = origin");
         batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
         int first = batch.size();
-        request.statements().forEach(batch::described);
+        request.calls().forEach(batch::call);
         batch.keepResponses(first, batch.size() - 1);
         batch.plain("RESET ROLE");
-        request.settings().keySet().forEach(name -> batch.plain("RESET " + Table.quote(name)));
         int finished = batch.plain(CaptureInstaller.FINISH, engine.secret());
         batch.plain("SET LOCAL session_replication_role = replica");
         return finished;
@@ -309,6 +315,10 @@ public final class PostgresApplier implements Applier {
                 }
 
                 private void finish(ExecuteResult result) {
+                    if (statement.isRequest()) {
+                        done.succeeded(result);
+                        return;
+                    }
                     engine.refreshCatalog().whenComplete((_, failed) -> {
                         if (failed == null) {
                             done.succeeded(result);
@@ -461,12 +471,13 @@ public final class PostgresApplier implements Applier {
             return expectations.size();
         }
 
-        /** A statement whose rows come with their description. */
-        void described(String sql) {
-            Frontend.parse(bytes, "", sql);
-            Frontend.bind(bytes, "", "");
-            Frontend.describePortal(bytes, "");
-            Frontend.execute(bytes, "", 0);
+        void call(Statement.Call call) {
+            Frontend.parse(bytes, "", call.sql(), call.types());
+            Frontend.bindAgain(bytes, "", "", call.bound());
+            if (call.described()) {
+                Frontend.describePortal(bytes, "");
+            }
+            Frontend.execute(bytes, "", call.rowsMax());
             expectations.add(BatchHandler.Expectation.ANY);
         }
 

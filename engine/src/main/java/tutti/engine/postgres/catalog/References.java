@@ -14,15 +14,21 @@ import org.jspecify.annotations.Nullable;
  * @param varying functions of pg_catalog that may answer something else each time
  * @param opaque whether anything may hide access to any table: user-defined operators or casts with functions that may
  *            read
+ * @param declaresModes whether some function says where it is to be executed
  */
-public record References(Map<String, Named> names, Set<String> varying, boolean opaque) {
+public record References(Map<String, Named> names, Set<String> varying, boolean opaque, boolean declaresModes) {
     /** Of a database with nothing in it. */
-    public static final References NONE = new References(Map.of(), Set.of(), false);
+    public static final References NONE = new References(Map.of(), Set.of(), false, false);
 
     /** Keeps a copy. */
     public References {
         names = Map.copyOf(names);
         varying = Set.copyOf(varying);
+    }
+
+    /** Of functions that say nothing. */
+    public References(Map<String, Named> names, Set<String> varying, boolean opaque) {
+        this(names, varying, opaque, false);
     }
 
     /** What a name brings along, or null if it is none that matters. */
@@ -39,9 +45,18 @@ public record References(Map<String, Named> names, Set<String> varying, boolean 
      * @param texts SQL that runs along with it: a view's definition, a function's body, policies, triggers
      * @param defaults SQL that runs along with it when rows are inserted
      * @param unknown whether something runs that cannot be looked into
+     * @param declared what runs if functions are believed that say what they touch; null if none of this name does
+     * @param mode where a function of this name is to be executed as a request: "active", "passive", or null if nothing is
+     *            said of it
      */
     public record Named(Set<Long> tables, Set<String> related, Set<String> cascades, List<String> texts,
-            List<String> defaults, boolean unknown) {
+            List<String> defaults, boolean unknown, @Nullable Declared declared, @Nullable String mode) {
+        /** Of a name of which nothing is declared. */
+        public Named(Set<Long> tables, Set<String> related, Set<String> cascades, List<String> texts,
+                List<String> defaults, boolean unknown) {
+            this(tables, related, cascades, texts, defaults, unknown, null, null);
+        }
+
         /** Keeps copies. */
         public Named {
             tables = Set.copyOf(tables);
@@ -51,4 +66,18 @@ public record References(Map<String, Named> names, Set<String> varying, boolean 
             defaults = List.copyOf(defaults);
         }
     }
+
+    /**
+     * What runs along with a name of functions that say what they touch: {@code tutti.classes} among their settings.
+     *
+     * @param texts SQL, in which the lists of what they touch stand for their bodies
+     * @param unknown whether something runs that cannot be looked into and says nothing
+     */
+    public record Declared(List<String> texts, boolean unknown) {
+        /** Keeps a copy. */
+        public Declared {
+            texts = List.copyOf(texts);
+        }
+    }
+
 }

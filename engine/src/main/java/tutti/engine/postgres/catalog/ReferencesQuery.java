@@ -20,7 +20,7 @@ public final class ReferencesQuery {
     private static final String MAY_READ = "p.provolatile <> 'i' AND p.pronamespace <> 11"
             + " AND p.pronamespace <> 'information_schema'::pg_catalog.regnamespace";
 
-    /** The statement: kind, name, schema or related name or nothing, text or nothing. */
+    /** The statement: kind, name, schema or related name or what a function says that it touches or nothing, text or nothing. */
     public static final String SQL = """
             SELECT 't', c.relname::text, n.nspname::text, NULL FROM pg_catalog.pg_class c
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -33,10 +33,14 @@ public final class ReferencesQuery {
                 JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE r.rulename <> '_RETURN' AND %1$s
             UNION ALL SELECT CASE WHEN l.lanname IN ('sql', 'plpgsql') AND p.prokind <> 'a' THEN 'x' ELSE 'u' END,
-                p.proname, NULL, CASE WHEN l.lanname IN ('sql', 'plpgsql')
+                p.proname, (SELECT substring(s from 15) FROM unnest(p.proconfig) AS s WHERE s LIKE 'tutti.classes=%%'),
+                CASE WHEN l.lanname IN ('sql', 'plpgsql')
                     THEN coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc) END
                 FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE p.provolatile <> 'i' AND %1$s
+            UNION ALL SELECT 'm', p.proname, NULL, substring(s from 12) FROM pg_catalog.pg_proc p
+                JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
+                WHERE s LIKE 'tutti.mode=%%' AND %1$s
             UNION ALL SELECT 'x', c.relname, NULL, concat(pg_catalog.quote_ident(p.proname), ' ',
                     substring(pg_catalog.pg_get_triggerdef(t.oid) from ' WHEN (.*) EXECUTE FUNCTION ')) FROM pg_catalog.pg_trigger t
                 JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
@@ -81,7 +85,8 @@ public final class ReferencesQuery {
         result.rows().forEach(query::row);
         Map<String, Named> named = new HashMap<>();
         query.names.forEach((name, building) -> named.put(name, building.finish()));
-        return new References(named, query.varying, query.opaque);
+        return new References(named, query.varying, query.opaque,
+                named.values().stream().anyMatch(one -> one.mode() != null));
     }
 
     private void row(List<@Nullable String> row) {
@@ -103,8 +108,9 @@ public final class ReferencesQuery {
             case "r" -> building.related.add(String.valueOf(other));
             case "c" -> building.cascades.add(String.valueOf(other));
             case "d" -> building.defaults.add(String.valueOf(text));
-            case "x" -> building.texts.add(text == null ? "" : text);
-            default -> building.unknown = true;
+            case "m" -> building.mode = String.valueOf(text);
+            case "x" -> building.runs(text == null ? "" : text, other);
+            default -> building.runs(null, other);
         }
     }
 
@@ -114,10 +120,36 @@ public final class ReferencesQuery {
         private final Set<String> cascades = new HashSet<>();
         private final List<String> texts = new ArrayList<>();
         private final List<String> defaults = new ArrayList<>();
+        private final List<String> believed = new ArrayList<>();
+        private boolean declares;
         private boolean unknown;
+        private boolean unknownToBelievers;
+        private @Nullable String mode;
+
+        /**
+         * Something runs along.
+         *
+         * @param text null if it cannot be looked into
+         * @param says what it says that it touches, or null
+         */
+        void runs(@Nullable String text, @Nullable String says) {
+            if (text == null) {
+                unknown = true;
+            } else {
+                texts.add(text);
+            }
+            String seen = says == null ? text : says;
+            declares |= says != null;
+            if (seen == null) {
+                unknownToBelievers = true;
+            } else {
+                believed.add(seen);
+            }
+        }
 
         Named finish() {
-            return new Named(tables, related, cascades, texts, defaults, unknown);
+            return new Named(tables, related, cascades, texts, defaults, unknown,
+                    declares ? new References.Declared(believed, unknownToBelievers) : null, mode);
         }
     }
 }

@@ -1,0 +1,95 @@
+package tutti.cli.faults;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Transactions that choose where they are executed, and functions that say it, and what they touch. */
+class ModesClusterTest {
+    @TempDir
+    private Path directory;
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private static String value(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement(); ResultSet row = statement.executeQuery(sql)) {
+            return row.next() ? row.getString(1) : "nothing";
+        }
+    }
+
+    private static SQLException refused(Connection connection, String sql, String state) {
+        SQLException e = assertThrows(SQLException.class, () -> execute(connection, sql));
+        assertEquals(state, e.getSQLState(), e.getMessage());
+        return e;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "nodo"})
+    @Timeout(150)
+    void requestsChooseWhereTheyAreExecuted(String protocol) throws Exception {
+        try (FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory, 2, protocol));
+                Connection connection = DriverManager.getConnection(cluster.node(0).jdbcUrl())) {
+            execute(connection, "create table account (id int primary key, balance int check (balance >= 0))");
+            execute(connection, "create table seen (node int primary key)");
+            execute(connection, "insert into account select i, 10 from generate_series(1, 100) as i");
+            execute(connection, "create function grow(n int) returns bigint language plpgsql set tutti.mode = 'active' as"
+                    + " 'begin update account set balance = balance + n; return (select sum(balance) from account); end'");
+            assertEquals("1100", value(connection, "select grow(1)"));
+            execute(connection, "set local tutti.mode = 'active'; update account set balance = balance + 1;"
+                    + " update account set balance = balance * 2 where id = 7");
+            try (PreparedStatement update = connection
+                    .prepareStatement("update account set balance = ? where id = ? returning balance")) {
+                execute(connection, "set tutti.mode = active");
+                for (int i = 1; i <= 8; i++) {
+                    update.setInt(1, i);
+                    update.setInt(2, i);
+                    try (ResultSet row = update.executeQuery()) {
+                        assertTrue(row.next());
+                        assertEquals(i, row.getInt(1));
+                    }
+                }
+                update.setInt(1, -1);
+                assertEquals("23514", assertThrows(SQLException.class, update::executeQuery).getSQLState());
+            }
+            refused(connection, "update account set balance = random() * 10", "25006");
+            execute(connection, "reset tutti.mode");
+            execute(connection, "update account set balance = balance where balance = random() * 10");
+            assertEquals("1140", value(connection, "select sum(balance) from account"));
+            if (protocol.equals("nodo")) {
+                functionsSayWhatTheyTouch(connection);
+            }
+            cluster.assertSame();
+            assertEquals(1140, cluster.beneathValue(1, "select sum(balance) from account"));
+        }
+    }
+
+    private static void functionsSayWhatTheyTouch(Connection connection) throws SQLException {
+        execute(connection, "create function add(t text, n int) returns void language plpgsql as"
+                + " $$ begin execute format('insert into %I values ($1)', t) using n; end $$");
+        execute(connection, "alter function add(text, int) set tutti.classes = 'seen'");
+        execute(connection, "select add('seen', 1)");
+        assertTrue(refused(connection, "select add('account', 1000)", "2F003").getMessage().contains("account"));
+        execute(connection, "create function look(t text) returns bigint language plpgsql set tutti.classes = 'seen' as"
+                + " $$ declare n bigint; begin insert into seen values (2); execute 'select count(*) from ' || t into n;"
+                + " return n; end $$");
+        assertTrue(refused(connection, "select look('account')", "2F003").getMessage().contains("account"));
+        assertEquals("2", value(connection, "select look('seen')"));
+        assertEquals("2", value(connection, "select count(*) from seen"));
+    }
+}

@@ -1,0 +1,241 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.wire.FrontEndFixture.PATIENCE;
+import static tutti.wire.ScriptedNode.take;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.engine.postgres.Statement.Call;
+import tutti.pgwire.Backend;
+import tutti.pgwire.BackendConnection;
+
+/** Which requests go to every node, and what their clients see of it. */
+@Timeout(60)
+class ModeTest {
+    private static FrontEndFixture fixture;
+
+    @BeforeAll
+    static void start() throws Exception {
+        fixture = new FrontEndFixture();
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        fixture.close();
+    }
+
+    @BeforeEach
+    void reset() throws Exception {
+        fixture.reset();
+        fixture.node.wholeOnly = false;
+        fixture.node.everywhereIfPossible = false;
+        fixture.node.answer = answer();
+        fixture.node.requests.clear();
+        fixture.capture.requests.clear();
+    }
+
+    /** One row, as a simple query is answered. */
+    private static byte[] answer() {
+        ByteBuf out = Unpooled.buffer();
+        Backend.rowDescription(out, "balance");
+        Backend.dataRow(out, "42");
+        Backend.commandComplete(out, "UPDATE 1");
+        byte[] bytes = new byte[out.readableBytes()];
+        out.readBytes(bytes);
+        return bytes;
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private static String value(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement(); ResultSet row = statement.executeQuery(sql)) {
+            assertTrue(row.next());
+            return row.getString(1);
+        }
+    }
+
+    private static SQLException refused(Connection connection, String sql, String state) {
+        SQLException e = assertThrows(SQLException.class, () -> execute(connection, sql));
+        assertEquals(state, e.getSQLState(), e.getMessage());
+        return e;
+    }
+
+    @Test
+    void theVariableIsAVariable() throws Exception {
+        try (Connection connection = fixture.jdbc()) {
+            assertEquals("default", value(connection, "show tutti.mode"));
+            execute(connection, "SET SESSION /* why not */ Tutti.Mode TO active;");
+            assertEquals("active", value(connection, "show tutti.mode"));
+            assertTrue(refused(connection, "set tutti.mode = 'acitve'", "22023").getMessage().contains("\"acitve\""));
+            assertEquals("active", value(connection, "show tutti.mode"));
+            execute(connection, "reset tutti.mode");
+            assertEquals("default", value(connection, "show tutti.mode"));
+            execute(connection, "insert into account values (1, 1)");
+            assertEquals(0, fixture.node.requests.size());
+        }
+        try (Connection connection = fixture.jdbc("options=-c tutti.mode=active")) {
+            assertEquals("active", value(connection, "show tutti.mode"));
+            execute(connection, "set tutti.mode = passive");
+            execute(connection, "insert into account values (2, 1)");
+            execute(connection, "discard all");
+            execute(connection, "update account set balance = 1");
+            take(fixture.capture.requests);
+        }
+        SQLException e = assertThrows(SQLException.class, () -> fixture.jdbc("options=-c tutti.mode=activ"));
+        assertEquals("22023", e.getSQLState());
+    }
+
+    @Test
+    void aSimpleQueryGoesToEveryNode() throws Exception {
+        BackendConnection client = fixture.client();
+        client.execute("set tutti.mode = 'active'", PATIENCE);
+        assertEquals("42", client.execute("update account set balance = 2; update account set note = 'x'", PATIENCE)
+                .value());
+        assertEquals(List.of("update account set balance = 2", "update account set note = 'x'"),
+                take(fixture.capture.requests).stream().map(Call::sql).toList());
+        assertEquals("0", client.execute("select count(*) from account", PATIENCE).value());
+        client.execute("set tutti.mode = default", PATIENCE);
+        client.execute("set local tutti.mode = 'active'; update account set balance = 3", PATIENCE);
+        assertEquals("set local tutti.mode = 'active'", take(fixture.capture.requests).getFirst().sql());
+        client.execute("update account set balance = 4", PATIENCE);
+        assertEquals(0, fixture.capture.requests.size());
+        client.execute("select at_all(), 1 from account for update", PATIENCE);
+        take(fixture.capture.requests);
+        assertEquals(0, fixture.node.begun.size() - 1);
+        client.close();
+    }
+
+    @Test
+    void whatVariesAndBlocksAreRefused() throws Exception {
+        try (Connection connection = fixture.jdbc("preferQueryMode=simple")) {
+            execute(connection, "set tutti.mode = active");
+            assertTrue(refused(connection, "update account set balance = random()", "25006").getMessage()
+                    .contains("random()"));
+            refused(connection, "begin; update account set balance = 1; commit", "25006");
+            execute(connection, "rollback");
+            refused(connection, "update account set balance = 1; set local tutti.mode = passive", "25001");
+            connection.setAutoCommit(false);
+            refused(connection, "update account set balance = 1", "25006");
+            connection.rollback();
+            refused(connection, "set tutti.mode = passive", "25001");
+            connection.rollback();
+            execute(connection, "set local tutti.mode = passive");
+            execute(connection, "insert into account values (1, 1)");
+            connection.commit();
+            refused(connection, "insert into account values (2, 2)", "25006");
+            connection.rollback();
+            execute(connection, "set local tutti.mode = default");
+            connection.rollback();
+            connection.setAutoCommit(true);
+            execute(connection, "set tutti.mode = passive");
+            connection.setAutoCommit(false);
+            refused(connection, "set local tutti.mode = active", "25001");
+            connection.rollback();
+        }
+        fixture.node.wholeOnly = true;
+        try (Connection connection = fixture.jdbc()) {
+            refused(connection, "set tutti.mode = passive", "0A000");
+        }
+        assertEquals("1:1", fixture.accounts());
+    }
+
+    @Test
+    void parametersTravelWithTheirStatements() throws Exception {
+        try (Connection connection = fixture.jdbc("prepareThreshold=1"); PreparedStatement update = connection
+                .prepareStatement("update account set balance = ? where note = ? returning balance")) {
+            execute(connection, "set tutti.mode = active");
+            for (int i = 0; i < 4; i++) {
+                update.setInt(1, i);
+                update.setString(2, i == 2 ? null : "é");
+                try (ResultSet row = update.executeQuery()) {
+                    assertTrue(row.next());
+                    assertEquals(42, row.getInt(1));
+                }
+                Call call = take(fixture.capture.requests).getFirst();
+                assertEquals("update account set balance = $1 where note = $2 returning balance", call.sql());
+                assertEquals(23, call.types()[0]);
+                assertTrue(call.bound().length > 12);
+            }
+            execute(connection, "set tutti.mode = passive");
+            execute(connection, "insert into account values (1, 1, 'é')");
+            update.setInt(1, 7);
+            update.setString(2, "é");
+            try (ResultSet row = update.executeQuery()) {
+                assertTrue(row.next());
+                assertEquals(7, row.getInt(1), "prepared here, too");
+            }
+            assertEquals(0, fixture.capture.requests.size());
+        }
+    }
+
+    @Test
+    void aBatchIsOneRequest() throws Exception {
+        ByteBuf out = Unpooled.buffer();
+        for (int i = 0; i < 3; i++) {
+            Backend.commandComplete(out, "UPDATE " + i);
+        }
+        fixture.node.answer = java.util.Arrays.copyOf(out.array(), out.readableBytes());
+        try (Connection connection = fixture.jdbc("options=-c tutti.mode=active"); PreparedStatement update = connection
+                .prepareStatement("update account set balance = ? where id = ?")) {
+            for (int i = 0; i < 3; i++) {
+                update.setInt(1, i);
+                update.setInt(2, i);
+                update.addBatch();
+            }
+            assertEquals(3, update.executeBatch().length);
+            assertEquals(3, take(fixture.capture.requests).size());
+            assertEquals("default", value(connection, "select 'default'"));
+        }
+    }
+
+    @Test
+    void errorsOfEveryNodeAreTheClients() throws Exception {
+        ByteBuf out = Unpooled.buffer();
+        Backend.errorResponse(out, Errors.error("23514", "no"));
+        fixture.node.answer = java.util.Arrays.copyOf(out.array(), out.readableBytes());
+        try (Connection connection = fixture.jdbc("options=-c tutti.mode=active"); PreparedStatement update = connection
+                .prepareStatement("update account set balance = ?")) {
+            update.setInt(1, 5);
+            assertEquals("23514", assertThrows(SQLException.class, update::executeUpdate).getSQLState());
+            refused(connection, "update account set balance = random()", "25006");
+            refused(connection, "update nothing at all", "42601");
+            assertEquals("1", value(connection, "select 1"));
+        }
+    }
+
+    @Test
+    void whereTheProtocolPrefersItWhatCanGoesEverywhere() throws Exception {
+        fixture.node.everywhereIfPossible = true;
+        try (Connection connection = fixture.jdbc()) {
+            execute(connection, "update account set balance = 1");
+            take(fixture.capture.requests);
+            execute(connection, "insert into account values (1, 2 * random()::int)");
+            assertEquals(0, fixture.capture.requests.size());
+            execute(connection, "set tutti.mode = passive");
+            execute(connection, "update account set balance = 9");
+            assertEquals(0, fixture.capture.requests.size());
+            connection.setAutoCommit(false);
+            execute(connection, "update account set note = 'block'");
+            connection.commit();
+            assertEquals("1:9", fixture.accounts());
+        }
+    }
+}
