@@ -103,6 +103,14 @@ public interface Protocol {
     }
 
     /**
+     * Whether every transaction commits at the position of a message that its own node, and no other, has asked to be
+     * ordered: then nothing of a node's former life commits behind the first message of its next.
+     */
+    default boolean commitsByOwnMessage() {
+        return true;
+    }
+
+    /**
      * Everything that future decisions depend on, as of the last position delivered. A replica that starts from it and is
      * delivered the positions after it decides exactly as this one will; the order's log may forget what came before.
      * Local transactions that are open are not part of it.
