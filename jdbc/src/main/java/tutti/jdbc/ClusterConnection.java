@@ -10,6 +10,10 @@ import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import tutti.jdbc.spi.Calls;
+import tutti.jdbc.spi.StatementHost;
+import tutti.jdbc.spi.Statements;
+import tutti.jdbc.spi.Target;
 
 /**
  * A connection to a cluster: one of pgjdbc's connections at a time, to whatever node is there. Between transactions it can
@@ -26,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * For one thread at a time, except {@code abort}, {@code close} and {@link Statement#cancel}.
  */
-final class ClusterConnection implements InvocationHandler {
+final class ClusterConnection implements InvocationHandler, StatementHost {
     private static final Pattern ENDS = Pattern.compile("(?:\\A|;)\\s*(?:COMMIT|END|PREPARE\\s+TRANSACTION)\\b",
             Pattern.CASE_INSENSITIVE);
     private static final Pattern ROLLS_BACK = Pattern.compile("\\s*(?:ROLLBACK|ABORT)\\b(?!.*\\bTO\\b).*",
@@ -35,12 +39,6 @@ final class ClusterConnection implements InvocationHandler {
     private static final Pattern HARMLESS = Pattern.compile(
             "\\s*(?:SELECT|VALUES|TABLE|SHOW)\\b(?!.*\\bINTO\\b)[^(;]*;?\\s*",
             Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
-
-    /** What is done on one of pgjdbc's connections, and may be done again on another. */
-    interface Work {
-        @Nullable
-        Object on(Physical physical) throws SQLException;
-    }
 
     private final Settings settings;
     private final Nodes nodes;
@@ -76,7 +74,8 @@ final class ClusterConnection implements InvocationHandler {
         return connection.proxy;
     }
 
-    Connection proxy() {
+    @Override
+    public Connection proxy() {
         return proxy;
     }
 
@@ -121,7 +120,7 @@ final class ClusterConnection implements InvocationHandler {
             case "createStatement" :
             case "prepareStatement" :
             case "prepareCall" :
-                return StatementHandler.create(this, method, arguments);
+                return Statements.create(this, method, arguments);
             case "getMetaData" :
                 return Calls.proxy(DatabaseMetaData.class, new MetaDataHandler(this, settings.url()));
             case "getAutoCommit" :
@@ -241,22 +240,16 @@ final class ClusterConnection implements InvocationHandler {
 
     // ------------------------------------------------------------------------------------------ work
 
-    /** The connection that the open transaction, or the next one, is on; not used for anything that reads or writes. */
-    Physical somewhere() throws SQLException {
+    @Override
+    public Physical somewhere() throws SQLException {
         checkOpen();
         Physical on = current;
         return open && on != null ? on : forNextTransaction(System.nanoTime() + settings.failoverNanos());
     }
 
-    /**
-     * Does something that belongs to the transaction, at another node if the one it is on is lost and nothing prevents
-     * that.
-     *
-     * @param sql what is executed, or null if it reads only
-     * @param repeatable whether it can be done again
-     */
-    @Nullable
-    Object execute(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
+    /** At another node if the one that it is on is lost and nothing prevents that. */
+    @Override
+    public @Nullable Object execute(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
         checkOpen();
         SQLException before = lost;
         if (before != null) {
@@ -361,8 +354,9 @@ final class ClusterConnection implements InvocationHandler {
         on.discard();
     }
 
-    /** The result set or the like that belongs to a transaction has failed. */
-    SQLException noticed(Physical on, SQLException failure) {
+    @Override
+    public SQLException noticed(Target target, SQLException failure) {
+        Physical on = (Physical) target;
         if (!on.lostBy(failure) || on != current || !open) {
             return failure;
         }

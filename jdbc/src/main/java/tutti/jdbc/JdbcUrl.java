@@ -1,11 +1,10 @@
 package tutti.jdbc;
 
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import tutti.jdbc.spi.UrlProperties;
 
 /**
  * A URL {@code jdbc:tutti://host1:port1,host2:port2/database?name=value&...}, taken apart. Ports may be left out (5432), the
@@ -29,11 +28,11 @@ record JdbcUrl(List<HostPort> hosts, String database, Properties properties) {
         }
         String rest = url.substring(PREFIX.length() + 2);
         int question = rest.indexOf('?');
-        Properties properties = question < 0 ? new Properties() : properties(rest.substring(question + 1));
+        Properties properties = question < 0 ? new Properties() : UrlProperties.parse(rest.substring(question + 1));
         String address = question < 0 ? rest : rest.substring(0, question);
         int slash = address.indexOf('/');
         String hosts = slash < 0 ? address : address.substring(0, slash);
-        String database = slash < 0 ? "" : decode(address.substring(slash + 1));
+        String database = slash < 0 ? "" : UrlProperties.decode(address.substring(slash + 1));
         List<HostPort> found = new ArrayList<>();
         for (String each : hosts.split(",", -1)) {
             HostPort host = host(each.strip());
@@ -68,27 +67,5 @@ record JdbcUrl(List<HostPort> hosts, String database, Properties properties) {
             throw Failures.invalid("the port in '" + text + "' is not a number", notANumber);
         }
         throw Failures.invalid("the port in '" + text + "' is not between 1 and 65535");
-    }
-
-    /** What stands behind the question mark. */
-    static Properties properties(String text) throws SQLException {
-        Properties properties = new Properties();
-        for (String each : text.split("&", -1)) {
-            if (each.isEmpty()) {
-                continue;
-            }
-            int equals = each.indexOf('=');
-            properties.setProperty(decode(equals < 0 ? each : each.substring(0, equals)),
-                    equals < 0 ? "" : decode(each.substring(equals + 1)));
-        }
-        return properties;
-    }
-
-    private static String decode(String text) throws SQLException {
-        try {
-            return URLDecoder.decode(text, StandardCharsets.UTF_8);
-        } catch (IllegalArgumentException malformed) {
-            throw Failures.invalid("'" + text + "' in the URL is not URL-encoded", malformed);
-        }
     }
 }

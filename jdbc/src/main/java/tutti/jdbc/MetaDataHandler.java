@@ -6,6 +6,8 @@ import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import tutti.jdbc.spi.Calls;
+import tutti.jdbc.spi.ResultSetHandler;
 
 /** The metadata of a connection to a cluster: pgjdbc's, of whatever node the connection is at. */
 final class MetaDataHandler implements InvocationHandler {

@@ -7,9 +7,10 @@ import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
+import tutti.jdbc.spi.Target;
 
 /** One of pgjdbc's connections, to one node; for one thread at a time. */
-final class Physical {
+final class Physical implements Target {
     private final Node node;
     private final BaseConnection connection;
     private boolean discarded;
@@ -24,7 +25,8 @@ final class Physical {
         return node;
     }
 
-    Connection connection() {
+    @Override
+    public Connection connection() {
         return connection;
     }
 
@@ -45,8 +47,8 @@ final class Physical {
         return connection.getTransactionState() != TransactionState.IDLE;
     }
 
-    /** Whether nothing is known that makes it useless. */
-    boolean usable() {
+    @Override
+    public boolean usable() {
         try {
             return !discarded && !connection.isClosed();
         } catch (SQLException unknown) {

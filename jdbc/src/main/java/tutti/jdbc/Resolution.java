@@ -1,8 +1,8 @@
 package tutti.jdbc;
 
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 
 /** What became of a transaction whose node was lost while it committed. */
 enum Resolution {
@@ -22,8 +22,8 @@ enum Resolution {
             } catch (SQLException nobody) {
                 return UNKNOWN;
             }
-            try (PreparedStatement question = on.connection().prepareStatement("SELECT tutti_outcome('" + transaction
-                    + "')"); ResultSet answer = question.executeQuery()) {
+            try (Statement question = on.connection().createStatement();
+                    ResultSet answer = question.executeQuery("SELECT tutti_outcome('" + transaction + "')")) {
                 answer.next();
                 switch (String.valueOf(answer.getString(1))) {
                     case "committed" :

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import tutti.jdbc.spi.Calls;
 
 /**
  * What an application has set for its session, so that it can be set again at another node: by methods of

@@ -1,4 +1,7 @@
-/** What brings connections to nodes in the application's own virtual machine to the driver. */
+/**
+ * What connections to nodes in the application's own virtual machine have in common with those over the network, and how the
+ * driver finds them.
+ */
 @NullMarked
 package tutti.jdbc.spi;
 

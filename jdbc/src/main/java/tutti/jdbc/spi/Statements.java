@@ -1,4 +1,4 @@
-package tutti.jdbc;
+package tutti.jdbc.spi;
 
 import java.io.InputStream;
 import java.io.Reader;
@@ -15,11 +15,12 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A statement on a cluster: one of pgjdbc's at a time, on the connection that is used at the moment. What the application
- * has set on it (options, parameters, batch) is noted, and set again when it is made anew at another node.
+ * Statements that are one of a database's own at a time, on the connection that is used at the moment. What the application
+ * has set on one (options, parameters, batch) is noted, and set again when it is made anew on another connection. For one
+ * thread at a time, except {@link Statement#cancel}.
  */
-final class StatementHandler implements InvocationHandler {
-    /** A call to be repeated on another of pgjdbc's statements. */
+public final class Statements implements InvocationHandler {
+    /** A call to be repeated on another statement. */
     private static final class Call {
         private final Method method;
         private final @Nullable Object @Nullable [] arguments;
@@ -30,7 +31,7 @@ final class StatementHandler implements InvocationHandler {
         }
     }
 
-    private final ClusterConnection connection;
+    private final StatementHost connection;
     private final Method creation;
     private final @Nullable Object @Nullable [] creationArguments;
     private final @Nullable String sql;
@@ -41,10 +42,12 @@ final class StatementHandler implements InvocationHandler {
     /** A parameter was a stream, which is read once. */
     private boolean streams;
     private volatile @Nullable Statement delegate;
-    private @Nullable Physical on;
+    private @Nullable Target on;
     private boolean closed;
+    /** The last statement was executed by other means, and its update count has not been passed over. */
+    private boolean elsewhere;
 
-    private StatementHandler(ClusterConnection connection, Method creation,
+    private Statements(StatementHost connection, Method creation,
             @Nullable Object @Nullable [] creationArguments) {
         this.connection = connection;
         this.creation = creation;
@@ -53,23 +56,23 @@ final class StatementHandler implements InvocationHandler {
     }
 
     /** Makes a statement as the method of {@link java.sql.Connection} would. */
-    static Object create(ClusterConnection connection, Method creation, @Nullable Object @Nullable [] arguments)
+    public static Object create(StatementHost connection, Method creation, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        StatementHandler handler = new StatementHandler(connection, creation, arguments);
+        Statements handler = new Statements(connection, creation, arguments);
         handler.at(connection.somewhere());
         return Calls.proxy(creation.getReturnType(), handler);
     }
 
-    /** pgjdbc's statement on a connection; made anew if the last one was on another. */
-    private Statement at(Physical physical) throws SQLException {
+    /** The database's own statement on a connection; made anew if the last one was on another. */
+    private Statement at(Target target) throws SQLException {
         Statement present = delegate;
-        if (present != null && physical == on) {
+        if (present != null && target == on) {
             return present;
         }
         if (present != null && on != null && on.usable()) {
             present.close();
         }
-        Object made = Calls.call(creation, physical.connection(), creationArguments);
+        Object made = Calls.call(creation, target.connection(), creationArguments);
         if (!(made instanceof Statement)) {
             throw new IllegalStateException("not a statement: " + made);
         }
@@ -84,7 +87,7 @@ final class StatementHandler implements InvocationHandler {
             Calls.call(call.method, anew, call.arguments);
         }
         delegate = anew;
-        on = physical;
+        on = target;
         return anew;
     }
 
@@ -112,7 +115,7 @@ final class StatementHandler implements InvocationHandler {
                 break;
         }
         if (closed) {
-            throw Failures.closed("statement");
+            throw new SQLException("this statement is closed", "55000");
         }
         switch (name) {
             case "getConnection" :
@@ -123,12 +126,23 @@ final class StatementHandler implements InvocationHandler {
             case "isWrapperFor" :
                 return ((Class<?>) Calls.argument(arguments, 0)).isInstance(self)
                         || Boolean.TRUE.equals(Calls.call(method, at(connection.somewhere()), arguments));
+            case "getUpdateCount" :
+            case "getLargeUpdateCount" :
+                return elsewhere ? zero(method) : noted(self, method, arguments);
+            case "getMoreResults" :
+                elsewhere = false;
+                return noted(self, method, arguments);
             case "execute" :
-            case "executeQuery" :
             case "executeUpdate" :
             case "executeLargeUpdate" :
-                return execute(self, method, arguments,
-                        arguments != null && arguments.length > 0 ? (String) Calls.argument(arguments, 0) : sql);
+                elsewhere = sql == null && connection.executedElsewhere((String) Calls.argument(arguments, 0));
+                if (elsewhere) {
+                    return zero(method);
+                }
+                return execute(self, method, arguments, sql == null ? (String) Calls.argument(arguments, 0) : sql);
+            case "executeQuery" :
+                elsewhere = false;
+                return execute(self, method, arguments, sql == null ? (String) Calls.argument(arguments, 0) : sql);
             case "executeBatch" :
             case "executeLargeBatch" :
                 try {
@@ -138,10 +152,17 @@ final class StatementHandler implements InvocationHandler {
                 }
             case "getMetaData" :
             case "getParameterMetaData" :
-                return connection.execute(null, !streams, physical -> Calls.call(method, at(physical), arguments));
+                return connection.execute(null, !streams, target -> Calls.call(method, at(target), arguments));
             default :
                 return noted(self, method, arguments);
         }
+    }
+
+    private static Object zero(Method method) {
+        if (method.getReturnType() == boolean.class) {
+            return false;
+        }
+        return method.getReturnType() == long.class ? (Object) 0L : (Object) 0;
     }
 
     private @Nullable Statement current() {
@@ -150,9 +171,9 @@ final class StatementHandler implements InvocationHandler {
 
     private @Nullable Object execute(Object self, Method method, @Nullable Object @Nullable [] arguments,
             @Nullable String executed) throws SQLException {
-        return connection.execute(executed == null ? "" : executed, !streams, physical -> {
-            boolean anew = physical != on;
-            Statement statement = at(physical);
+        return connection.execute(executed == null ? "" : executed, !streams, target -> {
+            boolean anew = target != on;
+            Statement statement = at(target);
             Object result = Calls.call(method, statement, arguments);
             if (anew && streams) {
                 streams = false;
@@ -162,7 +183,7 @@ final class StatementHandler implements InvocationHandler {
     }
 
     private Object wrap(Object self, ResultSet results) {
-        Physical where = on;
+        Target where = on;
         if (where == null) {
             throw new IllegalStateException("results of a statement that was not made");
         }
@@ -173,7 +194,7 @@ final class StatementHandler implements InvocationHandler {
     private @Nullable Object noted(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
         boolean sets = sets(method);
-        Physical where = on;
+        Target where = on;
         Statement statement = delegate;
         if (statement == null || where == null || (sets && !where.usable())) {
             statement = at(connection.somewhere());
@@ -235,7 +256,7 @@ final class StatementHandler implements InvocationHandler {
     private void close() throws SQLException {
         closed = true;
         Statement present = delegate;
-        Physical where = on;
+        Target where = on;
         delegate = null;
         if (present != null && where != null && where.usable()) {
             present.close();

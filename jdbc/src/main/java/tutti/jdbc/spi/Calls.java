@@ -1,4 +1,4 @@
-package tutti.jdbc;
+package tutti.jdbc.spi;
 
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
@@ -7,17 +7,17 @@ import java.lang.reflect.Proxy;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
-/** Calls through objects that stand in for pgjdbc's. */
-final class Calls {
+/** Calls through objects that stand in for those of another driver. */
+public final class Calls {
     private Calls() {}
 
     /** An object with one interface whose methods all come to the handler. */
-    static <T> T proxy(Class<T> face, InvocationHandler handler) {
+    public static <T> T proxy(Class<T> face, InvocationHandler handler) {
         return face.cast(Proxy.newProxyInstance(Calls.class.getClassLoader(), new Class<?>[]{face}, handler));
     }
 
     /** Calls a method of a JDBC interface; what it throws is thrown. */
-    static @Nullable Object call(Method method, Object target, @Nullable Object @Nullable [] arguments)
+    public static @Nullable Object call(Method method, Object target, @Nullable Object @Nullable [] arguments)
             throws SQLException {
         try {
             return method.invoke(target, arguments);
@@ -39,7 +39,7 @@ final class Calls {
     }
 
     /** What the methods of {@link Object} answer for a proxy; null for other methods. */
-    static @Nullable Object ofObject(Method method, Object proxy, @Nullable Object @Nullable [] arguments,
+    public static @Nullable Object ofObject(Method method, Object proxy, @Nullable Object @Nullable [] arguments,
             String description) {
         if (method.getDeclaringClass() != Object.class) {
             return null;
@@ -54,7 +54,8 @@ final class Calls {
         }
     }
 
-    static Object argument(@Nullable Object @Nullable [] arguments, int index) {
+    /** An argument that must not be null. */
+    public static Object argument(@Nullable Object @Nullable [] arguments, int index) {
         if (arguments == null || arguments[index] == null) {
             throw new IllegalArgumentException("argument " + (index + 1) + " must not be null");
         }

@@ -1,4 +1,4 @@
-package tutti.jdbc;
+package tutti.jdbc.spi;
 
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
@@ -7,23 +7,24 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
-/** A result set of a statement on a cluster: pgjdbc's, but for the statement that it belongs to. */
-final class ResultSetHandler implements InvocationHandler {
+/** A result set: the database's own, but for the statement that it belongs to. */
+public final class ResultSetHandler implements InvocationHandler {
     private final ResultSet results;
     private final @Nullable Statement statement;
-    private final ClusterConnection connection;
-    private final Physical on;
+    private final StatementHost connection;
+    private final Target on;
 
-    private ResultSetHandler(ResultSet results, @Nullable Statement statement, ClusterConnection connection,
-            Physical on) {
+    private ResultSetHandler(ResultSet results, @Nullable Statement statement, StatementHost connection,
+            Target on) {
         this.results = results;
         this.statement = statement;
         this.connection = connection;
         this.on = on;
     }
 
-    static ResultSet wrap(ResultSet results, @Nullable Statement statement, ClusterConnection connection,
-            Physical on) {
+    /** Stands in for a result set of a target. */
+    public static ResultSet wrap(ResultSet results, @Nullable Statement statement, StatementHost connection,
+            Target on) {
         return Calls.proxy(ResultSet.class, new ResultSetHandler(results, statement, connection, on));
     }
 
