@@ -24,7 +24,7 @@ final class SessionSettings {
     private static final Pattern FORGET = Pattern.compile("\\s*(?:RESET\\s+ALL|DISCARD\\s+ALL)\\b.*", flags());
     private static final Pattern PINNING = Pattern.compile(
             "(?:CREATE|INTO)\\s+(?:LOCAL\\s+|GLOBAL\\s+)?TEMP(?:ORARY)?\\b"
-                    + "|\\bpg_(?:try_)?advisory_lock|\\A\\s*PREPARE\\b|\\bDECLARE\\b.*\\bWITH\\s+HOLD\\b|\\A\\s*LOAD\\b",
+                    + "|\\bpg_(?:try_)?advisory_lock(?:_shared)?\\b|\\A\\s*PREPARE\\b|\\bDECLARE\\b.*\\bWITH\\s+HOLD\\b|\\A\\s*LOAD\\b",
             flags());
 
     /** A method of {@link Connection} and what it was given. */
