@@ -118,6 +118,11 @@ final class RecordedProtocol implements Protocol {
     }
 
     @Override
+    public Set<Integer> orderers() {
+        return protocol.orderers();
+    }
+
+    @Override
     public boolean executesAtOnce() {
         return protocol.executesAtOnce();
     }
