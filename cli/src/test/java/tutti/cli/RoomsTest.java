@@ -35,12 +35,14 @@ class RoomsTest {
             entry("engine", Set.of("core", "pgwire")),
             entry("node", Set.of("core", "order", "engine")),
             entry("wire", Set.of("core", "pgwire", "engine", "node")),
+            entry("jdbc", Set.of()),
+            entry("embedded", Set.of("core", "order", "engine", "node", "jdbc")),
             entry("workload", Set.of("core")),
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
             entry("bench", Set.of("core", "order", "engine", "sim", "macro")),
             entry("cli", Set.of("core", "sim", "pgwire", "order", "engine", "node", "wire", "workload", "check",
-                    "macro", "bench"))));
+                    "macro", "bench", "jdbc", "embedded"))));
 
     static Set<String> rooms() {
         return MAY_USE.keySet();

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Message;
+import tutti.core.txn.TransactionId;
 
 /**
  * What nodes tell each other through the total order besides the protocol's own messages, and the envelope that keeps the
@@ -16,6 +17,14 @@ sealed interface Control {
     byte HELLO = 1;
     /** The envelope byte of {@link Restart}. */
     byte RESTART = 2;
+    /** The envelope byte of {@link Question}. */
+    byte QUESTION = 3;
+    /** The envelope byte of {@link Ended}. */
+    byte ENDED = 4;
+    /** The envelope byte of {@link Fence}. */
+    byte FENCE = 5;
+    /** The envelope byte of {@link Mark}. */
+    byte MARK = 6;
 
     /**
      * A node has started. When it has been delivered to itself and all before it is visible, the node has caught up.
@@ -31,6 +40,18 @@ sealed interface Control {
      * @param position of a protocol snapshot in the node's files, restart in its engine
      */
     record Restart(long position) implements Control {}
+
+    /** Somebody wants to know what became of a transaction: its node is to end it if need be, and say so. */
+    record Question(TransactionId transaction) implements Control {}
+
+    /** A transaction of the sender has ended: if it has committed, that was ordered before this. */
+    record Ended(TransactionId transaction) implements Control {}
+
+    /** From here on nothing counts that this life of a node has sent; see {@link Outcomes}. */
+    record Fence(int node, long incarnation) implements Control {}
+
+    /** The sender wants to know when it has caught up with this. */
+    record Mark(long number) implements Control {}
 
     /** The bytes of a protocol message in its envelope. */
     static byte[] envelope(Message message) {
@@ -49,7 +70,18 @@ sealed interface Control {
                         .array();
             }
             case Restart restart -> ByteBuffer.allocate(1 + 8).put(RESTART).putLong(restart.position()).array();
+            case Question question -> encode(QUESTION, question.transaction());
+            case Ended ended -> encode(ENDED, ended.transaction());
+            case Fence fence -> ByteBuffer.allocate(1 + 4 + 8).put(FENCE).putInt(fence.node())
+                    .putLong(fence.incarnation()).array();
+            case Mark mark -> ByteBuffer.allocate(1 + 8).put(MARK).putLong(mark.number()).array();
         };
+    }
+
+    private static byte[] encode(byte tag, TransactionId transaction) {
+        ByteBuffer to = ByteBuffer.allocate(1 + TransactionId.ENCODED_BYTES).put(tag);
+        transaction.encode(to);
+        return to.array();
     }
 
     /** Reads a control message, or answers null, the envelope byte consumed, if it is one of the protocol's. */
@@ -64,6 +96,10 @@ sealed interface Control {
                 yield new Hello(incarnation, new String(protocol, StandardCharsets.UTF_8));
             }
             case RESTART -> new Restart(from.getLong());
+            case QUESTION -> new Question(TransactionId.decode(from));
+            case ENDED -> new Ended(TransactionId.decode(from));
+            case FENCE -> new Fence(from.getInt(), from.getLong());
+            case MARK -> new Mark(from.getLong());
             default -> throw new IllegalArgumentException("message with unknown envelope " + tag
                     + ": is a node of a newer version in the cluster?");
         };

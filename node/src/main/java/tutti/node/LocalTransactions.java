@@ -102,6 +102,8 @@ final class LocalTransactions {
         private long certifiedAt;
         private long askedNanos;
         private volatile KeySet touched = KeySet.EMPTY;
+        /** Who wants to know when it has ended. */
+        private final List<Runnable> waiters = new ArrayList<>(0);
 
         Open(TransactionId id, LocalTransaction session, long begun, boolean tooOld) {
             this.id = id;
@@ -155,6 +157,7 @@ final class LocalTransactions {
         final Completion<ExecuteResult> done;
         /** When it was asked for, of a request; 0 of other statements, which are not counted among transactions. */
         final long askedNanos;
+        final List<Runnable> waiters = new ArrayList<>(0);
         @Nullable
         ExecuteResult result;
 
@@ -177,6 +180,9 @@ final class LocalTransactions {
     private final AtomicInteger inFlight = new AtomicInteger();
     private final Map<LocalTransaction, Open> bySession = new ConcurrentHashMap<>();
     private final Map<Long, Open> holders = new ConcurrentHashMap<>();
+
+    /** Names of transactions that have not begun. */
+    private final Set<TransactionId> reserved = ConcurrentHashMap.newKeySet();
 
     /** Those that the protocol has heard of. */
     private final Map<TransactionId, Open> known = new HashMap<>();
@@ -208,31 +214,82 @@ final class LocalTransactions {
     // ------------------------------------------------------------------------------------------ sessions
 
     /** Any thread. */
-    Transactions.Ticket begin(LocalTransaction session, long since) {
+    TransactionId reserve() {
+        TransactionId name = nextId();
+        reserved.add(name);
+        return name;
+    }
+
+    /** Any thread. */
+    void release(TransactionId name) {
+        reserved.remove(name);
+    }
+
+    /** Any thread. */
+    Transactions.Ticket begin(LocalTransaction session, long since, @Nullable TransactionId name) {
         long begun = horizon.begin(since);
-        Open open = new Open(nextId(), session, begun, begun > since);
+        Open open = new Open(name == null ? nextId() : name, session, begun, begun > since);
         bySession.put(session, open);
+        if (name != null && !reserved.remove(name)) {
+            // Somebody has asked for it and was told that it has not committed.
+            loop.execute(() -> giveWay(open, node.deliveredPosition()));
+        }
         return open;
     }
 
-    void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
-        everywhere(statement, ConflictClasses.ALL, keys, new Barrier(done, 0));
+    /**
+     * Sees to it that a transaction ends soon, if it is one of this node's, and tells when it has: then all that can
+     * make it commit has been ordered.
+     */
+    void end(TransactionId transaction, Runnable ended) {
+        if (reserved.remove(transaction)) {
+            ended.run();
+            return;
+        }
+        Barrier barrier = barriers.get(transaction);
+        if (barrier != null) {
+            barrier.waiters.add(ended);
+            return;
+        }
+        Open open = known.get(transaction);
+        if (open == null) {
+            open = bySession.values().stream().filter(each -> each.id.equals(transaction)).findFirst().orElse(null);
+        }
+        if (open == null || open.phase == Phase.ENDED) {
+            ended.run();
+            return;
+        }
+        open.waiters.add(ended);
+        if (open.phase == Phase.OPEN || open.phase == Phase.RUNNING) {
+            giveWay(open, node.deliveredPosition());
+        }
     }
 
-    void request(byte[] request, ConflictClasses classes, KeySet keys, Completion<ExecuteResult> done) {
+    void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done) {
+        everywhere(statement, ConflictClasses.ALL, keys, name, new Barrier(done, 0));
+    }
+
+    void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
         if (classes.all() && node.needsClasses()) {
             metrics.undeclared();
         }
-        everywhere(request, classes, keys, new Barrier(done, System.nanoTime()));
+        everywhere(request, classes, keys, name, new Barrier(done, System.nanoTime()));
     }
 
-    private void everywhere(byte[] statement, ConflictClasses classes, KeySet keys, Barrier barrier) {
+    private void everywhere(byte[] statement, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
+            Barrier barrier) {
+        if (name != null && !reserved.remove(name)) {
+            barrier.done.failed(new EngineFailure("40001", "the statement was given up before it was executed, because"
+                    + " somebody has asked what became of it; try again", true));
+            return;
+        }
         String refusal = node.refusal();
         if (refusal != null) {
             barrier.done.failed(new EngineFailure("57P03", refusal, true));
             return;
         }
-        TransactionId id = nextId();
+        TransactionId id = name == null ? nextId() : name;
         barriers.put(id, barrier);
         node.tell(() -> node.protocol().submitted(id,
                 new Request.Whole(statement, classes, keys, Request.Placement.ALL)));
@@ -397,6 +454,8 @@ final class LocalTransactions {
         if (waited) {
             noLongerAsked();
         }
+        open.waiters.forEach(Runnable::run);
+        open.waiters.clear();
     }
 
     private void forgetTouched(Open open) {
@@ -592,6 +651,7 @@ final class LocalTransactions {
         if (barrier == null) {
             return;
         }
+        barrier.waiters.forEach(Runnable::run);
         ExecuteResult result = barrier.result;
         if (barrier.askedNanos != 0 && result != null && result.tookEffect()) {
             metrics.committed(System.nanoTime() - barrier.askedNanos);

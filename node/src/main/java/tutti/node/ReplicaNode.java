@@ -130,6 +130,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final long incarnation;
     private final Horizon horizon = new Horizon();
     private final LocalTransactions transactions;
+    private final Outcomes outcomes;
+    private final Questions questions;
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
 
     /* Between the order's thread and the loop. */
@@ -189,6 +191,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.loop = new EventLoop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
                 new Parts(), metrics, horizon);
+        this.outcomes = new Outcomes(this.protocol.commitsByOwnMessage());
+        this.questions = new Questions(new Asked(), outcomes, incarnation << 32);
     }
 
     /**
@@ -201,7 +205,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         recoveredPosition = engine.appliedPosition();
         Optional<NodeFiles.Snapshot> snapshot = files.newestUpTo(recoveredPosition);
         if (snapshot.isPresent()) {
-            protocol.restore(snapshot.get().state());
+            NodeSnapshot kept = NodeSnapshot.of(snapshot.get().state());
+            protocol.restore(kept.protocol());
+            kept.restore(outcomes);
             snapshotPosition = snapshot.get().position();
             snapshots.add(snapshotPosition);
         }
@@ -232,11 +238,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
                 incarnation,
                 recoveredPosition, snapshotPosition);
+        // the first message of this life, as a fence ends with it
+        unsent.add(new Control.Hello(incarnation, settings.protocol()).encode());
         order.start(snapshotPosition, new OrderEvents());
         loop.execute(() -> {
+            sendQueued();
             long seen = horizon.visible(recoveredPosition);
             tell(() -> protocol.committed(recoveredPosition, seen));
-            send(new Control.Hello(incarnation, settings.protocol()).encode());
         });
         loop.schedule(this::tellDurable, settings.durabilityNanos());
     }
@@ -332,17 +340,64 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     @Override
     public Ticket begin(LocalTransaction session, long since) {
-        return transactions.begin(session, since);
+        return transactions.begin(session, since, null);
+    }
+
+    @Override
+    public TransactionId reserve() {
+        return transactions.reserve();
+    }
+
+    @Override
+    public void release(TransactionId name) {
+        transactions.release(name);
+    }
+
+    @Override
+    public Ticket begin(LocalTransaction session, long since, @Nullable TransactionId name) {
+        return transactions.begin(session, since, name);
     }
 
     @Override
     public void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
-        loop.execute(() -> transactions.barrier(statement, keys, done));
+        barrier(statement, keys, null, done);
     }
 
     @Override
-    public void request(byte[] request, ConflictClasses classes, KeySet keys, Completion<ExecuteResult> done) {
-        loop.execute(() -> transactions.request(request, classes, keys, done));
+    public void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done) {
+        loop.execute(() -> transactions.barrier(statement, keys, name, done));
+    }
+
+    @Override
+    public void outcome(TransactionId transaction, Completion<TransactionOutcome> done) {
+        whenServing(done, () -> questions.ask(transaction, done));
+    }
+
+    @Override
+    public void await(long position, Completion<Long> done) {
+        loop.execute(() -> questions.await(position, done));
+    }
+
+    @Override
+    public void awaitAll(Completion<Long> done) {
+        whenServing(done, () -> questions.awaitAll(done));
+    }
+
+    private void whenServing(Completion<?> done, Runnable task) {
+        loop.execute(() -> {
+            String refusal = refusal();
+            if (refusal == null) {
+                task.run();
+            } else {
+                done.failed(new EngineFailure("57P03", refusal, true));
+            }
+        });
+    }
+
+    @Override
+    public void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
+        loop.execute(() -> transactions.request(request, classes, keys, name, done));
     }
 
     @Override
@@ -415,10 +470,39 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
     }
 
+    /** What questions of clients need of this node. */
+    private final class Asked implements Questions.Node {
+        @Override
+        public long visible() {
+            return visiblePosition;
+        }
+
+        @Override
+        public long delivered() {
+            return deliveredPosition;
+        }
+
+        @Override
+        public Set<Integer> members() {
+            return view.members();
+        }
+
+        @Override
+        public void send(Control control) {
+            ReplicaNode.this.send(control.encode());
+        }
+
+        @Override
+        public void schedule(Runnable task, long delayNanos) {
+            loop.schedule(task, delayNanos);
+        }
+    }
+
     /** The protocol's world; called on the loop only, during an event. */
     private final class World implements Replica {
         @Override
         public void apply(TransactionId transaction, long position, WriteSet writes) {
+            outcomes.committed(transaction);
             effects.add(() -> {
                 pipeline().drop(transaction);
                 if (position > recoveredPosition) {
@@ -431,6 +515,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void commit(TransactionId transaction, long position, WriteSet writes) {
+            outcomes.committed(transaction);
             effects.add(() -> {
                 metrics.certified(writes.keys().size());
                 if (!transactions.commit(transaction, position, writes)
@@ -442,6 +527,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void execute(TransactionId transaction, long position, Request.Whole request) {
+            outcomes.request(transaction, position);
             effects.add(() -> {
                 if (position > recoveredPosition) {
                     transactions.executing(transaction, position);
@@ -543,7 +629,10 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             view = newView;
             LOG.info("node {} sees {}, leader {}, {}", settings.node(), newView.members(), newView.leader(),
                     newView.majority() ? "a majority" : "no majority");
-            loop.execute(() -> tell(() -> protocol.view(newView.members())));
+            loop.execute(() -> {
+                tell(() -> protocol.view(newView.members()));
+                questions.reconsider();
+            });
         }
 
         @Override
@@ -590,12 +679,17 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             Message message = delivery.message();
             if (control != null) {
                 pipeline().skip(delivery.position());
-                onControl(delivery, control);
+                if (control instanceof Control.Hello || outcomes.counts(delivery.sender())) {
+                    onControl(delivery, control);
+                }
+            } else if (!outcomes.counts(delivery.sender())) {
+                pipeline().skip(delivery.position());
             } else if (message != null) {
                 Delivery told = delivery;
                 tell(() -> protocol.delivered(told.position(), told.sender(), message));
             }
         }
+        questions.reconsider();
         sendQueued();
         advise();
         measureBacklog();
@@ -619,6 +713,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                             + ", this node " + settings.protocol()
                             + ": give all nodes the same `protocol` and `protocol-parameters`, which a cluster keeps for good");
                 }
+                outcomes.born(delivery.sender(), hello.incarnation());
                 if (delivery.sender() == settings.node() && hello.incarnation() == incarnation) {
                     helloPosition = delivery.position();
                     maybeReady();
@@ -627,6 +722,29 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             case Control.Restart told -> {
                 restart[delivery.sender()] = Math.max(restart[delivery.sender()], told.position());
                 truncate();
+            }
+            case Control.Question question -> {
+                TransactionId asked = question.transaction();
+                if (asked.node() == settings.node() && asked.incarnation() == incarnation) {
+                    transactions.end(asked, () -> send(new Control.Ended(asked).encode()));
+                }
+            }
+            case Control.Ended ended -> {
+                if (delivery.sender() == ended.transaction().node()) {
+                    questions.ended(ended.transaction());
+                }
+            }
+            case Control.Fence fence -> {
+                if (outcomes.fence(fence.node(), fence.incarnation()) && fence.node() == settings.node()
+                        && fence.incarnation() == incarnation) {
+                    fail(new IllegalStateException("node " + delivery.sender() + " took this node for lost and told a"
+                            + " client so; what is under way here counts for nothing, so it begins anew"), true);
+                }
+            }
+            case Control.Mark mark -> {
+                if (delivery.sender() == settings.node()) {
+                    questions.marked(mark.number(), delivery.position());
+                }
             }
         }
     }
@@ -645,6 +763,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         @Override
         public void visible(long position) {
             visiblePosition = position;
+            questions.visible(position);
             long seen = horizon.visible(position);
             tell(() -> protocol.committed(position, seen));
             measureBacklog();
@@ -670,6 +789,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         @Override
         public void executed(long position, ExecuteResult result) {
             metrics.barrierExecuted();
+            outcomes.executed(position, result.tookEffect());
             transactions.executed(position, result);
         }
 
@@ -710,7 +830,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         if (snapshotRuns || deliveredPosition - snapshotPosition < settings.snapshotPositions()) {
             return;
         }
-        NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(deliveredPosition, protocol.snapshot());
+        NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(deliveredPosition,
+                new NodeSnapshot(protocol.snapshot(), outcomes.encode()).encode());
         snapshotPosition = snapshot.position();
         snapshotRuns = true;
         snapshotWriter = Thread.ofVirtual().name("tutti-snapshot").start(() -> {

@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
@@ -68,6 +69,58 @@ public interface Transactions {
     }
 
     /**
+     * Names a transaction before it begins, so that its client can ask for it by that name whatever happens then. Each name
+     * is used for {@link #begin} or {@link #barrier}, or {@linkplain #release given back}.
+     *
+     * @return null if this node does not name transactions beforehand
+     */
+    default @Nullable TransactionId reserve() {
+        return null;
+    }
+
+    /** A name will not be used. */
+    default void release(TransactionId name) {}
+
+    /** Like {@link #begin(LocalTransaction, long)}, under a reserved name, or any if that is null. */
+    default Ticket begin(LocalTransaction transaction, long since, @Nullable TransactionId name) {
+        return begin(transaction, since);
+    }
+
+    /** Like {@link #barrier(byte[], KeySet, Completion)}, under a reserved name, or any if that is null. */
+    default void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done) {
+        barrier(statement, keys, done);
+    }
+
+    /**
+     * Asks what became of a transaction of any node. One that has not asked to commit is rolled back, and one that has not
+     * begun is prevented from it, so that the answer is final; its node, if it cannot be reached, is made to begin
+     * anew when it can be.
+     *
+     * @param done told soon; fails with 57P03 if this node cannot ask the cluster at the moment
+     */
+    default void outcome(TransactionId transaction, Completion<TransactionOutcome> done) {
+        done.failed(new EngineFailure("0A000", "this node does not answer questions about transactions", false));
+    }
+
+    /**
+     * Waits until a position is visible.
+     *
+     * @param done told the visible position; fails with 57P03 if it takes too long
+     */
+    default void await(long position, Completion<Long> done) {
+        done.failed(new EngineFailure("0A000", "this node does not tell positions", false));
+    }
+
+    /**
+     * Waits until everything is visible that was ordered before this call, by whichever node.
+     *
+     * @param done told the visible position; fails with 57P03 if this node cannot ask the cluster at the moment
+     */
+    default void awaitAll(Completion<Long> done) {
+        done.failed(new EngineFailure("0A000", "this node does not tell positions", false));
+    }
+
+    /**
      * Has a statement executed by every replica at one position of the total order: DDL and other things that cannot be
      * captured as rows. The session must not have a transaction open.
      *
@@ -87,7 +140,8 @@ public interface Transactions {
      * @param keys what it is taken to touch: concurrent transactions that meet them and come later are aborted
      * @param done as for {@link #barrier}
      */
-    default void request(byte[] request, ConflictClasses classes, KeySet keys, Completion<ExecuteResult> done) {
+    default void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
         barrier(request, keys, done);
     }
 

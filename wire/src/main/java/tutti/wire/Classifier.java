@@ -97,6 +97,7 @@ final class Classifier {
             has_function_privilege to_regclass to_regtype to_regproc to_regnamespace to_regrole txid_current_snapshot
             inet_server_addr inet_server_port inet_client_addr inet_client_port aclexplode acldefault xmlagg
             string oidvectortypes array_to_json int4 int8 int2 text""");
+    private static final long[] QUESTIONS = keys("tutti_outcome tutti_position tutti_wait");
     private static final long[] HARMFUL_CATALOG = keys("""
             set_config query_to_xml query_to_xml_and_xmlschema query_to_xmlschema cursor_to_xml ts_stat ts_rewrite
             table_to_xml schema_to_xml database_to_xml pg_notify lo_create lo_unlink lo_import lo_export lo_open
@@ -111,6 +112,7 @@ final class Classifier {
     private @Nullable String refusal;
     private boolean temporary;
     private boolean readOnly;
+    private boolean question;
     private @Nullable String inBlockRefusal;
     private int targetStart;
     private int targetEnd;
@@ -141,6 +143,7 @@ final class Classifier {
         refusal = null;
         temporary = false;
         readOnly = false;
+        question = false;
         inBlockRefusal = null;
         targetEnd = 0;
         targetStart = 0;
@@ -204,6 +207,11 @@ final class Classifier {
     /** Whether a BEGIN begins a transaction that only reads. */
     boolean readOnly() {
         return readOnly;
+    }
+
+    /** Whether a query may be one of {@link ClusterQuestion}. */
+    boolean question() {
+        return question;
     }
 
     /** Whether a statement creates a temporary object. */
@@ -384,6 +392,7 @@ final class Classifier {
                 } else if (token == '(') {
                     boolean known = qualified ? catalog : among(HARMLESS, word) || pg;
                     harmless &= known && !among(HARMFUL_CATALOG, word);
+                    question |= !known && among(QUESTIONS, word);
                 }
             }
             qualified = kind == '.';

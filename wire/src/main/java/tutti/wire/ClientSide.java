@@ -121,6 +121,13 @@ final class ClientSide implements FrameSink {
             return queryAfterAbort(session.pendingAbort);
         }
         int count = classifier.count();
+        if (classifier.question() && count == 1 && session.status == Backend.IDLE && session.branch == null) {
+            ClusterQuestion question = ClusterQuestion.read(scratch, length);
+            if (question != null) {
+                session.ask(question, true);
+                return false;
+            }
+        }
         if (count <= 1) {
             return requested(classifier.single(), buffer, start, bodyLength)
                     ? false
@@ -457,8 +464,17 @@ final class ClientSide implements FrameSink {
                     ? refuseExecute(refusal)
                     : turns.awaitInBlock(Frontend.PARSE, buffer, start, bodyLength);
         }
-        if (!statements.put(buffer, start, end(buffer, start, start + bodyLength), prepared)) {
+        int nameEnd = end(buffer, start, start + bodyLength);
+        if (!statements.put(buffer, start, nameEnd, prepared)) {
             return refuseExecute(tooMany("prepared statements"));
+        }
+        if (classifier.question() && nameEnd == start && !inBlock && session.branch == null && session.refusal == null) {
+            ClusterQuestion question = ClusterQuestion.read(scratch, text(buffer, nameEnd + 1, start + bodyLength));
+            if (question != null) {
+                statements.put(buffer, start, nameEnd, Prepared.of(StatementKind.READ));
+                session.ask(question, false);
+                return false;
+            }
         }
         return pass(Operations.PARSE);
     }

@@ -286,12 +286,17 @@ final class Handshake implements FrameSink {
         frontEnd.opened(session);
         ByteBuf out = client.alloc().buffer();
         Backend.authenticationOk(out);
+        session.reports = java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters()
+                .getOrDefault("options", "").contains("tutti.report=on");
         List<String> names = new ArrayList<>(connection.parameters().keySet());
         names.forEach(name -> Backend.parameterStatus(out, name,
                 java.util.Objects.requireNonNull(connection.parameters().get(name))));
         Backend.backendKeyData(out, connection.processId(), connection.secretKey());
-        Backend.readyForQuery(out, Backend.IDLE);
-        client.writeAndFlush(out, client.voidPromise());
+        client.write(out, client.voidPromise());
+        session.report();
+        ByteBuf ready = client.alloc().buffer();
+        Backend.readyForQuery(ready, Backend.IDLE);
+        client.writeAndFlush(ready, client.voidPromise());
         reader.sink(clientSide);
         reader.resume();
     }

@@ -15,6 +15,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.TransactionId;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -88,8 +89,11 @@ final class Session extends SessionTurns {
         if (newStatus == Backend.IDLE) {
             if (branch != null) {
                 transactionEnded();
-            } else if (state != SessionState.IDLE) {
-                state(SessionState.IDLE);
+            } else {
+                if (state != SessionState.IDLE) {
+                    state(SessionState.IDLE);
+                }
+                report();
             }
         } else if (newStatus == Backend.FAILED) {
             state(SessionState.FAILED);
@@ -156,7 +160,7 @@ final class Session extends SessionTurns {
             }
             state(SessionState.BARRIER);
             services.transactions().barrier(capture.statement(0, statement.sql(), ownRow), capture.barrierKeys(),
-                    whenExecuted(UnaryOperator.identity(), simple));
+                    takeName(), whenExecuted(UnaryOperator.identity(), simple));
         });
         toEngine(out);
     }
@@ -201,7 +205,7 @@ final class Session extends SessionTurns {
             }
             state(SessionState.BARRIER);
             services.transactions().request(request.apply(ownRow), touched, capture.barrierKeys(),
-                    whenExecuted(response, true));
+                    takeName(), whenExecuted(response, true));
         });
         toEngine(out);
     }
@@ -353,6 +357,7 @@ final class Session extends SessionTurns {
         if (state == SessionState.BARRIER) {
             state(SessionState.IDLE);
         }
+        report();
         if (cause != null) {
             error(cause);
         }
@@ -364,6 +369,45 @@ final class Session extends SessionTurns {
         } else {
             discard = cycleFailed;
         }
+    }
+
+    // ------------------------------------------------------------------------------------------ questions
+
+    /** Has the node answer a question; no transaction is open. */
+    void ask(ClusterQuestion question, boolean simple) {
+        waiting = true;
+        question.ask(services.transactions(), new Completion<>() {
+            @Override
+            public void succeeded(String statement) {
+                onLoop(() -> {
+                    waiting = false;
+                    ByteBuf out = buffer();
+                    if (simple) {
+                        Frontend.query(out, statement);
+                        operations.add(Operations.QUERY);
+                    } else {
+                        Frontend.parse(out, "", statement);
+                        operations.add(Operations.PARSE);
+                    }
+                    toEngine(out);
+                });
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                onLoop(() -> {
+                    waiting = false;
+                    refusal = Errors.error(failure.sqlState(), failure.message());
+                    ByteBuf out = buffer();
+                    if (simple) {
+                        own.invalidQuery(out, operations, Operations.REFUSED_QUERY);
+                    } else {
+                        own.invalidParse(out, operations, Operations.REFUSED_PARSE);
+                    }
+                    toEngine(out);
+                });
+            }
+        });
     }
 
     // ------------------------------------------------------------------------------------------ cancelling, the end
@@ -426,6 +470,10 @@ final class Session extends SessionTurns {
         }
         SessionState before = state;
         state(SessionState.CLOSED);
+        TransactionId unused = takeName();
+        if (unused != null) {
+            services.transactions().release(unused);
+        }
         Branch lost = branch;
         Completion<Void> committing = commitDone;
         boolean asked = lost != null && !lost.writes.isEmpty();

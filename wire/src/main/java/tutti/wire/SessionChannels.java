@@ -12,6 +12,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -171,6 +172,12 @@ abstract class SessionChannels {
     @Nullable
     Runnable afterCancels;
     boolean clientGone;
+    /** The client wants to know how its transactions are called, and which position it has seen. */
+    boolean reports;
+    /** The next transaction's name, which the client has been told. */
+    @Nullable
+    TransactionId name;
+    private long reportedPosition = -1;
 
     SessionChannels(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection) {
         this.services = services;
@@ -228,6 +235,39 @@ abstract class SessionChannels {
         ByteBuf out = buffer();
         Backend.errorResponse(out, fields);
         toClient(out);
+    }
+
+    /**
+     * Tells the client the name of its next transaction, and what is visible here. The name of one that has ended is never
+     * taken for the next one's, because the new one is told before the end is; so whatever the client sends when it has heard of
+     * an end is known under the name that it has.
+     */
+    void report() {
+        if (!reports || clientGone || state == SessionState.CLOSED) {
+            return;
+        }
+        ByteBuf out = client.alloc().buffer();
+        if (name == null && branch == null) {
+            name = services.transactions().reserve();
+            if (name != null) {
+                Backend.parameterStatus(out, "tutti.transaction", name.toString());
+            }
+        }
+        long position = services.transactions().visiblePosition();
+        if (position != reportedPosition) {
+            reportedPosition = position;
+            Backend.parameterStatus(out, "tutti.position", Long.toString(position));
+        }
+        connection.reader().emitRun();
+        client.write(out, client.voidPromise());
+    }
+
+    /** The name of the transaction that begins now, or null. */
+    @Nullable
+    TransactionId takeName() {
+        TransactionId taken = name;
+        name = null;
+        return taken;
     }
 
     /** Goes on with the client's messages if it can, and flushes both sides. Called whenever something has happened. */

@@ -75,7 +75,7 @@ abstract class SessionTransaction extends SessionChannels {
         if (branch == null) {
             Branch opened = new Branch(this, loop);
             branch = opened;
-            opened.ticket(services.transactions().begin(opened, since));
+            opened.ticket(services.transactions().begin(opened, since, takeName()));
         }
         state(SessionState.IN_TRANSACTION);
     }
@@ -140,6 +140,7 @@ abstract class SessionTransaction extends SessionChannels {
         List<Runnable> waiters = List.copyOf(rollbackDone);
         rollbackDone.clear();
         waiters.forEach(Runnable::run);
+        report();
     }
 
     /** Sends BEGIN ahead of a statement outside of a transaction block. */

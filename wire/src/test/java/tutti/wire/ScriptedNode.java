@@ -215,7 +215,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     }
 
     @Override
-    public void request(byte[] request, ConflictClasses classes, KeySet keys, Completion<ExecuteResult> done) {
+    public void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
         requests.add(classes);
         byte[] response = request[0] == 1 ? answer : undescribed(answer);
         loop.execute(() -> done.succeeded(new ExecuteResult(response.length == 0 || response[0] != 'E', response)));

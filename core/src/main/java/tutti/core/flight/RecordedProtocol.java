@@ -93,6 +93,11 @@ final class RecordedProtocol implements Protocol {
     }
 
     @Override
+    public boolean commitsByOwnMessage() {
+        return protocol.commitsByOwnMessage();
+    }
+
+    @Override
     public byte[] snapshot() {
         byte[][] taken = new byte[1][];
         event(Events::snapshot, () -> {

@@ -118,6 +118,14 @@ public interface Protocol {
     }
 
     /**
+     * Whether every transaction commits at the position of a message that its own node, and no other, has asked to be
+     * ordered: then nothing of a node's former life commits behind the first message of its next.
+     */
+    default boolean commitsByOwnMessage() {
+        return true;
+    }
+
+    /**
      * Among which replicas the order should be decided, as of the last position delivered: advice to a world in which
      * places matter. Empty if it does not matter. A change of it is not an event; the world asks after events.
      */

@@ -551,6 +551,12 @@ public final class Wice implements Protocol {
         return WiceMessage.decode(from, certification);
     }
 
+    /** What another cluster executed is ordered by a node of the primary one. */
+    @Override
+    public boolean commitsByOwnMessage() {
+        return false;
+    }
+
     @Override
     public byte[] snapshot() {
         byte[] inner = certification.snapshot();

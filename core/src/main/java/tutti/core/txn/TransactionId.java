@@ -49,6 +49,20 @@ public record TransactionId(int node, long serial) {
         return transactions;
     }
 
+    /**
+     * Reads what {@link #toString} wrote.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static TransactionId parse(String text) {
+        String[] parts = text.split("[:.]", -1);
+        if (parts.length != 3) {
+            throw new IllegalArgumentException("not the name of a transaction: " + text);
+        }
+        return new TransactionId(Integer.parseInt(parts[0]),
+                Long.parseLong(parts[1]) << 32 | Integer.toUnsignedLong(Integer.parseUnsignedInt(parts[2])));
+    }
+
     @Override
     public String toString() {
         return node + ":" + (serial >>> 32) + "." + (serial & 0xffff_ffffL);

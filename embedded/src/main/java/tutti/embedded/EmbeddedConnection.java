@@ -1,0 +1,283 @@
+package tutti.embedded;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import tutti.jdbc.spi.Calls;
+import tutti.jdbc.spi.ResultSetHandler;
+import tutti.jdbc.spi.StatementHost;
+import tutti.jdbc.spi.Statements;
+import tutti.jdbc.spi.Target;
+import tutti.node.embedded.EmbeddedSession;
+
+/**
+ * A JDBC connection to a node of this virtual machine: statements are the engine's own, transactions the session's. For one
+ * thread at a time, except {@code abort}, {@code close} and cancelling a statement.
+ */
+final class EmbeddedConnection implements InvocationHandler, StatementHost {
+    private static final Pattern FIRST_WORD = Pattern.compile("(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)*(\\w+).*", Pattern.DOTALL);
+    /** What every replica executes, rather than this one's rows being shipped. */
+    private static final Set<String> EVERYWHERE = Set.of("CREATE", "ALTER", "DROP", "TRUNCATE", "COMMENT", "GRANT",
+            "REVOKE", "ANALYZE", "RENAME");
+    private static final Set<String> BEGINS = Set.of("BEGIN", "START");
+
+    /** The engine's connection that a statement runs on. */
+    private record Place(Connection connection) implements Target {
+        @Override
+        public boolean usable() {
+            return true;
+        }
+    }
+
+    private final EmbeddedSession session;
+    private final String url;
+    private final Connection proxy;
+    private final Place primary;
+    /** The last one that was not the primary's. */
+    private @Nullable Place secondary;
+    private boolean autoCommit = true;
+    private boolean readOnly;
+    private int isolation = Connection.TRANSACTION_REPEATABLE_READ;
+    private volatile boolean closed;
+
+    private EmbeddedConnection(EmbeddedSession session, String url) {
+        this.session = session;
+        this.url = url;
+        this.primary = new Place(session.connection());
+        this.proxy = Calls.proxy(Connection.class, this);
+    }
+
+    static Connection open(EmbeddedSession session, String url) {
+        return new EmbeddedConnection(session, url).proxy;
+    }
+
+    @Override
+    public Connection proxy() {
+        return proxy;
+    }
+
+    @Override
+    public @Nullable Object invoke(Object self, Method method, @Nullable Object @Nullable [] arguments)
+            throws SQLException {
+        Object ofObject = Calls.ofObject(method, self, arguments, "connection to " + url);
+        if (ofObject != null) {
+            return ofObject;
+        }
+        return switch (method.getName()) {
+            case "close" -> {
+                close();
+                yield null;
+            }
+            case "abort" -> {
+                ((Executor) Calls.argument(arguments, 0)).execute(this::close);
+                yield null;
+            }
+            case "isClosed" -> closed;
+            case "isValid" -> !closed;
+            default -> {
+                if (closed) {
+                    throw new SQLException("this connection is closed", "08003");
+                }
+                yield whileOpen(method, arguments);
+            }
+        };
+    }
+
+    private void close() {
+        if (!closed) {
+            closed = true;
+            session.close();
+        }
+    }
+
+    private @Nullable Object whileOpen(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
+        switch (method.getName()) {
+            case "isWrapperFor" -> {
+                return ((Class<?>) Calls.argument(arguments, 0)).isInstance(proxy);
+            }
+            case "unwrap" -> {
+                Class<?> face = (Class<?>) Calls.argument(arguments, 0);
+                if (face.isInstance(proxy)) {
+                    return proxy;
+                }
+                throw EmbeddedUrl.invalid("the connection is no " + face.getName());
+            }
+            case "createStatement", "prepareStatement", "prepareCall" -> {
+                return Statements.create(this, method, arguments);
+            }
+            case "getMetaData" -> {
+                return Calls.proxy(DatabaseMetaData.class, this::metaData);
+            }
+            case "getAutoCommit" -> {
+                return autoCommit;
+            }
+            case "setAutoCommit" -> {
+                boolean wanted = (Boolean) Calls.argument(arguments, 0);
+                if (wanted != autoCommit) {
+                    session.commit();
+                    autoCommit = wanted;
+                }
+                return null;
+            }
+            case "isReadOnly" -> {
+                return readOnly;
+            }
+            case "setReadOnly" -> {
+                setReadOnly((Boolean) Calls.argument(arguments, 0));
+                return null;
+            }
+            case "getTransactionIsolation" -> {
+                return isolation;
+            }
+            case "setTransactionIsolation" -> {
+                setIsolation((Integer) Calls.argument(arguments, 0));
+                return null;
+            }
+            case "commit" -> {
+                requireManual("commit");
+                session.commit();
+                return null;
+            }
+            case "rollback" -> {
+                requireManual("roll back");
+                rollback(arguments);
+                return null;
+            }
+            case "setSavepoint", "releaseSavepoint" -> {
+                requireManual("use savepoints");
+                return execute(null, false, on -> Calls.call(method, on.connection(), arguments));
+            }
+            default -> {
+                return Calls.call(method, primary.connection(), arguments);
+            }
+        }
+    }
+
+    private void requireManual(String what) throws SQLException {
+        if (autoCommit) {
+            throw new SQLException("cannot " + what + " while the connection commits by itself: setAutoCommit(false)"
+                    + " first", "25000");
+        }
+    }
+
+    private void rollback(@Nullable Object @Nullable [] arguments) throws SQLException {
+        if (arguments == null || arguments.length == 0) {
+            session.rollback();
+            return;
+        }
+        Savepoint savepoint = (Savepoint) Calls.argument(arguments, 0);
+        execute(null, false, on -> {
+            on.connection().rollback(savepoint);
+            return null;
+        });
+    }
+
+    private void setReadOnly(boolean wanted) throws SQLException {
+        if (session.inTransaction()) {
+            throw new SQLException("the connection cannot become read-only, or cease to be, in a transaction", "25001");
+        }
+        session.setReadOnly(wanted);
+        readOnly = wanted;
+    }
+
+    private void setIsolation(int wanted) throws SQLException {
+        if (wanted == Connection.TRANSACTION_SERIALIZABLE) {
+            throw new SQLException("embedded nodes guarantee snapshot isolation, not SERIALIZABLE: ask for"
+                    + " TRANSACTION_REPEATABLE_READ", "0A000");
+        }
+        if (session.inTransaction()) {
+            throw new SQLException("the isolation cannot be changed in a transaction", "25001");
+        }
+        isolation = wanted;
+    }
+
+    private @Nullable Object metaData(Object self, Method method, @Nullable Object @Nullable [] arguments)
+            throws SQLException {
+        Object ofObject = Calls.ofObject(method, self, arguments, "metadata of " + proxy);
+        if (ofObject != null) {
+            return ofObject;
+        }
+        return switch (method.getName()) {
+            case "getConnection" -> proxy;
+            case "getURL" -> url;
+            case "getDefaultTransactionIsolation" -> Connection.TRANSACTION_REPEATABLE_READ;
+            default -> {
+                Object result = Calls.call(method, primary.connection().getMetaData(), arguments);
+                yield result instanceof ResultSet rows ? ResultSetHandler.wrap(rows, null, this, primary) : result;
+            }
+        };
+    }
+
+    // ------------------------------------------------------------------------------------------ statements
+
+    @Override
+    public Target somewhere() {
+        return primary;
+    }
+
+    private Place place(Connection connection) {
+        if (connection == primary.connection()) {
+            return primary;
+        }
+        Place last = secondary;
+        if (last == null || last.connection() != connection) {
+            last = new Place(connection);
+            secondary = last;
+        }
+        return last;
+    }
+
+    private static String firstWord(String sql) {
+        Matcher matcher = FIRST_WORD.matcher(sql);
+        return matcher.matches() ? matcher.group(1).toUpperCase(Locale.ROOT) : "";
+    }
+
+    @Override
+    public boolean executedElsewhere(String sql) throws SQLException {
+        String first = firstWord(sql);
+        if (EVERYWHERE.contains(first)) {
+            session.everywhere(sql);
+            return true;
+        }
+        return false;
+    }
+
+    @Override
+    public @Nullable Object execute(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
+        if (closed) {
+            throw new SQLException("this connection is closed", "08003");
+        }
+        if (sql != null && BEGINS.contains(firstWord(sql))) {
+            throw new SQLException("transactions begin by themselves: setAutoCommit(false), then commit() or rollback()",
+                    "0A000");
+        }
+        boolean done = false;
+        try {
+            Object result = session.<@Nullable Object>statement(connection -> work.on(place(connection)));
+            if (autoCommit) {
+                session.commit();
+            }
+            done = true;
+            return result;
+        } finally {
+            if (!done && autoCommit) {
+                session.rollback();
+            }
+        }
+    }
+
+    @Override
+    public SQLException noticed(Target on, SQLException failure) {
+        return failure;
+    }
+}

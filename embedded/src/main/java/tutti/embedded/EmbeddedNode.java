@@ -1,0 +1,193 @@
+package tutti.embedded;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Protocols;
+import tutti.core.spi.Order;
+import tutti.engine.jdbc.CaptureMode;
+import tutti.engine.jdbc.ClientEngine;
+import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.JdbcEngine;
+import tutti.engine.jdbc.SequenceSteps;
+import tutti.engine.jdbc.h2.H2Database;
+import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+import tutti.engine.macro.MacroDb;
+import tutti.node.ReplicaNode;
+import tutti.node.embedded.EmbeddedSession;
+import tutti.node.metrics.NodeMetrics;
+import tutti.order.local.LocalOrderGroup;
+import tutti.order.raft.RaftOrder;
+import tutti.order.raft.RaftOrderConfig;
+
+/** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
+final class EmbeddedNode implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EmbeddedNode.class);
+    private static final int SEQUENCE_STEP = 16;
+    private static final long READY_SECONDS = 120;
+    /** Orders of groups in memory, by name; each as long as the virtual machine lives. */
+    private static final Map<String, LocalOrderGroup> GROUPS = new ConcurrentHashMap<>();
+
+    private final EmbeddedUrl url;
+    private final String text;
+    private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
+    private final ClientEngine engine;
+    private final ReplicaNode replica;
+    private volatile @Nullable Throwable failure;
+
+    private EmbeddedNode(EmbeddedUrl url, String text) throws SQLException, IOException {
+        this.url = url;
+        this.text = text;
+        boolean complete = false;
+        try {
+            Path directory = directory();
+            Set<Integer> members = url.members().isEmpty()
+                    ? IntStream.range(0, url.nodes()).boxed().collect(Collectors.toUnmodifiableSet())
+                    : Set.copyOf(url.members().keySet());
+            engine = engine(directory);
+            started.push(engine);
+            Order order = order(members, directory);
+            started.push(order);
+            replica = new ReplicaNode(
+                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol()),
+                    order, engine,
+                    world -> Protocols.create(url.protocol(), url.node(), members, Map.of(), world), NodeMetrics.NONE,
+                    (cause, _) -> failure = cause);
+            started.push(replica);
+            replica.start();
+            complete = true;
+        } catch (Order.TruncatedException truncated) {
+            throw new IOException(truncated.getMessage(), truncated);
+        } finally {
+            if (!complete) {
+                close();
+            }
+        }
+    }
+
+    /** Starts a node. */
+    static EmbeddedNode start(EmbeddedUrl url, String text) throws SQLException {
+        try {
+            return new EmbeddedNode(url, text);
+        } catch (IOException | UncheckedIOException failed) {
+            throw new SQLException("the node of " + text + " cannot be started: " + failed.getMessage(), "08001",
+                    failed);
+        }
+    }
+
+    private Path directory() throws IOException {
+        Path directory = url.directory();
+        if (directory != null) {
+            return Files.createDirectories(directory);
+        }
+        Path temporary = Files.createTempDirectory("tutti-embedded");
+        started.push(() -> {
+            try (Stream<Path> files = Files.walk(temporary)) {
+                for (Path file : (Iterable<Path>) files.sorted(Comparator.reverseOrder())::iterator) {
+                    Files.delete(file);
+                }
+            }
+        });
+        return temporary;
+    }
+
+    private ClientEngine engine(Path directory) throws SQLException {
+        boolean h2 = url.engine().equals("h2");
+        Path file = directory.resolve("database");
+        EmbeddedDatabase database = url.directory() == null
+                ? memory(h2)
+                : h2 ? H2Database.inFile(file) : HsqldbDatabase.inFiles(file);
+        JdbcEngine primary = JdbcEngine.open(database, CaptureMode.NOTES, new SequenceSteps(url.node(), SEQUENCE_STEP));
+        return url.secondaries() == 0
+                ? primary
+                : MacroDb.open(primary, () -> memory(h2), url.secondaries(), MacroDb.Settings.DEFAULT);
+    }
+
+    private static EmbeddedDatabase memory(boolean h2) throws SQLException {
+        return h2 ? H2Database.inMemory() : HsqldbDatabase.inMemory();
+    }
+
+    private Order order(Set<Integer> members, Path directory) throws IOException {
+        String name = url.name();
+        if (name != null) {
+            return GROUPS.computeIfAbsent(url.engine() + " " + name, _ -> new LocalOrderGroup(members))
+                    .open(url.node());
+        }
+        Map<Integer, InetSocketAddress> addresses = url.members();
+        if (addresses.isEmpty()) {
+            addresses = Map.of(url.node(), lonePlace(directory.resolve("port")));
+        }
+        return RaftOrder.open(RaftOrderConfig.of(url.node(), addresses, directory.resolve("order")));
+    }
+
+    /** Where a node that is alone listens for others that never come; kept, since a log belongs to its members. */
+    private static InetSocketAddress lonePlace(Path file) throws IOException {
+        InetAddress loopback = InetAddress.getLoopbackAddress();
+        if (Files.exists(file)) {
+            return new InetSocketAddress(loopback, Integer.parseInt(Files.readString(file).strip()));
+        }
+        try (ServerSocket free = new ServerSocket(0, 1, loopback)) {
+            Files.writeString(file, Integer.toString(free.getLocalPort()));
+            return new InetSocketAddress(loopback, free.getLocalPort());
+        }
+    }
+
+    /** Connects, once the node has caught up. */
+    Connection connect() throws SQLException {
+        try {
+            replica.ready().get(READY_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException failed) {
+            throw notServing(failed.getCause());
+        } catch (TimeoutException late) {
+            throw new SQLException("the node of " + text + " has not caught up with its cluster in " + READY_SECONDS
+                    + " seconds: " + replica.refusal(), "08001", late);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new SQLException("interrupted while the node of " + text + " starts", "08001", interrupted);
+        }
+        Throwable cause = failure;
+        if (cause != null) {
+            throw notServing(cause);
+        }
+        return EmbeddedConnection.open(new EmbeddedSession(replica, engine, url.transactionBytes()), text);
+    }
+
+    private SQLException notServing(@Nullable Throwable cause) {
+        return new SQLException("the node of " + text + " has stopped: " + (cause == null ? "" : cause.getMessage()),
+                "08001", cause);
+    }
+
+    @Override
+    public void close() {
+        while (!started.isEmpty()) {
+            AutoCloseable next = started.pop();
+            try {
+                next.close();
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+            } catch (Exception failed) {
+                LOG.warn("{} did not close cleanly: {}", next, failed.getMessage(), failed);
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package tutti.embedded;
+
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.sql.DriverPropertyInfo;
+import java.sql.SQLException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Protocols;
+import tutti.jdbc.spi.UrlProperties;
+
+/**
+ * A URL {@code jdbc:tutti:embedded:h2:mem:NAME} or {@code jdbc:tutti:embedded:hsqldb:DIRECTORY}, with properties, taken apart.
+ *
+ * @param engine {@code h2} or {@code hsqldb}
+ * @param name of the group of nodes in memory that the node belongs to; null if it is in files
+ * @param directory of the node's files; null if it is in memory
+ * @param node its number
+ * @param nodes how many nodes a group in memory has
+ * @param members where each node of the cluster is reached by the others; empty if there is none but this one
+ * @param protocol as in a node's configuration
+ * @param secondaries how many copies of the database answer reads, besides the primary
+ * @param transactionBytes how many bytes of changes one transaction may make
+ */
+record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path directory, int node, int nodes,
+        Map<Integer, InetSocketAddress> members, String protocol, int secondaries, long transactionBytes) {
+    private static final String PREFIX = "jdbc:tutti:embedded:";
+    private static final List<DriverPropertyInfo> INFO = List.of(
+            info("node", "0", "The number of this node, 0 and up."),
+            info("members", "", "Where the nodes of the cluster reach each other: host:port of node 0, of node 1 and so"
+                    + " on, separated by commas. Without it the node is alone. Not for nodes in memory."),
+            info("nodes", "1", "How many nodes of this virtual machine have the same name; for nodes in memory only."),
+            info("protocol", "si", "The replication protocol, the same for all nodes."),
+            info("secondaries", "0", "How many copies of the database answer read-only transactions, besides the"
+                    + " primary (MacroDB)."),
+            info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."));
+    /** What applications and frameworks pass along, and needs no meaning here. */
+    private static final Set<String> IGNORED = Set.of("user", "password");
+
+    static DriverPropertyInfo[] info(Properties given) {
+        return INFO.stream().map(each -> {
+            DriverPropertyInfo copy = new DriverPropertyInfo(each.name, given.getProperty(each.name, each.value));
+            copy.description = each.description;
+            return copy;
+        }).toArray(DriverPropertyInfo[]::new);
+    }
+
+    private static DriverPropertyInfo info(String name, String value, String description) {
+        DriverPropertyInfo info = new DriverPropertyInfo(name, value);
+        info.description = description;
+        return info;
+    }
+
+    static EmbeddedUrl parse(String url, Properties given) throws SQLException {
+        int question = url.indexOf('?');
+        Properties all = new Properties();
+        given.stringPropertyNames().forEach(name -> all.setProperty(name, given.getProperty(name)));
+        if (question >= 0) {
+            all.putAll(UrlProperties.parse(url.substring(question + 1)));
+        }
+        for (String name : all.stringPropertyNames()) {
+            if (!IGNORED.contains(name) && INFO.stream().noneMatch(known -> known.name.equals(name))) {
+                throw invalid("property " + name + " is not known; there are "
+                        + String.join(", ", INFO.stream().map(known -> known.name).toList()));
+            }
+        }
+        String address = url.substring(PREFIX.length(), question < 0 ? url.length() : question);
+        int colon = address.indexOf(':');
+        String engine = colon < 0 ? address : address.substring(0, colon);
+        String place = colon < 0 ? "" : UrlProperties.decode(address.substring(colon + 1));
+        if (!Set.of("h2", "hsqldb").contains(engine) || place.isEmpty() || place.equals("mem:")) {
+            throw invalid("the URL " + url + " is none of " + PREFIX + "h2:mem:NAME, " + PREFIX + "h2:DIRECTORY and the"
+                    + " same with hsqldb");
+        }
+        String name = place.startsWith("mem:") ? place.substring(4) : null;
+        int node = number(all, "node", 0, 255);
+        int nodes = number(all, "nodes", 1, 256);
+        Map<Integer, InetSocketAddress> members = members(all.getProperty("members", ""));
+        if (name != null && !members.isEmpty()) {
+            throw invalid("a node in memory cannot have members elsewhere, as it would forget what it has promised them:"
+                    + " give it a directory");
+        }
+        if (members.isEmpty() ? node >= nodes : !members.containsKey(node)) {
+            throw invalid("there is no node " + node + " among " + (members.isEmpty() ? nodes : members.size())
+                    + "; they count from 0");
+        }
+        if (name == null && nodes > 1) {
+            throw invalid("property nodes is for nodes in memory; give nodes in files their members");
+        }
+        String protocol = all.getProperty("protocol", "si");
+        if (!Protocols.names().contains(protocol)) {
+            throw invalid("protocol " + protocol + " is not known; there are " + Protocols.names());
+        }
+        return new EmbeddedUrl(engine, name, name == null ? Path.of(place).toAbsolutePath() : null, node, nodes, members,
+                protocol, number(all, "secondaries", 0, 64), number(all, "transactionBytes", 1, Integer.MAX_VALUE));
+    }
+
+    private static Map<Integer, InetSocketAddress> members(String text) throws SQLException {
+        Map<Integer, InetSocketAddress> members = new TreeMap<>();
+        for (String each : Arrays.stream(text.split(",", -1)).map(String::strip).filter(s -> !s.isEmpty()).toList()) {
+            int colon = each.lastIndexOf(':');
+            try {
+                members.put(members.size(), new InetSocketAddress(each.substring(0, colon),
+                        Integer.parseInt(each.substring(colon + 1))));
+            } catch (IllegalArgumentException | StringIndexOutOfBoundsException malformed) {
+                throw new SQLException("'" + each + "' in members is not host:port", "22023", malformed);
+            }
+        }
+        return members;
+    }
+
+    private static int number(Properties all, String name, int least, int most) throws SQLException {
+        String byDefault = INFO.stream().filter(known -> known.name.equals(name)).findFirst().orElseThrow().value;
+        String value = all.getProperty(name, byDefault).strip();
+        try {
+            int number = Integer.parseInt(value);
+            if (number >= least && number <= most) {
+                return number;
+            }
+        } catch (NumberFormatException notANumber) {
+            throw new SQLException("property " + name + " is not a number: " + value, "22023", notANumber);
+        }
+        throw invalid("property " + name + " is not from " + least + " to " + most + ": " + value);
+    }
+
+    static SQLException invalid(String message) {
+        return new SQLException(message, "22023");
+    }
+
+    /** The same for another node. */
+    EmbeddedUrl of(int other) {
+        return new EmbeddedUrl(engine, name, directory, other, nodes, members, protocol, secondaries, transactionBytes);
+    }
+
+    /** What two URLs of the same node have in common. */
+    String key() {
+        return engine + " " + (name == null ? String.valueOf(directory) : "mem:" + name) + " " + node;
+    }
+}

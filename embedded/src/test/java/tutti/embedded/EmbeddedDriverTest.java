@@ -1,0 +1,209 @@
+package tutti.embedded;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The driver's embedded form, as an application uses it. */
+@Timeout(120)
+class EmbeddedDriverTest {
+    @TempDir
+    private Path directory;
+
+    private static String value(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement(); ResultSet results = statement.executeQuery(sql)) {
+            return results.next() ? results.getString(1) : null;
+        }
+    }
+
+    private static void awaitValue(Connection connection, String sql, String expected) throws Exception {
+        BlockingQueue<String> nothing = new LinkedBlockingQueue<>();
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!expected.equals(value(connection, sql))) {
+            assertTrue(System.nanoTime() < deadline, () -> sql + " does not become " + expected);
+            nothing.poll(10, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private static String failure(org.junit.jupiter.api.function.Executable action) {
+        return assertThrows(SQLException.class, action).getSQLState();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"h2:mem:work", "hsqldb:mem:work", "h2:mem:macro?secondaries=1"})
+    void transactions(String engine) throws Exception {
+        String url = "jdbc:tutti:embedded:" + engine;
+        try (Connection connection = DriverManager.getConnection(url)) {
+            try (Statement statement = connection.createStatement()) {
+                assertFalse(statement.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name VARCHAR(20))"));
+                assertEquals(0, statement.getUpdateCount());
+                assertFalse(statement.getMoreResults());
+                assertEquals(-1, statement.getUpdateCount());
+                assertEquals(1, statement.executeUpdate("INSERT INTO item VALUES (1, 'one')"));
+            }
+            connection.setAutoCommit(false);
+            try (PreparedStatement insert = connection.prepareStatement("INSERT INTO item VALUES (?, ?)")) {
+                assertEquals(connection, insert.getConnection());
+                for (int i = 2; i < 5; i++) {
+                    insert.setInt(1, i);
+                    insert.setString(2, "batch");
+                    insert.addBatch();
+                }
+                assertEquals(3, insert.executeBatch().length);
+                Savepoint savepoint = connection.setSavepoint();
+                insert.setInt(1, 5);
+                insert.setString(2, "undone");
+                insert.executeUpdate();
+                connection.rollback(savepoint);
+                assertEquals("25001", failure(() -> connection.createStatement().execute("CREATE TABLE no (i INTEGER)")));
+                connection.commit();
+                insert.setInt(1, 6);
+                insert.executeUpdate();
+                connection.rollback();
+            }
+            connection.setReadOnly(true);
+            assertEquals("4", value(connection, "SELECT COUNT(*) FROM item"));
+            connection.commit();
+            connection.setReadOnly(false);
+            try (ResultSet tables = connection.getMetaData().getTables(null, null, "ITEM", null)) {
+                assertTrue(tables.next());
+            }
+            assertEquals("0A000", failure(() -> connection.createStatement().execute("BEGIN")));
+            assertEquals("23505", failure(() -> connection.createStatement().execute("INSERT INTO item VALUES (1, '')")));
+            connection.rollback();
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
+    }
+
+    @Test
+    void nodesOfOneNameAreACluster() throws Exception {
+        List<String> urls = new ArrayList<>();
+        for (int node = 0; node < 3; node++) {
+            urls.add("jdbc:tutti:embedded:h2:mem:three?nodes=3&node=" + node);
+        }
+        try (Connection one = DriverManager.getConnection(urls.get(0));
+                Connection two = DriverManager.getConnection(urls.get(1));
+                Connection three = DriverManager.getConnection(urls.get(2))) {
+            try (Statement statement = one.createStatement()) {
+                statement.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, n INTEGER)");
+                statement.execute("INSERT INTO item VALUES (1, 0)");
+            }
+            awaitValue(two, "SELECT COUNT(*) FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_NAME = 'ITEM'", "1");
+            awaitValue(three, "SELECT COUNT(*) FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_NAME = 'ITEM'", "1");
+            awaitValue(two, "SELECT COUNT(*) FROM item", "1");
+            two.setAutoCommit(false);
+            three.setAutoCommit(false);
+            two.createStatement().execute("UPDATE item SET n = n + 1");
+            awaitValue(three, "SELECT n FROM item", "0");
+            three.createStatement().execute("UPDATE item SET n = n + 1");
+            two.commit();
+            assertEquals("40001", failure(three::commit));
+            three.rollback();
+            awaitValue(one, "SELECT n FROM item", "1");
+        } finally {
+            for (String url : urls) {
+                EmbeddedNodes.stop(url);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "hsqldb"})
+    void whatIsInFilesIsThereAgain(String engine) throws Exception {
+        String url = "jdbc:tutti:embedded:" + engine + ":" + directory.resolve("node with space").toString().replace(" ", "%20");
+        for (int life = 0; life < 2; life++) {
+            try (Connection connection = DriverManager.getConnection(url);
+                    Statement statement = connection.createStatement()) {
+                if (life == 0) {
+                    statement.execute("CREATE TABLE item (id INTEGER PRIMARY KEY)");
+                }
+                statement.execute("INSERT INTO item VALUES (" + life + ")");
+                assertEquals(Integer.toString(life + 1), value(connection, "SELECT COUNT(*) FROM item"));
+            } finally {
+                EmbeddedNodes.stop(url);
+            }
+        }
+    }
+
+    @Test
+    void membersReachEachOtherOverTheNetwork() throws Exception {
+        List<Integer> ports = freePorts(3);
+        String members = String.join(",", ports.stream().map(port -> "127.0.0.1:" + port).toList());
+        List<String> urls = new ArrayList<>();
+        List<Thread> starts = new ArrayList<>();
+        for (int node = 0; node < 3; node++) {
+            String url = "jdbc:tutti:embedded:h2:" + directory.resolve("node" + node) + "?node=" + node + "&members="
+                    + members;
+            urls.add(url);
+            starts.add(Thread.ofPlatform().start(() -> {
+                try {
+                    DriverManager.getConnection(url).close();
+                } catch (SQLException failed) {
+                    throw new IllegalStateException(failed);
+                }
+            }));
+        }
+        for (Thread start : starts) {
+            start.join();
+        }
+        try (Connection one = DriverManager.getConnection(urls.get(0));
+                Connection three = DriverManager.getConnection(urls.get(2))) {
+            one.createStatement().execute("CREATE TABLE item (id INTEGER PRIMARY KEY)");
+            one.createStatement().execute("INSERT INTO item VALUES (7)");
+            awaitValue(three, "SELECT COUNT(*) FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_NAME = 'ITEM'", "1");
+            awaitValue(three, "SELECT COUNT(*) FROM item", "1");
+        } finally {
+            for (String url : urls) {
+                EmbeddedNodes.stop(url);
+            }
+        }
+    }
+
+    private static List<Integer> freePorts(int count) throws IOException {
+        List<ServerSocket> sockets = new ArrayList<>();
+        List<Integer> ports = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+            sockets.add(socket);
+            ports.add(socket.getLocalPort());
+        }
+        for (ServerSocket socket : sockets) {
+            socket.close();
+        }
+        return ports;
+    }
+
+    @Test
+    void whatIsWrongIsSaid() throws Exception {
+        for (String wrong : List.of("oracle:mem:x", "h2", "h2:mem:", "h2:mem:x?nod=1", "h2:mem:x?node=1",
+                "h2:mem:x?node=a", "h2:mem:x?members=a:1", "h2:/tmp/x?nodes=2", "h2:/tmp/x?members=a", "h2:mem:x?protocol=none")) {
+            assertEquals("22023", failure(() -> DriverManager.getConnection("jdbc:tutti:embedded:" + wrong)), wrong);
+        }
+        assertEquals(6, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
+                .getPropertyInfo("jdbc:tutti:embedded:h2:mem:x", null).length);
+    }
+}

@@ -1,0 +1,54 @@
+package tutti.jdbc;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** In which order are nodes tried for a new connection? */
+enum LoadBalance {
+    /** As the URL lists them. */
+    LISTED,
+    /** In any. */
+    RANDOM,
+    /** Each connection begins behind the last one. */
+    ROUND_ROBIN,
+    /** Those first to which this virtual machine has the fewest connections; among equals as with RANDOM. */
+    LEAST_CONNECTIONS;
+
+    static LoadBalance of(String value) {
+        switch (value) {
+            case "true" :
+            case "random" :
+                return RANDOM;
+            case "round-robin" :
+                return ROUND_ROBIN;
+            case "least-connections" :
+                return LEAST_CONNECTIONS;
+            default :
+                return LISTED;
+        }
+    }
+
+    /** The nodes in the order in which to try them. Those that could not be reached lately come last. */
+    List<Node> arrange(List<Node> nodes, int turn, long nowNanos) {
+        List<Node> arranged = new ArrayList<>(nodes);
+        switch (this) {
+            case LISTED :
+                break;
+            case RANDOM :
+                Collections.shuffle(arranged, ThreadLocalRandom.current());
+                break;
+            case ROUND_ROBIN :
+                Collections.rotate(arranged, -Math.floorMod(turn, arranged.size()));
+                break;
+            case LEAST_CONNECTIONS :
+                Collections.shuffle(arranged, ThreadLocalRandom.current());
+                arranged.sort(Comparator.comparingInt(Node::connections));
+                break;
+        }
+        arranged.sort(Comparator.comparing(node -> node.avoided(nowNanos)));
+        return arranged;
+    }
+}

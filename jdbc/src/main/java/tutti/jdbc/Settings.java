@@ -1,0 +1,97 @@
+package tutti.jdbc;
+
+import java.sql.SQLException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.postgresql.PGProperty;
+
+/**
+ * What a connection is to be like: URL and properties, checked. Immutable.
+ *
+ * @param url as it was given, without its properties
+ * @param hosts the nodes
+ * @param database empty for the user's name
+ * @param loadBalance how a node is chosen
+ * @param routing where read-only transactions go
+ * @param readLevel what transactions see at least
+ * @param moveReadOnly whether a read-only transaction goes on at another node
+ * @param failoverNanos how long nodes are tried after one was lost
+ * @param resolveNanos how long the cluster is asked about a commit
+ * @param pgjdbc the properties that are pgjdbc's
+ */
+record Settings(String url, List<HostPort> hosts, String database, LoadBalance loadBalance, ReadOnlyRouting routing,
+        ReadLevel readLevel, boolean moveReadOnly, long failoverNanos, long resolveNanos, Properties pgjdbc) {
+    /** Where read-only transactions go. */
+    enum ReadOnlyRouting {
+        SAME, ANY, OTHER
+    }
+
+    /** What transactions see at least. */
+    enum ReadLevel {
+        LOCAL, CAUSAL, LINEARIZABLE
+    }
+
+    /** What pgjdbc knows and the driver does itself. */
+    static final Set<String> REPLACED = Set.of("targetServerType", "loadBalanceHosts", "hostRecheckSeconds",
+            "PGHOST", "PGPORT", "PGDBNAME", "service", "localSocketAddress");
+    /** Makes nodes tell the names of transactions, and positions. */
+    private static final String REPORT = "-c tutti.report=on";
+
+    /**
+     * Reads URL and properties; those in the URL count more.
+     *
+     * @throws SQLException if one is not understood
+     */
+    static Settings of(String url, Properties given) throws SQLException {
+        JdbcUrl parsed = JdbcUrl.parse(url);
+        Properties all = new Properties();
+        for (String name : given.stringPropertyNames()) {
+            all.setProperty(name, given.getProperty(name));
+        }
+        for (String name : parsed.properties().stringPropertyNames()) {
+            all.setProperty(name, parsed.properties().getProperty(name));
+        }
+        Properties pgjdbc = new Properties();
+        for (String name : all.stringPropertyNames()) {
+            if (DriverProperty.of(name) != null) {
+                continue;
+            }
+            if (REPLACED.contains(name)) {
+                throw Failures.invalid("property " + name + " is pgjdbc's and has no meaning here: the driver chooses"
+                        + " nodes itself, see loadBalance and readOnlyRouting");
+            }
+            if (PGProperty.forName(name) == null) {
+                throw Failures.invalid("property " + name + " is not known: the driver's own are "
+                        + Arrays.stream(DriverProperty.values()).map(DriverProperty::key)
+                                .collect(Collectors.joining(", "))
+                        + "; any other must be one of pgjdbc's");
+            }
+            pgjdbc.setProperty(name, all.getProperty(name));
+        }
+        pgjdbc.putIfAbsent("connectTimeout", "5");
+        pgjdbc.putIfAbsent("tcpKeepAlive", "true");
+        String options = pgjdbc.getProperty("options");
+        pgjdbc.setProperty("options", options == null || options.isBlank() ? REPORT : options + " " + REPORT);
+        int question = url.indexOf('?');
+        return new Settings(question < 0 ? url : url.substring(0, question), parsed.hosts(), parsed.database(),
+                LoadBalance.of(DriverProperty.LOAD_BALANCE.of(all)),
+                ReadOnlyRouting.valueOf(upper(DriverProperty.READ_ONLY_ROUTING.of(all))),
+                ReadLevel.valueOf(upper(DriverProperty.READ_LEVEL.of(all))),
+                DriverProperty.READ_ONLY_FAILOVER.of(all).equals("move"),
+                DriverProperty.FAILOVER_TIMEOUT.nanosOf(all), DriverProperty.RESOLVE_TIMEOUT.nanosOf(all), pgjdbc);
+    }
+
+    private static String upper(String value) {
+        return value.toUpperCase(java.util.Locale.ROOT);
+    }
+
+    /** The properties for one of pgjdbc's connections. */
+    Properties forPgjdbc() {
+        Properties copy = new Properties();
+        copy.putAll(pgjdbc);
+        return copy;
+    }
+}

@@ -1,0 +1,182 @@
+package tutti.node;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Set;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TransactionId;
+
+/**
+ * What clients ask a node about the cluster: what became of a transaction, and when this node has caught up with a
+ * position, or with all that is known anywhere. All on the node's event loop.
+ *
+ * <p>
+ * <b>What became of a transaction</b> is answered from {@link Outcomes}, if they tell. If not, the question is put into
+ * the order. The transaction's node, if it lives, answers there when the transaction has ended: one that has not asked to
+ * commit is rolled back first, and one that has not begun can no longer begin. If the node is not in sight, its life is
+ * fenced. Whichever comes first in the order decides, for everybody alike, and no answer can be
+ * overtaken by a commit: what the node had sent was ordered before its answer, or is skipped behind the fence.
+ */
+final class Questions {
+    private static final long PATIENCE_NANOS = 5_000_000_000L;
+
+    /** What of the node is needed here. */
+    interface Node {
+        long visible();
+
+        long delivered();
+
+        Set<Integer> members();
+
+        void send(Control control);
+
+        void schedule(Runnable task, long delayNanos);
+    }
+
+    private record Waiter(long position, Completion<Long> done) {}
+
+    private static final class Question {
+        private final TransactionId about;
+        private final Completion<TransactionOutcome> done;
+        private boolean fenced;
+
+        Question(TransactionId about, Completion<TransactionOutcome> done) {
+            this.about = about;
+            this.done = done;
+        }
+    }
+
+    private final Node node;
+    private final Outcomes outcomes;
+    private final List<Question> open = new ArrayList<>();
+    private final PriorityQueue<Waiter> waiters = new PriorityQueue<>(Comparator.comparingLong(Waiter::position));
+    private final Map<Long, Completion<Long>> marks = new HashMap<>();
+    private long lastMark;
+
+    /** @param lastMark no mark of this node that was ordered before has this number or a higher one */
+    Questions(Node node, Outcomes outcomes, long lastMark) {
+        this.node = node;
+        this.outcomes = outcomes;
+        this.lastMark = lastMark;
+    }
+
+    void ask(TransactionId about, Completion<TransactionOutcome> done) {
+        Question question = new Question(about, done);
+        Outcomes.Answer answer = outcomes.of(about);
+        if (answer != Outcomes.Answer.OPEN) {
+            answer(question, answer);
+            return;
+        }
+        open.add(question);
+        node.send(new Control.Question(about));
+        fenceIfGone(question);
+        node.schedule(() -> {
+            if (open.remove(question)) {
+                done.succeeded(TransactionOutcome.IN_PROGRESS);
+            }
+        }, PATIENCE_NANOS);
+    }
+
+    private void fenceIfGone(Question question) {
+        if (!question.fenced && !node.members().contains(question.about.node())) {
+            question.fenced = true;
+            node.send(new Control.Fence(question.about.node(), question.about.incarnation()));
+        }
+    }
+
+    private void answer(Question question, Outcomes.Answer answer) {
+        switch (answer) {
+            case COMMITTED -> await(node.delivered(), new Completion<>() {
+                @Override
+                public void succeeded(Long visible) {
+                    question.done.succeeded(TransactionOutcome.COMMITTED);
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    // It has committed all the same; that it cannot be read here yet matters less.
+                    question.done.succeeded(TransactionOutcome.COMMITTED);
+                }
+            });
+            case ABORTED -> question.done.succeeded(TransactionOutcome.ABORTED);
+            default -> question.done.succeeded(TransactionOutcome.UNKNOWN);
+        }
+    }
+
+    /** Messages were delivered, or the members have changed. */
+    void reconsider() {
+        if (open.isEmpty()) {
+            return;
+        }
+        Iterator<Question> each = open.iterator();
+        List<Question> answered = new ArrayList<>();
+        while (each.hasNext()) {
+            Question question = each.next();
+            if (outcomes.of(question.about) != Outcomes.Answer.OPEN) {
+                each.remove();
+                answered.add(question);
+            } else {
+                fenceIfGone(question);
+            }
+        }
+        answered.forEach(question -> answer(question, outcomes.of(question.about)));
+    }
+
+    /** The node of a transaction has said that it has ended. */
+    void ended(TransactionId transaction) {
+        List<Question> answered = open.stream().filter(question -> question.about.equals(transaction)).toList();
+        open.removeAll(answered);
+        answered.forEach(question -> answer(question, outcomes.ofEnded(transaction)));
+    }
+
+    /** Told the visible position once it is this one or higher; fails if that takes too long. */
+    void await(long position, Completion<Long> done) {
+        if (node.visible() >= position) {
+            done.succeeded(node.visible());
+            return;
+        }
+        Waiter waiter = new Waiter(position, done);
+        waiters.add(waiter);
+        node.schedule(() -> {
+            if (waiters.remove(waiter)) {
+                done.failed(new EngineFailure("57P03", "the node has not caught up with position " + position
+                        + " in time: it shows position " + node.visible() + "; try again, or another node", true));
+            }
+        }, PATIENCE_NANOS);
+    }
+
+    /** Told the visible position once everything is visible that was ordered, anywhere, before this call. */
+    void awaitAll(Completion<Long> done) {
+        long mark = ++lastMark;
+        marks.put(mark, done);
+        node.send(new Control.Mark(mark));
+        node.schedule(() -> {
+            if (marks.remove(mark, done)) {
+                done.failed(new EngineFailure("57P03", "the order has not answered in time; try again, or another node",
+                        true));
+            }
+        }, PATIENCE_NANOS);
+    }
+
+    /** A mark of this node was delivered. */
+    void marked(long mark, long position) {
+        Completion<Long> done = marks.remove(mark);
+        if (done != null) {
+            await(position, done);
+        }
+    }
+
+    /** The visible position has moved. */
+    void visible(long position) {
+        for (Waiter next = waiters.peek(); next != null && next.position() <= position; next = waiters.peek()) {
+            waiters.remove();
+            next.done().succeeded(position);
+        }
+    }
+}

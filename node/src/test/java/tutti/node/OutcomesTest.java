@@ -1,0 +1,112 @@
+package tutti.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import org.junit.jupiter.api.Test;
+import tutti.core.txn.TransactionId;
+import tutti.node.Outcomes.Answer;
+
+class OutcomesTest {
+    private final Outcomes outcomes = new Outcomes(true);
+
+    private static TransactionId id(int node, long incarnation, long count) {
+        return new TransactionId(node, incarnation << 32 | count);
+    }
+
+    @Test
+    void anUnfinishedLifeIsOpenAndAFinishedOneConclusive() {
+        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 7)));
+        outcomes.born(1, 1);
+        outcomes.committed(id(1, 1, 7));
+        assertEquals(Answer.COMMITTED, outcomes.of(id(1, 1, 7)));
+        assertEquals(Answer.OPEN, outcomes.of(id(1, 1, 8)));
+        assertEquals(Answer.ABORTED, outcomes.ofEnded(id(1, 1, 8)));
+        outcomes.born(2, 1);
+        assertEquals(Answer.OPEN, outcomes.of(id(1, 1, 8)), "another node's life");
+        outcomes.born(1, 2);
+        assertEquals(Answer.ABORTED, outcomes.of(id(1, 1, 8)));
+        assertEquals(Answer.COMMITTED, outcomes.of(id(1, 1, 7)));
+        assertEquals(Answer.OPEN, outcomes.of(id(1, 2, 7)));
+    }
+
+    @Test
+    void aFenceEndsALifeUntilTheNextBegins() {
+        outcomes.born(1, 3);
+        assertTrue(outcomes.counts(1));
+        assertFalse(outcomes.fence(1, 2), "of a life that is over");
+        assertTrue(outcomes.counts(1));
+        assertTrue(outcomes.fence(1, 3));
+        assertFalse(outcomes.counts(1));
+        assertFalse(outcomes.fence(1, 3), "the second");
+        assertEquals(Answer.ABORTED, outcomes.of(id(1, 3, 1)));
+        outcomes.born(1, 4);
+        assertTrue(outcomes.counts(1));
+    }
+
+    @Test
+    void aRequestThatEveryReplicaExecutesIsKnownByItsResult() {
+        outcomes.born(1, 1);
+        outcomes.request(id(1, 1, 1), 10);
+        outcomes.request(id(1, 1, 2), 11);
+        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 1)));
+        outcomes.executed(10, true);
+        outcomes.executed(11, false);
+        assertEquals(Answer.COMMITTED, outcomes.of(id(1, 1, 1)));
+        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 2)));
+    }
+
+    @Test
+    void absenceSaysNothingWhereOthersOrder() {
+        Outcomes relayed = new Outcomes(false);
+        relayed.born(1, 1);
+        relayed.born(1, 2);
+        assertEquals(Answer.UNKNOWN, relayed.of(id(1, 1, 1)));
+    }
+
+    @Test
+    void whatIsTooOldIsForgottenAndNotTakenForAborted() {
+        outcomes.born(1, 1);
+        outcomes.committed(id(1, 1, 5));
+        outcomes.committed(id(1, 1, 3L * Outcomes.WINDOW));
+        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 5)));
+        assertEquals(Answer.OPEN, outcomes.of(id(1, 1, 3L * Outcomes.WINDOW - 1)));
+        for (int life = 2; life < 2 + Outcomes.LIVES; life++) {
+            outcomes.born(1, life);
+        }
+        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 3L * Outcomes.WINDOW)));
+    }
+
+    @Test
+    void snapshotsKeepEverything() {
+        outcomes.born(0, 1);
+        outcomes.born(1, 5);
+        outcomes.committed(id(0, 1, 100_000));
+        outcomes.request(id(0, 1, 7), 12);
+        outcomes.fence(1, 5);
+        NodeSnapshot snapshot = new NodeSnapshot(new byte[]{1, 2, 3}, outcomes.encode());
+        NodeSnapshot read = NodeSnapshot.of(snapshot.encode());
+        assertEquals(ByteBuffer.wrap(snapshot.protocol()), ByteBuffer.wrap(read.protocol()));
+        Outcomes restored = new Outcomes(true);
+        read.restore(restored);
+        assertEquals(Answer.COMMITTED, restored.of(id(0, 1, 100_000)));
+        assertEquals(Answer.OPEN, restored.of(id(0, 1, 100_001)));
+        assertEquals(Answer.UNKNOWN, restored.of(id(0, 1, 7)), "its result is not known any more");
+        assertEquals(Answer.ABORTED, restored.of(id(1, 5, 1)));
+        assertFalse(restored.counts(1));
+        assertEquals(ByteBuffer.wrap(outcomes.encode()), ByteBuffer.wrap(restored.encode()));
+    }
+
+    @Test
+    void snapshotsFromBeforeAreRead() {
+        NodeSnapshot old = NodeSnapshot.of(new byte[]{9, 9, 9});
+        assertEquals(3, old.protocol().length);
+        Outcomes restored = new Outcomes(true);
+        old.restore(restored);
+        assertEquals(Answer.UNKNOWN, restored.of(id(0, 1, 1)));
+        assertThrows(IllegalArgumentException.class, () -> restored.decode(ByteBuffer.wrap(new byte[16])));
+    }
+}
