@@ -5,11 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import tutti.sim.host.Host;
+import tutti.sim.jdk.net.TcpStack;
 import tutti.sim.jdk.net.UdpStack;
 import tutti.sim.net.LinkConfig;
 
 /**
- * A machine of the simulation: a host with an address, a UDP stack, and the processes on it. Each boot begins the
+ * A machine of the simulation: a host with an address, UDP, TCP, and the processes on it. Each boot begins the
  * processes that were given to {@link #run} anew; a crash ends them without a word.
  */
 public final class Machine {
@@ -18,6 +19,7 @@ public final class Machine {
     private final InetAddress address;
     private final LinkConfig line;
     private final UdpStack udp;
+    private final TcpStack tcp;
     private final List<Jvm> processes = new ArrayList<>();
 
     Machine(Simulation simulation, Host host, InetAddress address, LinkConfig line) {
@@ -26,8 +28,10 @@ public final class Machine {
         this.address = address;
         this.line = line;
         this.udp = new UdpStack(this);
+        this.tcp = new TcpStack(this);
         host.onBoot(_ -> {
             udp.boot();
+            tcp.boot();
             host.onCrash(this::crashed);
         });
     }
@@ -65,6 +69,11 @@ public final class Machine {
     /** Its datagrams. */
     public UdpStack udp() {
         return udp;
+    }
+
+    /** Its connections. */
+    public TcpStack tcp() {
+        return tcp;
     }
 
     /** The processes that run, oldest first. */

@@ -29,7 +29,8 @@ class ExampleTest {
     @Test
     void helloes() {
         assertEquals(List.of("received 5 bytes at 5 ms from /10.0.0.1:12345: Hello",
-                "received 5 bytes at 5 ms from /10.0.0.2:12345: Hello"), output(Example.HELLO).stream().sorted().toList());
+                "received 5 bytes at 5 ms from /10.0.0.2:12345: Hello"),
+                output(Example.HELLO).stream().sorted().toList());
     }
 
     @Test

@@ -130,7 +130,8 @@ class DatagramTest {
     @Test
     void aConnectedSocketHearsItsPeerOnlyAndLoopbackIsHome() {
         assertEquals(List.of("hi from /127.0.0.1", "false"), World.run(_ -> {
-            try (DatagramSocket one = new DatagramSocket(PORT); DatagramSocket two = new DatagramSocket();
+            try (DatagramSocket one = new DatagramSocket(PORT);
+                    DatagramSocket two = new DatagramSocket();
                     DatagramSocket three = new DatagramSocket()) {
                 two.connect(Names.getByName("localhost"), PORT);
                 assertThrows(IllegalArgumentException.class, () -> two.send(packet("x", "10.0.0.9")));
