@@ -464,16 +464,45 @@ public class Thread implements Runnable {
 
     /** Makes virtual threads. */
     public static Builder ofVirtual() {
-        return new Builder(true);
+        return new ThreadBuilder(true);
     }
 
     /** Makes platform threads. */
     public static Builder ofPlatform() {
-        return new Builder(false);
+        return new ThreadBuilder(false);
     }
 
     /** The mirror of {@link java.lang.Thread.Builder}, for both kinds of threads. */
-    public static final class Builder {
+    public interface Builder {
+        /** The name of the threads. */
+        Builder name(String of);
+
+        /** The beginning of the names of the threads, and the first number. */
+        Builder name(String prefix, long start);
+
+        /** They are daemons. */
+        Builder daemon();
+
+        /** Whether they are daemons. */
+        Builder daemon(boolean on);
+
+        /** Their priority. */
+        Builder priority(int of);
+
+        /** Who hears of what they do not catch. */
+        Builder uncaughtExceptionHandler(UncaughtExceptionHandler of);
+
+        /** A thread that has not begun. */
+        Thread unstarted(Runnable task);
+
+        /** A thread that has begun. */
+        Thread start(Runnable task);
+
+        /** Makes such threads. */
+        ThreadFactory factory();
+    }
+
+    private static final class ThreadBuilder implements Builder {
         private final boolean virtual;
         private @Nullable String name;
         private long next = -1;
@@ -481,47 +510,47 @@ public class Thread implements Runnable {
         private int priority = NORM_PRIORITY;
         private @Nullable UncaughtExceptionHandler handler;
 
-        private Builder(boolean virtual) {
+        private ThreadBuilder(boolean virtual) {
             this.virtual = virtual;
         }
 
-        /** The name of the threads. */
+        @Override
         public Builder name(String of) {
             name = of;
             return this;
         }
 
-        /** The beginning of the names of the threads, and the first number. */
+        @Override
         public Builder name(String prefix, long start) {
             name = prefix;
             next = start;
             return this;
         }
 
-        /** They are daemons. */
+        @Override
         public Builder daemon() {
             return daemon(true);
         }
 
-        /** Whether they are daemons. */
+        @Override
         public Builder daemon(boolean on) {
             daemon = on;
             return this;
         }
 
-        /** Their priority. */
+        @Override
         public Builder priority(int of) {
             priority = of;
             return this;
         }
 
-        /** Who hears of what they do not catch. */
+        @Override
         public Builder uncaughtExceptionHandler(UncaughtExceptionHandler of) {
             handler = of;
             return this;
         }
 
-        /** A thread that has not begun. */
+        @Override
         public Thread unstarted(Runnable task) {
             Thread made = new Thread(task, next >= 0 && name != null ? name + next++ : name, virtual);
             if (!virtual) {
@@ -532,14 +561,14 @@ public class Thread implements Runnable {
             return made;
         }
 
-        /** A thread that has begun. */
+        @Override
         public Thread start(Runnable task) {
             Thread made = unstarted(task);
             made.start();
             return made;
         }
 
-        /** Makes such threads. */
+        @Override
         public ThreadFactory factory() {
             return this::unstarted;
         }

@@ -198,7 +198,8 @@ final class TcpConnection implements TcpSender.Wire {
 
     /** The same failure, with the stack of who hears of it now. */
     private static IOException copy(IOException failure) {
-        IOException copy = failure instanceof ConnectException ? new ConnectException(failure.getMessage())
+        IOException copy = failure instanceof ConnectException
+                ? new ConnectException(failure.getMessage())
                 : new SocketException(failure.getMessage());
         copy.initCause(failure);
         return copy;

@@ -31,13 +31,15 @@ record TcpSegment(int fromPort, int toPort, long seq, long ack, boolean hasAck, 
     TcpSegment refusal() {
         int answerer = toPort;
         int asker = fromPort;
-        return hasAck ? new TcpSegment(answerer, asker, ack, 0, false, false, false, true, 0, new byte[0])
+        return hasAck
+                ? new TcpSegment(answerer, asker, ack, 0, false, false, false, true, 0, new byte[0])
                 : new TcpSegment(answerer, asker, 0, seq + length(), true, false, false, true, 0, new byte[0]);
     }
 
     /** For the trace. */
     long digest() {
         long flags = (hasAck ? 1 : 0) | (syn ? 2 : 0) | (fin ? 4 : 0) | (rst ? 8 : 0);
-        return ((seq * 31 + ack) * 31 + window * 16L + flags) * 31 + Arrays.hashCode(data) + fromPort * 65_536L + toPort;
+        return ((seq * 31 + ack) * 31 + window * 16L + flags) * 31 + Arrays.hashCode(data) + fromPort * 65_536L
+                + toPort;
     }
 }

@@ -8,6 +8,7 @@ import tutti.sim.jdk.Simulation;
 import tutti.sim.jdk.lang.Thread;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.SimulationFailure;
+import tutti.sim.thread.SimThread;
 import tutti.sim.thread.WaitList;
 
 /**
@@ -99,6 +100,10 @@ public final class EntryProxy {
             try {
                 call.result = Calls.call(simulated, method, arguments);
             } catch (Throwable e) {
+                if (SimThread.current().isKilled()) {
+                    // The machine has crashed: nobody gets an answer.
+                    return;
+                }
                 call.thrown = e;
             }
             Thread.settle();
