@@ -59,4 +59,13 @@ class SimCommandsTest {
         assertEquals(0, run("replay", changed.toString()), out::toString);
         assertTrue(out.toString().contains("another run"), out.toString());
     }
+
+    @Test
+    void examplesAreListedAndRun() {
+        assertEquals(0, run("example"), out::toString);
+        assertTrue(out.toString().contains("locks  two threads that take turns under a lock"), out.toString());
+        assertEquals(0, run("example", "timer", "--seed", "3"), out::toString);
+        assertTrue(out.toString().contains("task 9 at 90") && out.toString().contains("seed 3, "), out.toString());
+        assertEquals(1, run("example", "nothing"), out::toString);
+    }
 }

@@ -19,7 +19,7 @@ import tutti.sim.kernel.SimulationFailure;
  */
 public final class SimThread {
     /** As a timeout: wait as long as it takes. */
-    static final long FOREVER = -1;
+    public static final long FOREVER = -1;
 
     private static final ScopedValue<SimThread> CURRENT = ScopedValue.newInstance();
     /** How often a thread that is being ended may catch that and go on before it is given up. */
@@ -152,6 +152,18 @@ public final class SimThread {
         }
     }
 
+    /** Whether it was interrupted and has not heard of it yet. */
+    public boolean isInterrupted() {
+        return interrupted;
+    }
+
+    /** Forgets that it was interrupted; returns whether it was. */
+    public boolean clearInterrupt() {
+        boolean was = interrupted;
+        interrupted = false;
+        return was;
+    }
+
     /**
      * Ends it at this instant: it leaves through its finally blocks, in an event of its own, and does nothing else any
      * more. Idempotent. A thread that ends itself goes on until it next waits.
@@ -241,7 +253,7 @@ public final class SimThread {
     }
 
     /** Throws if it was interrupted, and forgets that it was. */
-    void checkInterrupt() throws InterruptedException {
+    public void checkInterrupt() throws InterruptedException {
         if (interrupted) {
             interrupted = false;
             throw new InterruptedException("simulated thread " + name);
@@ -302,7 +314,8 @@ public final class SimThread {
         }
     }
 
-    boolean isKilled() {
+    /** Whether it was asked to end, so that from now on it cannot wait. */
+    public boolean isKilled() {
         return killed;
     }
 

@@ -3,9 +3,15 @@ package tutti.sim.thread;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** Threads that wait for the same thing, in the order in which they came: the one place where waiting is done. */
-final class WaitList {
+/**
+ * Threads that wait for the same thing, in the order in which they came: the one place where waiting is done. Whoever is
+ * woken must look again whether what it waited for is so, since another thread may have been first.
+ */
+public final class WaitList {
     private final Deque<Waiter> waiters = new ArrayDeque<>();
+
+    /** Nobody waits. */
+    public WaitList() {}
 
     private static final class Waiter {
         private final SimThread thread;
@@ -23,7 +29,7 @@ final class WaitList {
      * @return whether it was woken in time
      * @throws InterruptedException if it was interrupted before it was woken, and {@code interruptible}
      */
-    boolean await(long nanos, boolean interruptible) throws InterruptedException {
+    public boolean await(long nanos, boolean interruptible) throws InterruptedException {
         Waiter waiter = new Waiter(SimThread.current());
         waiters.add(waiter);
         try {
@@ -53,7 +59,7 @@ final class WaitList {
     }
 
     /** {@link #await} without an end and without being interrupted. */
-    void awaitUninterruptibly() {
+    public void awaitUninterruptibly() {
         try {
             await(SimThread.FOREVER, false);
         } catch (InterruptedException e) {
@@ -61,8 +67,13 @@ final class WaitList {
         }
     }
 
+    /** How many wait and were not woken yet. */
+    public int size() {
+        return waiters.size();
+    }
+
     /** Wakes the one that has waited longest, if there is one. */
-    boolean wakeOne() {
+    public boolean wakeOne() {
         Waiter first = waiters.poll();
         while (first != null && first.thread.isKilled()) {
             first = waiters.poll();
@@ -76,7 +87,7 @@ final class WaitList {
     }
 
     /** Wakes all, in the order in which they came. */
-    void wakeAll() {
+    public void wakeAll() {
         boolean woken;
         do {
             woken = wakeOne();
