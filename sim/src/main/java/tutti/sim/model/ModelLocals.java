@@ -174,7 +174,8 @@ final class ModelLocals {
         open.remove(local.id);
         started.remove(local.id);
         local.epoch++;
-        site.world().recorder().ended(site.node(), local.work, local.stage, cause, local.since, local.stageSince);
+        site.world().recorder().ended(site.node(), local.work, local.stage, cause, local.runs, local.since,
+                local.stageSince);
         if (!cause.isEmpty() || local.work.kind.readOnly()) {
             site.world().forget(local.work);
         }

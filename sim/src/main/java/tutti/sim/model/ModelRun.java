@@ -46,7 +46,7 @@ public final class ModelRun {
     private long requestsBefore;
     private long sampledBusy;
     private long sampledStorage;
-    private Channel.Traffic sampledTraffic = new Channel.Traffic(0, 0, 0, 0);
+    private Traffic sampledTraffic = new Traffic(0, 0, 0, 0);
     private @Nullable LongConsumer progress;
 
     /**
@@ -63,7 +63,7 @@ public final class ModelRun {
         Protocols.Claims claims = Protocols.describe(config.protocol().name(), config.protocol().parameters()).claims();
         this.recorder = new Recorder(kernel, sites, trace);
         TpccModel tpcc = new TpccModel(config.workload(), config.calibration(), sites, seed,
-                kernel.random("transactions"), claims.needsClasses() || claims.wholeOnly(), claims.needsReads(),
+                kernel.random("transactions"), claims.needsClasses(), claims.wholeOnly(), claims.needsReads(),
                 config.policy() == ModelConfig.LockPolicy.LOCKING);
         this.world = new ModelWorld(kernel, config.calibration(), tpcc, recorder, sites, topology.speed());
         this.costs = config.charge() == ModelConfig.Charge.MEASURED
@@ -189,7 +189,7 @@ public final class ModelRun {
     private void sample(double seconds) {
         long busy = sum(site -> site.cpu().busyNanos());
         long storage = sum(site -> site.storage().busyNanos());
-        Channel.Traffic traffic = channel.traffic();
+        Traffic traffic = channel.traffic();
         recorder.sample(seconds, share(busy - sampledBusy, seconds, cores()),
                 share(storage - sampledStorage, seconds, places()),
                 (traffic.localBytes() - sampledTraffic.localBytes()) / seconds,

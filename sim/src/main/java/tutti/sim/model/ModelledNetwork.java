@@ -108,7 +108,7 @@ final class ModelledNetwork {
         return bytes * Byte.SIZE * 1_000_000_000 / link.bitsPerSecond();
     }
 
-    Channel.Traffic traffic() {
-        return new Channel.Traffic(localBytes, wideBytes, packets, 0);
+    Traffic traffic() {
+        return new Traffic(localBytes, wideBytes, packets, 0);
     }
 }

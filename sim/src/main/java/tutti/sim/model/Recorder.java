@@ -21,6 +21,7 @@ final class Recorder {
         final TreeMap<String, Long> aborts = new TreeMap<>();
         final long[] stageNanos = new long[STAGES.length];
         long committed;
+        long repeated;
 
         long aborted() {
             return aborts.values().stream().mapToLong(Long::longValue).sum();
@@ -40,7 +41,6 @@ final class Recorder {
     private long committedSinceSample;
     private TreeMap<String, Long> abortsSinceSample = new TreeMap<>();
 
-    /** @param groups of sites that are told apart: clusters */
     Recorder(Kernel kernel, int sites, TraceFile trace) {
         this.kernel = kernel;
         this.trace = trace;
@@ -87,7 +87,7 @@ final class Recorder {
     }
 
     /** A transaction is over. */
-    void ended(int site, Work work, Stage stage, String cause, long since, long stageSince) {
+    void ended(int site, Work work, Stage stage, String cause, int runs, long since, long stageSince) {
         long now = kernel.now();
         stages[site][stage.ordinal()]--;
         all++;
@@ -104,6 +104,9 @@ final class Recorder {
         ended++;
         Tally tally = tallies[site][work.kind.ordinal()];
         tally.stageNanos[stage.ordinal()] += now - stageSince;
+        if (runs > 1) {
+            tally.repeated++;
+        }
         if (cause.isEmpty()) {
             tally.committed++;
             tally.latencies.add(now - since);

@@ -23,7 +23,7 @@ import java.util.TreeMap;
  * @param speed how fast it was computed
  */
 public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, List<Sample> samples, double cpuShare,
-        double codeShare, double storageShare, double requestsPerSecond, Channel.Traffic traffic,
+        double codeShare, double storageShare, double requestsPerSecond, Traffic traffic,
         Latencies certification, String safety, String fingerprint, Speed speed) {
     /** The name under which all sites together are found. */
     public static final String ALL_SITES = "";
@@ -32,11 +32,12 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
      * What became of the transactions of one kind.
      *
      * @param committed how many
+     * @param repeated how many of them, or of those aborted, were executed more than once
      * @param aborts how many, by cause
      * @param latencies of those that have committed
      * @param stageMillis how long one was in each stage on average, aborted ones included
      */
-    public record Outcomes(long committed, Map<String, Long> aborts, Latencies latencies, double[] stageMillis) {
+    public record Outcomes(long committed, long repeated, Map<String, Long> aborts, Latencies latencies, double[] stageMillis) {
         /** How many were aborted. */
         public long aborted() {
             return aborts.values().stream().mapToLong(Long::longValue).sum();
@@ -45,6 +46,11 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
         /** Which share of all was aborted, 0 to 1. */
         public double abortRate() {
             return committed + aborted() == 0 ? 0 : (double) aborted() / (committed + aborted());
+        }
+
+        /** Which share of all was executed more than once, 0 to 1. */
+        public double repeatRate() {
+            return committed + aborted() == 0 ? 0 : (double) repeated / (committed + aborted());
         }
     }
 
@@ -111,12 +117,14 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
 
     static Outcomes sum(Iterable<Outcomes> parts) {
         long committed = 0;
+        long repeated = 0;
         long ended = 0;
         Map<String, Long> aborts = new TreeMap<>();
         Latencies latencies = new Latencies();
         double[] stages = new double[Stage.values().length];
         for (Outcomes part : parts) {
             committed += part.committed;
+            repeated += part.repeated;
             part.aborts.forEach((cause, count) -> aborts.merge(cause, count, Long::sum));
             latencies.addAll(part.latencies);
             long all = part.committed + part.aborted();
@@ -128,7 +136,7 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
         for (int i = 0; i < stages.length; i++) {
             stages[i] = ended == 0 ? 0 : stages[i] / ended;
         }
-        return new Outcomes(committed, Collections.unmodifiableMap(aborts), latencies, stages);
+        return new Outcomes(committed, repeated, Collections.unmodifiableMap(aborts), latencies, stages);
     }
 
     /** Adds up what sites have counted. */
@@ -146,6 +154,6 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
         for (int i = 0; i < stages.length; i++) {
             stages[i] = all == 0 ? 0 : tally.stageNanos[i] / 1e6 / all;
         }
-        return new Outcomes(tally.committed, Map.copyOf(tally.aborts), tally.latencies, stages);
+        return new Outcomes(tally.committed, tally.repeated, Map.copyOf(tally.aborts), tally.latencies, stages);
     }
 }

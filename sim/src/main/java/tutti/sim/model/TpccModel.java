@@ -60,6 +60,7 @@ final class TpccModel {
     private final long seed;
     private final RandomStream random;
     private final boolean whole;
+    private final boolean everywhere;
     private final boolean readSets;
     private final boolean sharedLocks;
     private final int[] nextOrder;
@@ -74,11 +75,12 @@ final class TpccModel {
      * A database in which nothing has happened yet.
      *
      * @param whole whether clients hand in whole requests, that can be executed again
+     * @param everywhere whether every replica executes whatever changes something
      * @param readSets whether somebody needs to know what transactions read
      * @param sharedLocks whether rows that are read are locked
      */
     TpccModel(WorkloadModel workload, Calibration calibration, int sites, long seed, RandomStream random, boolean whole,
-            boolean readSets, boolean sharedLocks) {
+            boolean everywhere, boolean readSets, boolean sharedLocks) {
         this.workload = workload;
         this.calibration = calibration;
         this.scale = TpccScale.standard(workload.warehouses(sites));
@@ -86,6 +88,7 @@ final class TpccModel {
         this.seed = seed;
         this.random = random;
         this.whole = whole;
+        this.everywhere = everywhere;
         this.readSets = readSets;
         this.sharedLocks = sharedLocks;
         this.nextOrder = new int[(scale.warehouses() + 1) * DISTRICTS];
@@ -114,7 +117,7 @@ final class TpccModel {
         TpccTransaction type = kind.tpcc();
         TpccInput input = type == null ? new TpccInput.Delivery(warehouse, 1) : inputs.next(type);
         long cpu = Math.max(1, calibration.cpuOf(kind).sample(random));
-        boolean active = kind == Kind.MAINTENANCE && workload.maintenance().active();
+        boolean active = everywhere && !kind.readOnly() || kind == Kind.MAINTENANCE && workload.maintenance().active();
         Request request = request(kind, input, active);
         return new Work(++number, kind, warehouse, input, request, active, cpu);
     }

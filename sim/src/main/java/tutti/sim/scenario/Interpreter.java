@@ -24,6 +24,8 @@ final class Interpreter {
     private static final long MANY = 1_000_000_000_000L;
     private static final double NANOS = 1e9;
     private static final String ALL = "all";
+    private static final Map<String, String> UNSUPPORTED = Map.of("passive",
+            "its clients would all have to be at one site", "2pc", "nothing can be prepared there");
 
     private final ScenarioReader reader;
     private final Section root;
@@ -60,6 +62,13 @@ final class Interpreter {
         if (!reader.problems().isEmpty()) {
             return new ScenarioFile(title, config(topology, calibration, workload, policy, protocol, order, length,
                     List.of(), charge), seed, repetitions, sweep);
+        }
+        if (protocol.name().equals("wice") && order.kind() == ModelConfig.OrderChoice.Kind.GROUP) {
+            root.section("protocol").wrong("name", "is 'wice', which also sends messages outside of the order",
+                    "write order: {kind: sequencer}");
+        }
+        if (!protocol.name().equals("wice") && order.primaryClusterOnly()) {
+            root.section("order").wrong("members", "is 'first-cluster', which only wice can do with", "write all");
         }
         if (!faults.isEmpty() && order.kind() == ModelConfig.OrderChoice.Kind.SEQUENCER) {
             root.wrong("faults", "need real group communication, the modelled sequencer knows none",
@@ -174,6 +183,10 @@ final class Interpreter {
 
     private static ModelConfig.ProtocolChoice protocol(Section section) {
         String name = section.word("name", "si", Protocols.names());
+        if (UNSUPPORTED.containsKey(name)) {
+            section.wrong("name", "is '" + name + "', which does not run on the performance model: "
+                    + UNSUPPORTED.get(name), "`./tutti sim check --protocol " + name + "` runs it");
+        }
         Map<String, String> parameters = section.section("parameters").pairs();
         section.end();
         try {
