@@ -138,11 +138,12 @@ public interface Transactions {
      * @param request as the engine encodes it; its result is the same at every replica
      * @param classes what it may touch
      * @param keys what it is taken to touch: concurrent transactions that meet them and come later are aborted
+     * @param name a {@linkplain #reserve reserved} name, or null for any
      * @param done as for {@link #barrier}
      */
     default void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
             Completion<ExecuteResult> done) {
-        barrier(request, keys, done);
+        barrier(request, keys, name, done);
     }
 
     /**
