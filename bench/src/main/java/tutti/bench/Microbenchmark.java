@@ -1,11 +1,11 @@
 package tutti.bench;
 
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.openjdk.jmh.results.IterationResult;
+import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
@@ -30,9 +30,11 @@ public record Microbenchmark(Class<?> benchmark, int forks, int warmups, int ite
      * @param min of the iterations
      * @param median of them
      * @param max of them
+     * @param cpuMicros CPU time of one operation in microseconds, the median: what counts on a busy machine
      * @param iterations how many
      */
-    public record Found(Map<String, String> parameters, double min, double median, double max, int iterations) {}
+    public record Found(Map<String, String> parameters, double min, double median, double max, double cpuMicros,
+            int iterations) {}
 
     /**
      * Measures.
@@ -51,10 +53,24 @@ public record Microbenchmark(Class<?> benchmark, int forks, int warmups, int ite
     private static Found found(RunResult run) {
         Map<String, String> parameters = new TreeMap<>();
         run.getParams().getParamsKeys().forEach(name -> parameters.put(name, run.getParams().getParam(name)));
+        double[] cpu = run.getBenchmarkResults().stream().flatMap(fork -> fork.getIterationResults().stream())
+                .mapToDouble(one -> secondary(one, "cpuMicros") / Math.max(1, secondary(one, "operations"))).sorted()
+                .toArray();
         double[] scores = run.getBenchmarkResults().stream().flatMap(fork -> fork.getIterationResults().stream())
-                .map(IterationResult::getPrimaryResult).mapToDouble(result -> result.getScore()).toArray();
-        Arrays.sort(scores);
-        return new Found(parameters, scores[0], (scores[(scores.length - 1) / 2] + scores[scores.length / 2]) / 2,
-                scores[scores.length - 1], scores.length);
+                .map(IterationResult::getPrimaryResult).mapToDouble(result -> result.getScore()).sorted().toArray();
+        return new Found(parameters, scores[0], median(scores), scores[scores.length - 1], median(cpu),
+                scores.length);
+    }
+
+    private static double median(double[] sorted) {
+        return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
+    }
+
+    private static double secondary(IterationResult iteration, String name) {
+        Result<?> result = iteration.getSecondaryResults().get(name);
+        if (result == null) {
+            throw new IllegalStateException("JMH did not report " + name);
+        }
+        return result.getScore();
     }
 }

@@ -176,10 +176,11 @@ public class RecorderBenchmark {
     /** Each operation is one transaction. */
     @Benchmark
     @OperationsPerInvocation(TRANSACTIONS)
-    public long transactions() {
+    public long transactions(CpuClock clock) {
         for (int i = 0; i < TRANSACTIONS; i++) {
             transaction();
         }
+        clock.operations += TRANSACTIONS;
         return position;
     }
 }

@@ -17,6 +17,8 @@ import tutti.cli.Screen;
 @Command(name = "recorder", description = "The flight recorder: time that the protocol takes per transaction without and with it."
         + " Runs JMH in JVMs of its own.")
 final class RecorderCommand implements Callable<Integer> {
+    private static final double MICROS_PER_MILLI = 1e3;
+
     @Mixin
     private MicroOptions options = new MicroOptions();
 
@@ -27,14 +29,15 @@ final class RecorderCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("live keys", "recorder", "us/transaction: min", "median", "max", "thousand events/s"));
+        rows.add(List.of("live keys", "recorder", "us/transaction: min", "median", "max", "CPU us/transaction", "thousand events per CPU second"));
         options.run("recorder", RecorderBenchmark.class, screen).stream()
                 .sorted(Comparator.comparing((Microbenchmark.Found found) -> liveKeys(found).length())
                         .thenComparing(RecorderCommand::liveKeys).thenComparing(RecorderCommand::recorded))
                 .forEach(found -> rows.add(List.of(liveKeys(found), recorded(found) ? "on" : "off",
                         micros(found.min()), micros(found.median()), micros(found.max()),
+                        micros(found.cpuMicros()),
                         String.format(Locale.ROOT, "%,.0f",
-                                RecorderBenchmark.EVENTS_PER_TRANSACTION * 1e3 / found.median()))));
+                                RecorderBenchmark.EVENTS_PER_TRANSACTION * MICROS_PER_MILLI / found.cpuMicros()))));
         Screen.table(rows).forEach(screen::line);
         return 0;
     }

@@ -349,7 +349,9 @@ public final class PostgresR implements Protocol {
             return new AbortReason.TooOld(execution.begun(), oldest);
         }
         AbortReason lost = index.certify(execution.writes().keys(), execution.begun(), execution.lastCommitted());
-        return lost == null && parameters.serializable() ? index.stale(execution.reads().keys(), execution.begun()) : lost;
+        return lost == null && parameters.serializable()
+                ? index.stale(execution.reads().keys(), execution.begun())
+                : lost;
     }
 
     // ------------------------------------------------------------------------------------------ outcomes

@@ -97,7 +97,8 @@ public interface Protocol {
 
     /** A message came by {@link Replica#multicast}: reliably, in no particular order. */
     default void received(int sender, Message message) {
-        throw new IllegalArgumentException("node " + sender + " sent " + message + ", but this protocol multicasts nothing");
+        throw new IllegalArgumentException(
+                "node " + sender + " sent " + message + ", but this protocol multicasts nothing");
     }
 
     /** The set of nodes that are believed alive changed. Means nothing to a protocol for which the order alone decides. */
