@@ -22,9 +22,10 @@ final class GordaFigures {
     private static final String ROWS = "protocol.parameters.rows-per-table";
     private static final String FAULTS = "faults";
     private static final String RANDOM = "[{kind: random-loss, rate: 0.05}]";
-    /** Bursts of five messages on average, one in twenty messages: at the rate at which a site of the run receives them. */
+    /** Bursts of five messages on average, one in twenty messages: at the rate at which a site receives them. */
     private static final String BURSTY = "[{kind: bursty-loss, lost: uniform 0s %dus, received: uniform 0s %dus}]";
-    private static final int SITE_PACKETS_PER_CLIENT_1000 = 420;
+    /** Messages of the order, data and positions, that a site receives for each client and second. */
+    private static final double MESSAGES_PER_CLIENT = 0.15;
 
     private final Map<String, Setting> coarse = new LinkedHashMap<>();
     private final Map<String, Setting> fine = new LinkedHashMap<>();
@@ -59,7 +60,7 @@ final class GordaFigures {
     }
 
     private static String bursty(int clients) {
-        long perMessage = 1_000_000L * 1000 / ((long) SITE_PACKETS_PER_CLIENT_1000 * clients);
+        long perMessage = (long) (1_000_000 / (MESSAGES_PER_CLIENT * clients));
         return String.format(Locale.ROOT, BURSTY, 2 * 5 * perMessage, 2 * 95 * perMessage);
     }
 
