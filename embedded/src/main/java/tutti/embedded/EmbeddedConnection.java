@@ -69,7 +69,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     @Override
     public @Nullable Object invoke(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        Object ofObject = Calls.ofObject(method, self, arguments, "connection to " + url);
+        Object ofObject = Calls.ofObject(method, self, arguments, () -> "connection to " + url);
         if (ofObject != null) {
             return ofObject;
         }
@@ -203,7 +203,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
 
     private @Nullable Object metaData(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        Object ofObject = Calls.ofObject(method, self, arguments, "metadata of " + proxy);
+        Object ofObject = Calls.ofObject(method, self, arguments, () -> "metadata of " + proxy);
         if (ofObject != null) {
             return ofObject;
         }
@@ -225,6 +225,8 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         return primary;
     }
 
+    /** One object for each connection; they are compared as objects, since guarded ones are equal to none. */
+    @SuppressWarnings("ReferenceEquality")
     private Place place(Connection connection) {
         if (connection == primary.connection()) {
             return primary;
