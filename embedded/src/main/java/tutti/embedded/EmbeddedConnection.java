@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.jdbc.spi.Calls;
 import tutti.jdbc.spi.ResultSetHandler;
+import tutti.jdbc.spi.SequenceQuery;
 import tutti.jdbc.spi.StatementHost;
 import tutti.jdbc.spi.Statements;
 import tutti.jdbc.spi.Target;
@@ -276,6 +277,18 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
                 session.rollback();
             }
         }
+    }
+
+    @Override
+    public String translated(String sql, Target on) {
+        if (!SequenceQuery.is(sql)) {
+            return sql;
+        }
+        String increment = "CAST(\"INCREMENT\" AS BIGINT)";
+        // of two columns of one name, the first is found by it
+        return "SELECT CASE WHEN MOD(" + increment + ", " + EmbeddedNode.SEQUENCE_STEP + ") = 0 THEN " + increment
+                + " / " + EmbeddedNode.SEQUENCE_STEP + " ELSE " + increment
+                + " END AS \"INCREMENT\", S.* FROM INFORMATION_SCHEMA.SEQUENCES S";
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.sql.Statement;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.jdbc.spi.Calls;
+import tutti.jdbc.spi.SequenceQuery;
 import tutti.jdbc.spi.StatementHost;
 import tutti.jdbc.spi.Statements;
 import tutti.jdbc.spi.Target;
@@ -315,25 +316,25 @@ return Calls.call(method, somewhere().connection(), arguments);
         given(on);
         open = false;
         session.rolledBack();
-        checkPinned(failure);
         boolean harmless = sql == null || HARMLESS.matcher(sql).matches();
-        if (begins && (refused || harmless || readOnly)) {
-            return;
+        boolean ends = sql != null && ENDS.matcher(sql).find();
+        boolean again = begins && (refused || harmless || readOnly);
+        if (!again && (byItself || ends)) {
+            Resolution outcome = resolve(transaction);
+            if (outcome == Resolution.COMMITTED && !(byItself && ends)) {
+                throw Failures.inDoubt("the connection to node " + on.node() + " was lost when the transaction had"
+                        + " committed; only its result is lost, so do not repeat it", failure);
+            }
+            if (outcome != Resolution.ABORTED) {
+                // of several transactions in one text, only the first one's name is known
+                throw unresolved(on, failure);
+            }
+            again = begins;
+        } else if (!again) {
+            again = begins || (readOnly && settings.moveReadOnly());
         }
-        if (byItself || (sql != null && ENDS.matcher(sql).find())) {
-            switch (resolve(transaction)) {
-  case ABORTED -> {
-if (begins) {
-                        return;
-                    }
-}
-  case COMMITTED -> 
-throw Failures.inDoubt("the connection to node " + on.node() + " was lost when the transaction had"
-                            + " committed; only its result is lost, so do not repeat it", failure);
-  default -> 
-throw unresolved(on, failure);
-}
-        } else if (begins || (readOnly && settings.moveReadOnly())) {
+        if (again) {
+            checkPinned(failure);
             return;
         }
         SQLException retry = Failures.retry("node " + on.node() + (refused
@@ -363,6 +364,13 @@ throw unresolved(on, failure);
     private void given(Physical on) {
         on.node().failed(System.nanoTime());
         on.discard();
+    }
+
+    @Override
+    public String translated(String sql, Target on) {
+        return SequenceQuery.is(sql) && ((Physical) on).transaction() != null
+                ? "SELECT * FROM tutti.declared_sequences"
+                : sql;
     }
 
     @Override

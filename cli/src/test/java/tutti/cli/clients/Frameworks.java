@@ -122,7 +122,7 @@ final class Frameworks {
     @Entity(name = "Item")
     static class Item {
         @Id
-        @GeneratedValue(strategy = GenerationType.IDENTITY)
+        @GeneratedValue(strategy = GenerationType.SEQUENCE)
         private long id;
         @Version
         private int version;

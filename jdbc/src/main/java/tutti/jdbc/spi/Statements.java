@@ -73,7 +73,8 @@ public final class Statements implements InvocationHandler {
         if (present != null && on != null && on.usable()) {
             present.close();
         }
-        Object made = Calls.call(creation, target.connection(), creationArguments);
+        Object made = Calls.call(creation, target.connection(),
+                sql == null ? creationArguments : translated(creationArguments, target));
         if (!(made instanceof Statement anew)) {
             throw new IllegalStateException("not a statement: " + made);
         }
@@ -166,6 +167,19 @@ return noted(self, method, arguments);
 }
     }
 
+    /** Arguments of which the first is SQL. */
+    private @Nullable Object @Nullable [] translated(@Nullable Object @Nullable [] arguments, Target target) {
+        String given = (String) Calls.argument(arguments, 0);
+        String translated = connection.translated(given, target);
+        if (arguments == null || translated.equals(given)) {
+            return arguments;
+        }
+        @Nullable
+        Object[] copy = arguments.clone();
+        copy[0] = translated;
+        return copy;
+    }
+
     private static Object zero(Method method) {
         if (method.getReturnType() == boolean.class) {
             return false;
@@ -180,12 +194,9 @@ return noted(self, method, arguments);
     private @Nullable Object execute(Object self, Method method, @Nullable Object @Nullable [] arguments,
             @Nullable String executed) throws SQLException {
         return connection.execute(executed == null ? "" : executed, !streams, target -> {
-            boolean anew = !Objects.equals(target, on);
             Statement statement = at(target);
-            Object result = Calls.call(method, statement, arguments);
-            if (anew && streams) {
-                streams = false;
-            }
+            boolean text = arguments != null && arguments.length > 0;
+            Object result = Calls.call(method, statement, text ? translated(arguments, target) : arguments);
             return result instanceof ResultSet resultSet ? wrap(self, resultSet) : result;
         });
     }
