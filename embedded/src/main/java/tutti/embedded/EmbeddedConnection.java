@@ -15,6 +15,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.jdbc.spi.Calls;
 import tutti.jdbc.spi.ResultSetHandler;
+import tutti.jdbc.spi.SequenceQuery;
 import tutti.jdbc.spi.StatementHost;
 import tutti.jdbc.spi.Statements;
 import tutti.jdbc.spi.Target;
@@ -69,7 +70,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     @Override
     public @Nullable Object invoke(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        Object ofObject = Calls.ofObject(method, self, arguments, "connection to " + url);
+        Object ofObject = Calls.ofObject(method, self, arguments, () -> "connection to " + url);
         if (ofObject != null) {
             return ofObject;
         }
@@ -203,7 +204,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
 
     private @Nullable Object metaData(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        Object ofObject = Calls.ofObject(method, self, arguments, "metadata of " + proxy);
+        Object ofObject = Calls.ofObject(method, self, arguments, () -> "metadata of " + proxy);
         if (ofObject != null) {
             return ofObject;
         }
@@ -225,6 +226,8 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         return primary;
     }
 
+    /** One object for each connection; they are compared as objects, since guarded ones are equal to none. */
+    @SuppressWarnings("ReferenceEquality")
     private Place place(Connection connection) {
         if (connection == primary.connection()) {
             return primary;
@@ -274,6 +277,18 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
                 session.rollback();
             }
         }
+    }
+
+    @Override
+    public String translated(String sql, Target on) {
+        if (!SequenceQuery.is(sql)) {
+            return sql;
+        }
+        String increment = "CAST(\"INCREMENT\" AS BIGINT)";
+        // of two columns of one name, the first is found by it
+        return "SELECT CASE WHEN MOD(" + increment + ", " + EmbeddedNode.SEQUENCE_STEP + ") = 0 THEN " + increment
+                + " / " + EmbeddedNode.SEQUENCE_STEP + " ELSE " + increment
+                + " END AS \"INCREMENT\", S.* FROM INFORMATION_SCHEMA.SEQUENCES S";
     }
 
     @Override

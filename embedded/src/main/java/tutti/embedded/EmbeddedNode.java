@@ -43,7 +43,8 @@ import tutti.order.raft.RaftOrderConfig;
 /** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
 final class EmbeddedNode implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EmbeddedNode.class);
-    private static final int SEQUENCE_STEP = 16;
+    /** Sequences count in so many times their increments. */
+    static final int SEQUENCE_STEP = 16;
     private static final long READY_SECONDS = 120;
     /** Orders of groups in memory, by name; each as long as the virtual machine lives. */
     private static final Map<String, LocalOrderGroup> GROUPS = new ConcurrentHashMap<>();

@@ -11,6 +11,7 @@ import java.sql.Statement;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.jdbc.spi.Calls;
+import tutti.jdbc.spi.SequenceQuery;
 import tutti.jdbc.spi.StatementHost;
 import tutti.jdbc.spi.Statements;
 import tutti.jdbc.spi.Target;
@@ -84,79 +85,90 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     @Override
     public @Nullable Object invoke(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        Object ofObject = Calls.ofObject(method, self, arguments, "connection to " + settings.url() + ", at "
+        Object ofObject = Calls.ofObject(method, self, arguments, () -> "connection to " + settings.url() + ", at "
                 + (current == null ? "no node" : current.node()));
         if (ofObject != null) {
             return ofObject;
         }
-        switch (method.getName()) {
-            case "close" :
-                close();
-                return null;
-            case "isClosed" :
-                return closed;
-            case "abort" :
-                closed = true;
+        return switch (method.getName()) {
+  case "close" -> 
+{
+close();
+                yield null;
+}
+  case "isClosed" -> 
+closed;
+  case "abort" -> 
+{
+closed = true;
                 abort(method, arguments);
-                return null;
-            case "isValid" :
-                return isValid((Integer) Calls.argument(arguments, 0));
-            default :
-                checkOpen();
-                return whileOpen(method, arguments);
-        }
+                yield null;
+}
+  case "isValid" -> 
+isValid((Integer) Calls.argument(arguments, 0));
+  default -> 
+{
+checkOpen();
+                yield whileOpen(method, arguments);
+}
+};
     }
 
     private @Nullable Object whileOpen(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
         switch (method.getName()) {
-            case "isWrapperFor" :
-                return ((Class<?>) Calls.argument(arguments, 0)).isInstance(proxy)
+  case "isWrapperFor" -> {
+return ((Class<?>) Calls.argument(arguments, 0)).isInstance(proxy)
                         || Boolean.TRUE.equals(Calls.call(method, somewhere().connection(), arguments));
-            case "unwrap" :
-                Class<?> face = (Class<?>) Calls.argument(arguments, 0);
+}
+  case "unwrap" -> {
+Class<?> face = (Class<?>) Calls.argument(arguments, 0);
                 return face.isInstance(proxy)
                         ? proxy
                         : Calls.call(method, somewhere().connection(), arguments);
-            case "createStatement" :
-            case "prepareStatement" :
-            case "prepareCall" :
-                return Statements.create(this, method, arguments);
-            case "getMetaData" :
-                return Calls.proxy(DatabaseMetaData.class, new MetaDataHandler(this, settings.url()));
-            case "getAutoCommit" :
-                return autoCommit;
-            case "setAutoCommit" :
-                setAutoCommit((Boolean) Calls.argument(arguments, 0));
+}
+  case "createStatement", "prepareStatement", "prepareCall" -> {
+return Statements.create(this, method, arguments);
+}
+  case "getMetaData" -> {
+return Calls.proxy(DatabaseMetaData.class, new MetaDataHandler(this, settings.url()));
+}
+  case "getAutoCommit" -> {
+return autoCommit;
+}
+  case "setAutoCommit" -> {
+setAutoCommit((Boolean) Calls.argument(arguments, 0));
                 return null;
-            case "isReadOnly" :
-                return readOnly;
-            case "setReadOnly" :
-                setReadOnly(method, arguments);
+}
+  case "isReadOnly" -> {
+return readOnly;
+}
+  case "setReadOnly" -> {
+setReadOnly(method, arguments);
                 return null;
-            case "commit" :
-                commit();
+}
+  case "commit" -> {
+commit();
                 return null;
-            case "rollback" :
-                rollback(method, arguments);
+}
+  case "rollback" -> {
+rollback(method, arguments);
                 return null;
-            case "setCatalog" :
-            case "setClientInfo" :
-            case "setHoldability" :
-            case "setNetworkTimeout" :
-            case "setSchema" :
-            case "setTransactionIsolation" :
-            case "setTypeMap" :
-                execute(null, true, on -> Calls.call(method, on.connection(), arguments));
+}
+  case "setCatalog", "setClientInfo", "setHoldability", "setNetworkTimeout", "setSchema", "setTransactionIsolation", "setTypeMap" -> {
+execute(null, true, on -> Calls.call(method, on.connection(), arguments));
                 session.called(method, arguments);
                 return null;
-            case "setSavepoint" :
-            case "getSchema" :
-                return execute(null, true, on -> Calls.call(method, on.connection(), arguments));
-            case "releaseSavepoint" :
-                return execute(null, false, on -> Calls.call(method, on.connection(), arguments));
-            default :
-                return Calls.call(method, somewhere().connection(), arguments);
-        }
+}
+  case "setSavepoint", "getSchema" -> {
+return execute(null, true, on -> Calls.call(method, on.connection(), arguments));
+}
+  case "releaseSavepoint" -> {
+return execute(null, false, on -> Calls.call(method, on.connection(), arguments));
+}
+  default -> {
+return Calls.call(method, somewhere().connection(), arguments);
+}
+}
     }
 
     private void checkOpen() throws SQLException {
@@ -304,25 +316,25 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         given(on);
         open = false;
         session.rolledBack();
-        checkPinned(failure);
         boolean harmless = sql == null || HARMLESS.matcher(sql).matches();
-        if (begins && (refused || harmless || readOnly)) {
-            return;
-        }
-        if (byItself || (sql != null && ENDS.matcher(sql).find())) {
-            switch (resolve(transaction)) {
-                case ABORTED :
-                    if (begins) {
-                        return;
-                    }
-                    break;
-                case COMMITTED :
-                    throw Failures.inDoubt("the connection to node " + on.node() + " was lost when the transaction had"
-                            + " committed; only its result is lost, so do not repeat it", failure);
-                default :
-                    throw unresolved(on, failure);
+        boolean ends = sql != null && ENDS.matcher(sql).find();
+        boolean again = begins && (refused || harmless || readOnly);
+        if (!again && (byItself || ends)) {
+            Resolution outcome = resolve(transaction);
+            if (outcome == Resolution.COMMITTED && !(byItself && ends)) {
+                throw Failures.inDoubt("the connection to node " + on.node() + " was lost when the transaction had"
+                        + " committed; only its result is lost, so do not repeat it", failure);
             }
-        } else if (begins || (readOnly && settings.moveReadOnly())) {
+            if (outcome != Resolution.ABORTED) {
+                // of several transactions in one text, only the first one's name is known
+                throw unresolved(on, failure);
+            }
+            again = begins;
+        } else if (!again) {
+            again = begins || (readOnly && settings.moveReadOnly());
+        }
+        if (again) {
+            checkPinned(failure);
             return;
         }
         SQLException retry = Failures.retry("node " + on.node() + (refused
@@ -352,6 +364,13 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private void given(Physical on) {
         on.node().failed(System.nanoTime());
         on.discard();
+    }
+
+    @Override
+    public String translated(String sql, Target on) {
+        return SequenceQuery.is(sql) && ((Physical) on).transaction() != null
+                ? "SELECT * FROM tutti.declared_sequences"
+                : sql;
     }
 
     @Override
@@ -401,16 +420,18 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             open = false;
             Resolution outcome = !gone ? Resolution.ABORTED : readOnly ? Resolution.COMMITTED : resolve(transaction);
             switch (outcome) {
-                case COMMITTED :
-                    session.committed();
+  case COMMITTED -> {
+session.committed();
                     return;
-                case ABORTED :
-                    session.rolledBack();
+}
+  case ABORTED -> {
+session.rolledBack();
                     throw Failures.retry("node " + on.node() + " was lost before the transaction committed, and it was"
                             + " rolled back: " + failure.getMessage(), failure);
-                default :
-                    throw unresolved(on, failure);
-            }
+}
+  default -> 
+throw unresolved(on, failure);
+}
         }
     }
 

@@ -35,13 +35,14 @@ enum DriverProperty {
     private final String key;
     private final String byDefault;
     private final String description;
-    private final String[] choices;
+    /** Separated by a bar; empty if any value will do. */
+    private final String choices;
 
     DriverProperty(String key, String byDefault, String description, String... choices) {
         this.key = key;
         this.byDefault = byDefault;
         this.description = description;
-        this.choices = choices;
+        this.choices = String.join("|", choices);
     }
 
     String key() {
@@ -57,22 +58,26 @@ enum DriverProperty {
         return null;
     }
 
+    private String[] choices() {
+        return choices.isEmpty() ? new String[0] : choices.split("\\|", -1);
+    }
+
     /** Its value, one of the choices if it has any. */
     String of(Properties properties) throws java.sql.SQLException {
         String value = properties.getProperty(key);
         if (value == null) {
             return byDefault;
         }
-        if (choices.length == 0) {
+        if (choices.isEmpty()) {
             return value.strip();
         }
-        for (String choice : choices) {
+        for (String choice : choices()) {
             if (choice.equals(value.strip().toLowerCase(Locale.ROOT))) {
                 return choice;
             }
         }
         throw Failures.invalid("property " + key + " cannot be '" + value + "': it is one of "
-                + String.join(", ", choices));
+                + String.join(", ", choices()));
     }
 
     /** Its value as a number of seconds, as nanoseconds. */
@@ -93,7 +98,7 @@ enum DriverProperty {
     DriverPropertyInfo info(Properties given) {
         DriverPropertyInfo info = new DriverPropertyInfo(key, given.getProperty(key, byDefault));
         info.description = description;
-        info.choices = choices.length == 0 ? null : choices.clone();
+        info.choices = choices.isEmpty() ? null : choices();
         return info;
     }
 }

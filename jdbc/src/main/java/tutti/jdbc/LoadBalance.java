@@ -18,36 +18,32 @@ enum LoadBalance {
     LEAST_CONNECTIONS;
 
     static LoadBalance of(String value) {
-        switch (value) {
-            case "true" :
-            case "random" :
-                return RANDOM;
-            case "round-robin" :
-                return ROUND_ROBIN;
-            case "least-connections" :
-                return LEAST_CONNECTIONS;
-            default :
-                return LISTED;
-        }
+        return switch (value) {
+  case "true", "random" -> 
+RANDOM;
+  case "round-robin" -> 
+ROUND_ROBIN;
+  case "least-connections" -> 
+LEAST_CONNECTIONS;
+  default -> 
+LISTED;
+};
     }
 
     /** The nodes in the order in which to try them. Those that could not be reached lately come last. */
     List<Node> arrange(List<Node> nodes, int turn, long nowNanos) {
         List<Node> arranged = new ArrayList<>(nodes);
         switch (this) {
-            case LISTED :
-                break;
-            case RANDOM :
-                Collections.shuffle(arranged, ThreadLocalRandom.current());
-                break;
-            case ROUND_ROBIN :
-                Collections.rotate(arranged, -Math.floorMod(turn, arranged.size()));
-                break;
-            case LEAST_CONNECTIONS :
-                Collections.shuffle(arranged, ThreadLocalRandom.current());
+  case LISTED -> {}
+  case RANDOM -> 
+Collections.shuffle(arranged, ThreadLocalRandom.current());
+  case ROUND_ROBIN -> 
+Collections.rotate(arranged, -Math.floorMod(turn, arranged.size()));
+  case LEAST_CONNECTIONS -> {
+Collections.shuffle(arranged, ThreadLocalRandom.current());
                 arranged.sort(Comparator.comparingInt(Node::connections));
-                break;
-        }
+}
+}
         arranged.sort(Comparator.comparing(node -> node.avoided(nowNanos)));
         return arranged;
     }

@@ -22,34 +22,39 @@ final class MetaDataHandler implements InvocationHandler {
     @Override
     public @Nullable Object invoke(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        Object ofObject = Calls.ofObject(method, self, arguments, "metadata of " + connection.proxy());
+        Object ofObject = Calls.ofObject(method, self, arguments, () -> "metadata of " + connection.proxy());
         if (ofObject != null) {
             return ofObject;
         }
         switch (method.getName()) {
-            case "getConnection" :
-                return connection.proxy();
-            case "getURL" :
-                return url;
-            case "getDriverName" :
-                return TuttiDriver.NAME;
-            case "getDriverVersion" :
-                return TuttiDriver.MAJOR + "." + TuttiDriver.MINOR;
-            case "getDriverMajorVersion" :
-                return TuttiDriver.MAJOR;
-            case "getDriverMinorVersion" :
-                return TuttiDriver.MINOR;
-            default :
-                break;
-        }
+  case "getConnection" -> {
+return connection.proxy();
+}
+  case "getURL" -> {
+return url;
+}
+  case "getDriverName" -> {
+return TuttiDriver.NAME;
+}
+  case "getDriverVersion" -> {
+return TuttiDriver.MAJOR + "." + TuttiDriver.MINOR;
+}
+  case "getDriverMajorVersion" -> {
+return TuttiDriver.MAJOR;
+}
+  case "getDriverMinorVersion" -> {
+return TuttiDriver.MINOR;
+}
+  default -> {}
+}
         if (method.getReturnType() != ResultSet.class) {
             DatabaseMetaData of = connection.somewhere().connection().getMetaData();
             return Calls.call(method, of, arguments);
         }
         return connection.execute(null, true, on -> {
             Object result = Calls.call(method, on.connection().getMetaData(), arguments);
-            return result instanceof ResultSet
-                    ? ResultSetHandler.wrap((ResultSet) result, null, connection, on)
+            return result instanceof ResultSet resultSet
+                    ? ResultSetHandler.wrap(resultSet, null, connection, on)
                     : result;
         });
     }

@@ -62,8 +62,8 @@ final class Physical implements Target {
     }
 
     private static boolean fatal(SQLException failure) {
-        ServerErrorMessage told = failure instanceof PSQLException
-                ? ((PSQLException) failure).getServerErrorMessage()
+        ServerErrorMessage told = failure instanceof PSQLException psqlException
+                ? psqlException.getServerErrorMessage()
                 : null;
         String severity = told == null ? null : told.getSeverity();
         return "FATAL".equals(severity) || "PANIC".equals(severity);

@@ -3,6 +3,7 @@ package tutti.node;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
@@ -56,7 +57,7 @@ final class Outcomes {
         /** Chunks below are not kept. */
         private int lowest;
 
-        private void set(TreeMap<Integer, long[]> bits, long count) {
+        private void set(SortedMap<Integer, long[]> bits, long count) {
             int chunk = chunk(count);
             if (chunk < lowest) {
                 return;
@@ -70,7 +71,7 @@ final class Outcomes {
             }
         }
 
-        private static boolean get(TreeMap<Integer, long[]> bits, long count) {
+        private static boolean get(Map<Integer, long[]> bits, long count) {
             long[] words = bits.get(chunk(count));
             int bit = (int) (count % CHUNK);
             return words != null && (words[bit / Long.SIZE] & 1L << bit) != 0;
@@ -208,11 +209,11 @@ final class Outcomes {
         return to.array();
     }
 
-    private static int encodedSize(TreeMap<Integer, long[]> bits) {
+    private static int encodedSize(Map<Integer, long[]> bits) {
         return 4 + bits.size() * (4 + CHUNK_WORDS * Long.BYTES);
     }
 
-    private static void encode(TreeMap<Integer, long[]> bits, ByteBuffer to) {
+    private static void encode(Map<Integer, long[]> bits, ByteBuffer to) {
         to.putInt(bits.size());
         bits.forEach((chunk, words) -> {
             to.putInt(chunk);
@@ -252,7 +253,7 @@ final class Outcomes {
         }
     }
 
-    private static void decode(TreeMap<Integer, long[]> bits, ByteBuffer from) {
+    private static void decode(Map<Integer, long[]> bits, ByteBuffer from) {
         int size = from.getInt();
         for (int i = 0; i < size; i++) {
             long[] words = new long[CHUNK_WORDS];

@@ -147,6 +147,28 @@ class ClientsTest {
         }
     }
 
+    /** By the driver of Tutti itself, at any node. */
+    private static String clusterUrl() {
+        return "jdbc:tutti://" + String.join(",", cluster.nodes().stream()
+                .map(node -> node.host() + ":" + node.postgresPort()).toList())
+                + "/tutti?user=postgres&password=secret&loadBalance=random&readOnlyRouting=other";
+    }
+
+    @Test
+    void hikari() throws Exception {
+        Frameworks.hikari(clusterUrl());
+    }
+
+    @Test
+    void spring() {
+        Frameworks.spring(clusterUrl());
+    }
+
+    @Test
+    void hibernate() {
+        Frameworks.hibernate(clusterUrl());
+    }
+
     /** A write right after another node's schema change may be taken for concurrent with it. */
     private static void deleteWithRetries(Statement statement) throws SQLException {
         for (int attempt = 0;; attempt++) {

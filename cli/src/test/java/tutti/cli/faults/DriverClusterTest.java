@@ -2,7 +2,6 @@ package tutti.cli.faults;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -23,7 +22,6 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -67,7 +65,7 @@ class DriverClusterTest {
         return DriverManager.getConnection(url("", id, (id + 1) % 3, (id + 2) % 3));
     }
 
-    private static int port(Connection connection) throws SQLException {
+    private static int node(Connection connection) throws SQLException {
         return Integer.parseInt(connection.unwrap(PGConnection.class).getParameterStatus("tutti.transaction")
                 .split(":", 2)[0]);
     }
@@ -128,7 +126,7 @@ class DriverClusterTest {
         properties.setProperty("password", "secret");
         String hosts = "127.0.0.1:1," + cluster.node(2).host() + ":" + cluster.node(2).postgresPort();
         try (Connection connection = DriverManager.getConnection("jdbc:tutti://" + hosts + "/tutti", properties)) {
-            assertEquals(2, port(connection));
+            assertEquals(2, node(connection));
         }
         assertEquals("08001", failure(() -> DriverManager.getConnection("jdbc:tutti://127.0.0.1:1/tutti", properties)));
         properties.setProperty("password", "wrong");
@@ -142,7 +140,7 @@ class DriverClusterTest {
             try (Connection one = DriverManager.getConnection(url("&loadBalance=" + how, 0, 1, 2));
                     Connection two = DriverManager.getConnection(url("&loadBalance=" + how, 0, 1, 2));
                     Connection three = DriverManager.getConnection(url("&loadBalance=" + how, 0, 1, 2))) {
-                nodes.addAll(List.of(port(one), port(two), port(three)));
+                nodes.addAll(List.of(node(one), node(two), node(three)));
             }
             assertEquals(Set.of(0, 1, 2), nodes, how);
         }
@@ -156,7 +154,7 @@ class DriverClusterTest {
             for (int i = 1000; i < 1050; i++) {
                 connection.setReadOnly(false);
                 connection.setAutoCommit(i % 2 == 0);
-                assertEquals(0, port(connection));
+                assertEquals(0, node(connection));
                 insert.setInt(1, i);
                 insert.executeUpdate();
                 if (i % 2 != 0) {
@@ -168,7 +166,7 @@ class DriverClusterTest {
                     assertTrue(results.next());
                     assertEquals(1, results.getInt(1));
                 }
-                assertFalse(port(connection) == 0);
+                assertFalse(node(connection) == 0);
                 if (i % 2 != 0) {
                     connection.commit();
                 }
@@ -202,7 +200,7 @@ class DriverClusterTest {
             }
             connection.setAutoCommit(false);
             select.setInt(1, 40);
-            assertEquals(1, port(connection));
+            assertEquals(1, node(connection));
             cluster.cluster.kill(1);
             try (ResultSet results = select.executeQuery()) {
                 assertTrue(results.next());
@@ -210,7 +208,7 @@ class DriverClusterTest {
             }
             assertEquals("pg_catalog, public", value(connection, "SHOW search_path"));
             assertEquals("read committed", value(connection, "SHOW transaction_isolation"));
-            assertFalse(port(connection) == 1);
+            assertFalse(node(connection) == 1);
             connection.commit();
             assertTrue(connection.isValid(5));
         } finally {
@@ -266,8 +264,7 @@ class DriverClusterTest {
         Set<Long> told = new ConcurrentSkipListSet<>();
         Set<Long> refused = new ConcurrentSkipListSet<>();
         Set<String> doubts = new ConcurrentSkipListSet<>();
-        AtomicInteger resolved = new AtomicInteger();
-        for (int round = 0; round < 3; round++) {
+        for (int round = 0; round < 2; round++) {
             int victim = round % 2 == 0 ? cluster.leader() : (cluster.leader() + 1) % 3;
             CountDownLatch warm = new CountDownLatch(clients * 20);
             AtomicBoolean stop = new AtomicBoolean();
@@ -288,7 +285,6 @@ class DriverClusterTest {
                             }
                             told.add(id);
                         } catch (SQLException failed) {
-                            resolved.incrementAndGet();
                             if (failed.getSQLState().equals("40001")) {
                                 refused.add(id);
                             } else if (failed.getMessage().contains("only its result is lost")) {
@@ -301,7 +297,7 @@ class DriverClusterTest {
                             }
                         }
                         warm.countDown();
-                        if (!away && port(connection) != victim) {
+                        if (!away && node(connection) != victim) {
                             away = true;
                             moved.countDown();
                         }
@@ -331,7 +327,6 @@ class DriverClusterTest {
         }
         assertEquals(Set.of(), Set.copyOf(doubts));
         assertEquals(told, there, () -> "refused: " + refused);
-        System.out.println("RESOLVED " + resolved + " refused " + refused.size() + " told " + told.size());
         cluster.assertSame();
     }
 
@@ -346,7 +341,6 @@ class DriverClusterTest {
             try (Statement statement = stuck.createStatement()) {
                 statement.execute("INSERT INTO item VALUES (4000, 'fenced')");
             }
-            assertEquals("aborted", value(connect(2), "SELECT tutti_outcome('" + first.replaceAll("\\d+$", "2000000000") + "')"));
             FaultCluster.signal("STOP", process);
             String[] outcome = {null};
             FaultCluster.await("the outcome is known", () -> {
@@ -365,6 +359,5 @@ class DriverClusterTest {
         try (Connection connection = DriverManager.getConnection(url("&readLevel=linearizable", 0))) {
             assertEquals("0", value(connection, "SELECT count(*) FROM item WHERE id = 4000"));
         }
-        assertNull(null);
     }
 }

@@ -5,6 +5,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.SQLException;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Calls through objects that stand in for those of another driver. */
@@ -23,14 +24,14 @@ public final class Calls {
             return method.invoke(target, arguments);
         } catch (InvocationTargetException thrown) {
             Throwable cause = thrown.getCause();
-            if (cause instanceof SQLException) {
-                throw (SQLException) cause;
+            if (cause instanceof SQLException sqlException) {
+                throw sqlException;
             }
-            if (cause instanceof RuntimeException) {
-                throw (RuntimeException) cause;
+            if (cause instanceof RuntimeException runtimeException) {
+                throw runtimeException;
             }
-            if (cause instanceof Error) {
-                throw (Error) cause;
+            if (cause instanceof Error error) {
+                throw error;
             }
             throw new IllegalStateException(cause);
         } catch (IllegalAccessException impossible) {
@@ -39,19 +40,20 @@ public final class Calls {
     }
 
     /** What the methods of {@link Object} answer for a proxy; null for other methods. */
+    @SuppressWarnings("ReferenceEquality")
     public static @Nullable Object ofObject(Method method, Object proxy, @Nullable Object @Nullable [] arguments,
-            String description) {
+            Supplier<String> description) {
         if (method.getDeclaringClass() != Object.class) {
             return null;
         }
-        switch (method.getName()) {
-            case "equals" :
-                return arguments != null && proxy == arguments[0];
-            case "hashCode" :
-                return System.identityHashCode(proxy);
-            default :
-                return description;
-        }
+        return switch (method.getName()) {
+  case "equals" -> 
+arguments != null && proxy == arguments[0];
+  case "hashCode" -> 
+System.identityHashCode(proxy);
+  default -> 
+description.get();
+};
     }
 
     /** An argument that must not be null. */

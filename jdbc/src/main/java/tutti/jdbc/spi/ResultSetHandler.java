@@ -31,7 +31,7 @@ public final class ResultSetHandler implements InvocationHandler {
     @Override
     public @Nullable Object invoke(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        Object ofObject = Calls.ofObject(method, self, arguments, "results of " + statement);
+        Object ofObject = Calls.ofObject(method, self, arguments, () -> "results of " + statement);
         if (ofObject != null) {
             return ofObject;
         }

@@ -40,6 +40,11 @@ public interface StatementHost {
         return false;
     }
 
+    /** What is executed on a target for a statement of the application's; mostly that itself. */
+    default String translated(String sql, Target on) {
+        return sql;
+    }
+
     /** Told of a failure of what an earlier call has left open, such as a result set; answers what to throw. */
     SQLException noticed(Target on, SQLException failure);
 }

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,17 +67,18 @@ public final class Statements implements InvocationHandler {
     /** The database's own statement on a connection; made anew if the last one was on another. */
     private Statement at(Target target) throws SQLException {
         Statement present = delegate;
-        if (present != null && target == on) {
+        if (present != null && Objects.equals(target, on)) {
             return present;
         }
         if (present != null && on != null && on.usable()) {
             present.close();
         }
-        Object made = Calls.call(creation, target.connection(), creationArguments);
-        if (!(made instanceof Statement)) {
+        Object made = Calls.call(creation, target.connection(),
+                sql == null ? creationArguments : translated(creationArguments, target));
+        if (!(made instanceof Statement anew)) {
             throw new IllegalStateException("not a statement: " + made);
         }
-        Statement anew = (Statement) made;
+        
         for (Call call : options.values()) {
             Calls.call(call.method, anew, call.arguments);
         }
@@ -94,68 +96,88 @@ public final class Statements implements InvocationHandler {
     @Override
     public @Nullable Object invoke(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
-        Object ofObject = Calls.ofObject(method, self, arguments, sql == null ? "statement" : sql);
+        Object ofObject = Calls.ofObject(method, self, arguments, () -> sql == null ? "statement" : sql);
         if (ofObject != null) {
             return ofObject;
         }
         String name = method.getName();
         switch (name) {
-            case "close" :
-                close();
+  case "close" -> {
+close();
                 return null;
-            case "isClosed" :
-                return closed || (current() != null && current().isClosed());
-            case "cancel" :
-                Statement running = delegate;
+}
+  case "isClosed" -> {
+return closed || (current() != null && current().isClosed());
+}
+  case "cancel" -> {
+Statement running = delegate;
                 if (running != null) {
                     running.cancel();
                 }
                 return null;
-            default :
-                break;
-        }
+}
+  default -> {}
+}
         if (closed) {
             throw new SQLException("this statement is closed", "55000");
         }
         switch (name) {
-            case "getConnection" :
-                return connection.proxy();
-            case "unwrap" :
-                Class<?> face = (Class<?>) Calls.argument(arguments, 0);
+  case "getConnection" -> {
+return connection.proxy();
+}
+  case "unwrap" -> {
+Class<?> face = (Class<?>) Calls.argument(arguments, 0);
                 return face.isInstance(self) ? self : Calls.call(method, at(connection.somewhere()), arguments);
-            case "isWrapperFor" :
-                return ((Class<?>) Calls.argument(arguments, 0)).isInstance(self)
+}
+  case "isWrapperFor" -> {
+return ((Class<?>) Calls.argument(arguments, 0)).isInstance(self)
                         || Boolean.TRUE.equals(Calls.call(method, at(connection.somewhere()), arguments));
-            case "getUpdateCount" :
-            case "getLargeUpdateCount" :
-                return elsewhere ? zero(method) : noted(self, method, arguments);
-            case "getMoreResults" :
-                elsewhere = false;
+}
+  case "getUpdateCount", "getLargeUpdateCount" -> {
+return elsewhere ? zero(method) : noted(self, method, arguments);
+}
+  case "getMoreResults" -> {
+elsewhere = false;
                 return noted(self, method, arguments);
-            case "execute" :
-            case "executeUpdate" :
-            case "executeLargeUpdate" :
-                elsewhere = sql == null && connection.executedElsewhere((String) Calls.argument(arguments, 0));
+}
+  case "execute", "executeUpdate", "executeLargeUpdate" -> {
+elsewhere = sql == null && connection.executedElsewhere((String) Calls.argument(arguments, 0));
                 if (elsewhere) {
                     return zero(method);
                 }
                 return execute(self, method, arguments, sql == null ? (String) Calls.argument(arguments, 0) : sql);
-            case "executeQuery" :
-                elsewhere = false;
+}
+  case "executeQuery" -> {
+elsewhere = false;
                 return execute(self, method, arguments, sql == null ? (String) Calls.argument(arguments, 0) : sql);
-            case "executeBatch" :
-            case "executeLargeBatch" :
-                try {
+}
+  case "executeBatch", "executeLargeBatch" -> {
+try {
                     return execute(self, method, arguments, sql == null ? batchSql.toString() : sql);
                 } finally {
                     clearBatch();
                 }
-            case "getMetaData" :
-            case "getParameterMetaData" :
-                return connection.execute(null, !streams, target -> Calls.call(method, at(target), arguments));
-            default :
-                return noted(self, method, arguments);
+}
+  case "getMetaData", "getParameterMetaData" -> {
+return connection.execute(null, !streams, target -> Calls.call(method, at(target), arguments));
+}
+  default -> {
+return noted(self, method, arguments);
+}
+}
+    }
+
+    /** Arguments of which the first is SQL. */
+    private @Nullable Object @Nullable [] translated(@Nullable Object @Nullable [] arguments, Target target) {
+        String given = (String) Calls.argument(arguments, 0);
+        String translated = connection.translated(given, target);
+        if (arguments == null || translated.equals(given)) {
+            return arguments;
         }
+        @Nullable
+        Object[] copy = arguments.clone();
+        copy[0] = translated;
+        return copy;
     }
 
     private static Object zero(Method method) {
@@ -172,13 +194,10 @@ public final class Statements implements InvocationHandler {
     private @Nullable Object execute(Object self, Method method, @Nullable Object @Nullable [] arguments,
             @Nullable String executed) throws SQLException {
         return connection.execute(executed == null ? "" : executed, !streams, target -> {
-            boolean anew = target != on;
             Statement statement = at(target);
-            Object result = Calls.call(method, statement, arguments);
-            if (anew && streams) {
-                streams = false;
-            }
-            return result instanceof ResultSet ? wrap(self, (ResultSet) result) : result;
+            boolean text = arguments != null && arguments.length > 0;
+            Object result = Calls.call(method, statement, text ? translated(arguments, target) : arguments);
+            return result instanceof ResultSet resultSet ? wrap(self, resultSet) : result;
         });
     }
 
@@ -203,7 +222,7 @@ public final class Statements implements InvocationHandler {
         if (sets) {
             note(method, arguments);
         }
-        return result instanceof ResultSet ? wrap(self, (ResultSet) result) : result;
+        return result instanceof ResultSet resultSet ? wrap(self, resultSet) : result;
     }
 
     private static boolean sets(Method method) {
@@ -215,26 +234,29 @@ public final class Statements implements InvocationHandler {
     private void note(Method method, @Nullable Object @Nullable [] arguments) {
         String name = method.getName();
         switch (name) {
-            case "clearParameters" :
-                parameters.clear();
+  case "clearParameters" -> {
+parameters.clear();
                 streams = false;
                 return;
-            case "clearBatch" :
-                clearBatch();
+}
+  case "clearBatch" -> {
+clearBatch();
                 return;
-            case "clearWarnings" :
-                return;
-            case "addBatch" :
-                if (arguments == null) {
+}
+  case "clearWarnings" -> {
+return;
+}
+  case "addBatch" -> {
+if (arguments == null) {
                     batch.addAll(parameters.values());
                 } else {
                     batchSql.append(arguments[0]).append(';');
                 }
                 batch.add(new Call(method, arguments));
                 return;
-            default :
-                break;
-        }
+}
+  default -> {}
+}
         boolean parameter = arguments != null && arguments.length >= 2
                 && PreparedStatement.class.isAssignableFrom(method.getDeclaringClass());
         if (parameter) {

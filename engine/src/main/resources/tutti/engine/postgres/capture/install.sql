@@ -25,6 +25,16 @@ CREATE TABLE IF NOT EXISTS tutti.sequences (
     increment bigint NOT NULL
 );
 
+-- information_schema.sequences with the increments that were declared, for clients that compare them with their own.
+CREATE OR REPLACE VIEW tutti.declared_sequences AS
+    SELECT s.sequence_catalog, s.sequence_schema, s.sequence_name, s.data_type, s.numeric_precision,
+            s.numeric_precision_radix, s.numeric_scale, s.start_value, s.minimum_value, s.maximum_value,
+            CASE WHEN a.sequence IS NULL THEN s.increment::text ELSE (a.increment / n.stride)::text END AS increment,
+            s.cycle_option
+        FROM information_schema.sequences s CROSS JOIN tutti.node n
+            LEFT JOIN tutti.sequences a ON a.sequence = to_regclass(format('%I.%I', s.sequence_schema, s.sequence_name));
+GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
+
 -- Positions of the total order whose effects are in this database: a row is inserted by the transaction that makes them
 -- (or those of several positions, of which it is the last). The last row tells how far the database has come.
 CREATE TABLE IF NOT EXISTS tutti.applied (
