@@ -5,9 +5,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import tutti.sim.host.HostConfig;
+import tutti.sim.jdk.Program;
 import tutti.sim.jdk.Simulation;
+import tutti.sim.jdk.rewrite.UnchangedProgram;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.net.LinkConfig;
@@ -16,13 +19,23 @@ import tutti.sim.net.Segment;
 /** A program of this package with the world that it runs in. */
 public enum Example {
     /** Datagrams. */
-    HELLO("two machines, five milliseconds apart, say hello to each other in datagrams (D5.1, C.3)", Example::hello),
+    HELLO("two machines, five milliseconds apart, say hello to each other in datagrams (D5.1, C.3)",
+            simulation -> hello(simulation, () -> Hello::main)),
     /** Tasks with times. */
     TIMER("a task every ten milliseconds, and after a hundred its end (D5.1, C.4)",
             simulation -> simulation.machine("a").run("timer", Timer::main)),
     /** Locks. */
     LOCKS("two threads that take turns under a lock (D5.1, C.5)",
-            simulation -> simulation.machine("a").run("locks", Locks::main));
+            simulation -> simulation.machine("a").run("locks", Locks::main)),
+    /** Datagrams, by a program for the JDK. */
+    PLAIN_HELLO("the first as it is written for the JDK, its class file rewritten when it is loaded",
+            simulation -> hello(simulation, plain(tutti.sim.example.plain.Hello.class))),
+    /** Tasks with times, by a program for the JDK. */
+    PLAIN_TIMER("the second likewise", simulation -> simulation.machine("a").runFresh("timer",
+            plain(tutti.sim.example.plain.Timer.class))),
+    /** Locks, by a program for the JDK. */
+    PLAIN_LOCKS("the third likewise; its loop takes time because its rounds are counted",
+            simulation -> simulation.machine("a").runFresh("locks", plain(tutti.sim.example.plain.Locks.class)));
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -35,16 +48,21 @@ public enum Example {
         this.builder = builder;
     }
 
-    private static void hello(Simulation simulation) {
+    private static Supplier<Program> plain(Class<?> main) {
+        UnchangedProgram program = UnchangedProgram.of(main.getClassLoader(), main.getName());
+        return program::newProcess;
+    }
+
+    private static void hello(Simulation simulation, Supplier<Program> program) {
         LinkConfig line = LinkConfig.LAN.withLatency(new Distribution.Constant(5 * Nanos.MILLI));
         Segment lan = simulation.network().segment("lan", line);
-        simulation.machine("a", "10.0.0.1", lan, HostConfig.DEFAULT).run("hello", Hello::main, "10.0.0.2");
-        simulation.machine("b", "10.0.0.2", lan, HostConfig.DEFAULT).run("hello", Hello::main, "10.0.0.1");
+        simulation.machine("a", "10.0.0.1", lan, HostConfig.DEFAULT).runFresh("hello", program, "10.0.0.2");
+        simulation.machine("b", "10.0.0.2", lan, HostConfig.DEFAULT).runFresh("hello", program, "10.0.0.1");
     }
 
     /** What it is called on a command line. */
     public String title() {
-        return name().toLowerCase(Locale.ROOT);
+        return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     /** What it shows. */

@@ -62,8 +62,18 @@ class ExampleTest {
     }
 
     @Test
+    void programsForTheJdkDoTheSame() {
+        assertEquals(output(Example.HELLO), output(Example.PLAIN_HELLO));
+        assertEquals(output(Example.TIMER), output(Example.PLAIN_TIMER));
+        List<String> lines = output(Example.PLAIN_LOCKS);
+        assertEquals(List.of("locking in 0 at 1", "working in 0 at 1", "locking in 1 at 1", "unlocking in 0 at 31",
+                "working in 1 at 31", "locking in 0 at 32", "unlocking in 1 at 61", "working in 0 at 61"),
+                lines.subList(0, 8));
+    }
+
+    @Test
     void anUnknownOneIsRefusedWithTheList() {
-        assertEquals("there is no example 'nothing', but hello, timer, locks",
+        assertEquals("there is no example 'nothing', but hello, timer, locks, plain-hello, plain-timer, plain-locks",
                 assertThrows(IllegalArgumentException.class, () -> Example.of("nothing")).getMessage());
     }
 }

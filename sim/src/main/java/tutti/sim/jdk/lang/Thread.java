@@ -26,6 +26,8 @@ public class Thread implements Runnable {
     public static final int MAX_PRIORITY = java.lang.Thread.MAX_PRIORITY;
 
     private static final ScopedValue<Thread> CURRENT = ScopedValue.newInstance();
+    private static final long YIELD_NANOS = Nanos.MICRO;
+    private static final long SPIN_NANOS = 10 * Nanos.MICRO;
     private static final long MILLIS_MAX = Long.MAX_VALUE / Nanos.MILLI;
 
     private final Jvm jvm;
@@ -221,23 +223,16 @@ public class Thread implements Runnable {
         return Math.min(millis, MILLIS_MAX / 4) * Nanos.MILLI;
     }
 
-    /** Lets others that are ready go first. */
+    /** Lets others that are ready go first, and uses a processor for a microsecond. */
     public static void yield() {
         settle();
-        try {
-            boolean interrupted = SimThread.current().clearInterrupt();
-            SimThread.sleep(0);
-            if (interrupted) {
-                SimThread.current().interrupt();
-            }
-        } catch (InterruptedException _) {
-            SimThread.current().interrupt();
-        }
+        currentThread().jvm.compute(YIELD_NANOS);
     }
 
-    /** {@link #yield}. */
+    /** Uses a processor for ten microseconds: so often a thread that waits by looking looks. */
     public static void onSpinWait() {
-        Thread.yield();
+        settle();
+        currentThread().jvm.compute(SPIN_NANOS);
     }
 
     /** Waits for its end. */
