@@ -107,7 +107,8 @@ final class Recording {
     /** The classes of the whole. */
     Capture.Classified classified() {
         return new Capture.Classified(
-                whole() ? classes.stream().reduce(ConflictClasses::union).orElse(ConflictClasses.ALL)
+                whole()
+                        ? classes.stream().reduce(ConflictClasses::union).orElse(ConflictClasses.ALL)
                         : ConflictClasses.ALL,
                 vouched);
     }
