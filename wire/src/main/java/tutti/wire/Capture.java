@@ -52,8 +52,12 @@ public interface Capture {
         static final Classified ALL = new Classified(ConflictClasses.ALL, false);
     }
 
-    /** The conflict classes of a piece of SQL in UTF-8: whatever it may touch. */
-    default Classified classes(byte[] sql, int from, int to, boolean standardStrings) {
+    /**
+     * The conflict classes of a piece of SQL in UTF-8: whatever it may touch.
+     *
+     * @param values bound to its parameters
+     */
+    default Classified classes(byte[] sql, int from, int to, boolean standardStrings, ReadPlan.Values values) {
         return Classified.ALL;
     }
 
@@ -68,7 +72,7 @@ public interface Capture {
     }
 
     /** What a write set touches outside of its classes, for the client's error, or null. */
-    default @Nullable String outside(KeySet keys, ConflictClasses classes) {
+    default @Nullable String outside(WriteSet writes, ConflictClasses classes) {
         return null;
     }
 

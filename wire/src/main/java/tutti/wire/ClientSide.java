@@ -387,8 +387,9 @@ final class ClientSide implements FrameSink {
         }
         return Errors.error(Errors.READ_ONLY, Modes.VARIABLE
                 + " is active, but every node can execute a transaction only if it is handed in whole")
-                .with('H', "Send all its statements as one query, without BEGIN and COMMIT, or call a function; or SET LOCAL "
-                        + Modes.VARIABLE + " = 'passive'.");
+                .with('H',
+                        "Send all its statements as one query, without BEGIN and COMMIT, or call a function; or SET LOCAL "
+                                + Modes.VARIABLE + " = 'passive'.");
     }
 
     /** Why nothing can be changed at the moment, unless the transaction has begun to. */

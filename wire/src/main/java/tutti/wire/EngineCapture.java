@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.Statement;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
@@ -103,11 +104,12 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public Classified classes(byte[] sql, int from, int to, boolean standardStrings) {
+    public Classified classes(byte[] sql, int from, int to, boolean standardStrings, ReadPlan.Values values) {
+        TableCatalog now = catalog.get();
         if (refreshing.get() > 0) {
             return Classified.ALL;
         }
-        Classes.Computed computed = Classes.of(sql, from, to, standardStrings, references.get());
+        Classes.Computed computed = Classes.of(sql, from, to, standardStrings, now, references.get(), values);
         return new Classified(computed.classes(), computed.vouched());
     }
 
@@ -123,13 +125,15 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public @Nullable String outside(KeySet keys, ConflictClasses classes) {
-        return Classes.outside(keys, classes, catalog.get());
+    public @Nullable String outside(WriteSet writes, ConflictClasses classes) {
+        TableCatalog now = catalog.get();
+        return Classes.outside(writes, classes, now, references.get());
     }
 
     @Override
     public @Nullable String outside(List<Long> relations, ConflictClasses classes) {
-        return Classes.outside(relations, classes, catalog.get());
+        TableCatalog now = catalog.get();
+        return Classes.outside(relations, classes, now, references.get());
     }
 
     @Override

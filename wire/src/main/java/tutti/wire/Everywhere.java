@@ -12,6 +12,7 @@ import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 import tutti.wire.sql.Classes;
+import tutti.wire.sql.ReadPlan;
 
 /**
  * Which whole requests does every node execute, instead of this one that ships the changes? Those that their clients want to be
@@ -122,7 +123,8 @@ final class Everywhere {
 
     private ConflictClasses classes(byte[] sql) {
         return session.services.transactions().needsClasses() && clientSide.understood(sql)
-                ? session.capture.classes(sql, 0, sql.length, backendSide.standardStrings()).classes()
+                ? session.capture.classes(sql, 0, sql.length, backendSide.standardStrings(),
+                        ReadPlan.NO_VALUES).classes()
                 : ConflictClasses.ALL;
     }
 

@@ -90,9 +90,9 @@ final class Reading {
         return known;
     }
 
-    /** The conflict classes of its transaction, if it has one to itself. */
-    Capture.Classified classes() {
-        return capture.classes(sql, 0, sql.length, standardStrings);
+    /** Its conflict classes with the values of a Bind message, which begin here with their formats. */
+    Capture.Classified classes(ByteBuf buffer, int start) {
+        return capture.classes(sql, 0, sql.length, standardStrings, Values.read(types, buffer, start));
     }
 
     /** A portal's. */

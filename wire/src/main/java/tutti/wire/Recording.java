@@ -26,6 +26,11 @@ final class Recording {
      * @param about the statement of a Parse or Bind
      */
     record Recorded(byte type, byte[] message, @Nullable Prepared about) {
+        /** Where the values of a Bind begin, with their formats. */
+        private int values() {
+            return nameEnd(nameEnd(HEADER) + 1) + 1;
+        }
+
         private int nameEnd(int from) {
             int at = from;
             while (message[at] != 0) {
@@ -90,7 +95,9 @@ final class Recording {
             Prepared about = recorded.about();
             if (about != null && recorded.type() == Frontend.BIND) {
                 Reading reading = about.reading();
-                Capture.Classified classified = reading == null ? Capture.Classified.ALL : reading.classes();
+                Capture.Classified classified = reading == null
+                        ? Capture.Classified.ALL
+                        : reading.classes(Unpooled.wrappedBuffer(recorded.message()), recorded.values());
                 classes.add(classified.classes());
                 vouched |= classified.vouched();
             }
@@ -100,7 +107,8 @@ final class Recording {
     /** The classes of the whole. */
     Capture.Classified classified() {
         return new Capture.Classified(
-                whole() ? classes.stream().reduce(ConflictClasses::union).orElse(ConflictClasses.ALL)
+                whole()
+                        ? classes.stream().reduce(ConflictClasses::union).orElse(ConflictClasses.ALL)
                         : ConflictClasses.ALL,
                 vouched);
     }
@@ -166,7 +174,7 @@ final class Recording {
                 execute.message(), HEADER, execute.nameEnd(HEADER))) {
             return null;
         }
-        int rest = bind.nameEnd(portalEnd + 1) + 1;
+        int rest = bind.values();
         byte[] bound = Arrays.copyOfRange(bind.message(), rest, bind.message().length);
         int rows = Unpooled.wrappedBuffer(execute.message()).getInt(execute.nameEnd(HEADER) + 1);
         return new Execution(new Statement.Call(new String(reading.sql(), StandardCharsets.UTF_8), reading.types(),

@@ -378,7 +378,7 @@ abstract class SessionTransaction extends SessionChannels {
     }
 
     private @Nullable String outside(Branch committing) {
-        return classes.all() || !handedIn ? null : capture.outside(committing.writes.keys(), classes);
+        return classes.all() || !handedIn ? null : capture.outside(committing.writes, classes);
     }
 
     private static ErrorFields outsideOfClasses(String table, String what) {

@@ -11,6 +11,7 @@ import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 import tutti.wire.sql.Classes;
+import tutti.wire.sql.ReadPlan;
 
 /**
  * What do a client's messages wait for, and as what? Under protocols that order first, a transaction's first statement is kept
@@ -87,7 +88,7 @@ final class Turns {
 
     private Capture.Classified classes(byte[] sql) {
         return session.services.transactions().needsClasses() && clientSide.understood(sql)
-                ? session.capture.classes(sql, 0, sql.length, backendSide.standardStrings())
+                ? session.capture.classes(sql, 0, sql.length, backendSide.standardStrings(), ReadPlan.NO_VALUES)
                 : Capture.Classified.ALL;
     }
 

@@ -159,8 +159,9 @@ class ModeTest {
 
     @Test
     void parametersTravelWithTheirStatements() throws Exception {
-        try (Connection connection = fixture.jdbc("prepareThreshold=1"); PreparedStatement update = connection
-                .prepareStatement("update account set balance = ? where note = ? returning balance")) {
+        try (Connection connection = fixture.jdbc("prepareThreshold=1");
+                PreparedStatement update = connection
+                        .prepareStatement("update account set balance = ? where note = ? returning balance")) {
             execute(connection, "set tutti.mode = active");
             for (int i = 0; i < 4; i++) {
                 update.setInt(1, i);
@@ -193,8 +194,9 @@ class ModeTest {
             Backend.commandComplete(out, "UPDATE " + i);
         }
         fixture.node.answer = java.util.Arrays.copyOf(out.array(), out.readableBytes());
-        try (Connection connection = fixture.jdbc("options=-c tutti.mode=active"); PreparedStatement update = connection
-                .prepareStatement("update account set balance = ? where id = ?")) {
+        try (Connection connection = fixture.jdbc("options=-c tutti.mode=active");
+                PreparedStatement update = connection
+                        .prepareStatement("update account set balance = ? where id = ?")) {
             for (int i = 0; i < 3; i++) {
                 update.setInt(1, i);
                 update.setInt(2, i);
@@ -211,8 +213,9 @@ class ModeTest {
         ByteBuf out = Unpooled.buffer();
         Backend.errorResponse(out, Errors.error("23514", "no"));
         fixture.node.answer = java.util.Arrays.copyOf(out.array(), out.readableBytes());
-        try (Connection connection = fixture.jdbc("options=-c tutti.mode=active"); PreparedStatement update = connection
-                .prepareStatement("update account set balance = ?")) {
+        try (Connection connection = fixture.jdbc("options=-c tutti.mode=active");
+                PreparedStatement update = connection
+                        .prepareStatement("update account set balance = ?")) {
             update.setInt(1, 5);
             assertEquals("23514", assertThrows(SQLException.class, update::executeUpdate).getSQLState());
             refused(connection, "update account set balance = random()", "25006");

@@ -101,8 +101,10 @@ final class SmallCapture implements Capture {
     @Override
     public Classes.Statements statements(byte[] sql, boolean standardStrings) {
         String text = new String(sql, StandardCharsets.UTF_8);
-        return new Classes.Statements(Arrays.stream(text.split(";", -1)).map(String::strip).filter(one -> !one.isEmpty())
-                .toList(), text.contains("random()") ? "random()" : null, text.contains("at_all") ? "active" : null);
+        return new Classes.Statements(
+                Arrays.stream(text.split(";", -1)).map(String::strip).filter(one -> !one.isEmpty())
+                        .toList(),
+                text.contains("random()") ? "random()" : null, text.contains("at_all") ? "active" : null);
     }
 
     @Override

@@ -66,8 +66,10 @@ final class OverheadCommand implements Callable<Integer> {
         Files.createDirectories(directory);
         Ground ground = Ground.look(directory);
         ground.lines().forEach(screen::line);
-        screen.line(String.format(Locale.ROOT, "%s, %d terminals without think time, %s transactions, %d rounds of %d s after %d s of"
-                + " warming up, seed %d", plan.scale(), plan.terminals(), plan.form().label(), plan.rounds(), plan.seconds(),
+        screen.line(String.format(Locale.ROOT,
+                "%s, %d terminals without think time, %s transactions, %d rounds of %d s after %d s of"
+                        + " warming up, seed %d",
+                plan.scale(), plan.terminals(), plan.form().label(), plan.rounds(), plan.seconds(),
                 plan.warmupSeconds(), plan.seed()));
         Path data = Files.createTempDirectory(directory, "tutti-overhead-");
         AtomicBoolean keep = new AtomicBoolean();

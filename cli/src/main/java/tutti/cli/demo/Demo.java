@@ -127,6 +127,7 @@ public final class Demo {
         });
         if (plan.form() == TpccForm.STORED) {
             loader.createFunctions(database);
+            loader.declareClasses(database);
         }
         phase(begun, String.format(Locale.ROOT, "TPC-C is loaded through %s: %s, %,d rows in %.1f s, indexes in %.1f s",
                 database.name(), population.scale(), loaded.rows(), loaded.rowsTook().toMillis() / 1e3,

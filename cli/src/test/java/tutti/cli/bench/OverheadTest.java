@@ -28,7 +28,8 @@ class OverheadTest {
     /** The cluster is one node that is a bare PostgreSQL behind a pipe. */
     @Test
     void contendersTakeTurnsAndAreMeasuredAlike() throws Exception {
-        OverheadPlan plan = new OverheadPlan(List.of(Kind.E, Kind.A, Kind.B), 1, true, 2, 2, 2, 1, 7, TpccForm.INTERACTIVE);
+        OverheadPlan plan = new OverheadPlan(List.of(Kind.E, Kind.A, Kind.B), 1, true, 2, 2, 2, 1, 7,
+                TpccForm.INTERACTIVE);
         List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "tutti.cli.demo.LoneNode");
         Path json = directory.resolve("overhead.json");

@@ -48,8 +48,9 @@ class ModesClusterTest {
             execute(connection, "create table account (id int primary key, balance int check (balance >= 0))");
             execute(connection, "create table seen (node int primary key)");
             execute(connection, "insert into account select i, 10 from generate_series(1, 100) as i");
-            execute(connection, "create function grow(n int) returns bigint language plpgsql set tutti.mode = 'active' as"
-                    + " 'begin update account set balance = balance + n; return (select sum(balance) from account); end'");
+            execute(connection,
+                    "create function grow(n int) returns bigint language plpgsql set tutti.mode = 'active' as"
+                            + " 'begin update account set balance = balance + n; return (select sum(balance) from account); end'");
             assertEquals("1100", value(connection, "select grow(1)"));
             execute(connection, "set local tutti.mode = 'active'; update account set balance = balance + 1;"
                     + " update account set balance = balance * 2 where id = 7");
@@ -73,6 +74,7 @@ class ModesClusterTest {
             assertEquals("1140", value(connection, "select sum(balance) from account"));
             if (protocol.equals("nodo")) {
                 functionsSayWhatTheyTouch(connection);
+                columnsDivideTables(connection);
             }
             cluster.assertSame();
             assertEquals(1140, cluster.beneathValue(1, "select sum(balance) from account"));
@@ -91,5 +93,34 @@ class ModesClusterTest {
         assertTrue(refused(connection, "select look('account')", "2F003").getMessage().contains("account"));
         assertEquals("2", value(connection, "select look('seen')"));
         assertEquals("2", value(connection, "select count(*) from seen"));
+    }
+
+    private static void columnsDivideTables(Connection connection) throws SQLException {
+        execute(connection, "create table stock (house int, item int, quantity int, primary key (house, item))");
+        execute(connection, "comment on column stock.house is 'tutti.class house/16'");
+        execute(connection, "insert into stock values (1, 1, 10), (2, 1, 10), (18, 1, 10)");
+        execute(connection, "create function take(h int, other int) returns void language plpgsql"
+                + " set tutti.classes = 'stock($1)' as 'begin update stock set quantity = quantity - 1"
+                + " where house in (h, other); end'");
+        try (PreparedStatement call = connection.prepareStatement("select take(?, ?)")) {
+            call.setInt(1, 2);
+            call.setInt(2, 18);
+            call.execute();
+            call.setInt(2, 1);
+            SQLException e = assertThrows(SQLException.class, call::execute);
+            assertEquals("2F003", e.getSQLState(), e.getMessage());
+            assertTrue(e.getMessage().contains("house = 1"), e.getMessage());
+        }
+        execute(connection, "update stock set quantity = quantity - 1 where house = 18");
+        connection.setAutoCommit(false);
+        execute(connection, "set local tutti.classes = 'stock(1)'");
+        execute(connection, "update stock set quantity = 0 where house = 2");
+        assertEquals("2F003", assertThrows(SQLException.class, connection::commit).getSQLState());
+        execute(connection, "set local tutti.classes = 'stock(1)'");
+        execute(connection, "update stock set quantity = 0 where house = 1");
+        connection.commit();
+        connection.setAutoCommit(true);
+        assertEquals("0 9 8", value(connection,
+                "select string_agg(quantity::text, ' ' order by house) from stock"));
     }
 }

@@ -9,8 +9,13 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.Changes.Change;
+import tutti.engine.postgres.catalog.Division;
 import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.References;
+import tutti.engine.postgres.catalog.RowText;
 import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.wire.sql.SqlText.Token;
@@ -32,20 +37,28 @@ public final class Classes {
      */
     public record Computed(ConflictClasses classes, boolean vouched) {}
 
-    /** The classes of a piece of SQL: all that it may touch. */
-    public static Computed of(byte[] sql, int from, int to, boolean standardStrings, References references) {
+    /**
+     * The classes of a piece of SQL: all that it may touch.
+     *
+     * @param values bound to its parameters
+     */
+    public static Computed of(byte[] sql, int from, int to, boolean standardStrings, TableCatalog catalog,
+            References references, ReadPlan.Values values) {
         Set<Long> hashes = new HashSet<>();
         boolean vouched = false;
         List<Token> tokens = SqlText.of(sql, from, to, standardStrings).tokens();
         int start = 0;
         for (int i = 0; i <= tokens.size(); i++) {
             if (i == tokens.size() || tokens.get(i).is(';')) {
-                Footprint.Tables tables = Footprint.declared(tokens.subList(start, i), references);
+                List<Token> statement = tokens.subList(start, i);
+                Footprint.Tables tables = Footprint.declared(statement, references);
                 if (tables == null) {
                     return new Computed(ConflictClasses.ALL, false);
                 }
                 vouched |= tables.vouched();
-                hashes.addAll(tables.all());
+                if (!statement.isEmpty()) {
+                    hashes.addAll(new Divided(statement, catalog, references, values).classes(tables));
+                }
                 start = i + 1;
             }
         }
@@ -116,32 +129,34 @@ public final class Classes {
 
     /** What a client that lists tables has declared. */
     public static Declaration declaration(String list, TableCatalog catalog, References references) {
-        List<Token> tokens = SqlText.of(list).tokens();
         List<String> unknown = new ArrayList<>();
         Set<Long> hashes = new HashSet<>();
-        int at = 0;
-        while (at < tokens.size()) {
-            int end = at;
-            while (end < tokens.size() && !tokens.get(end).is(',')) {
-                end++;
-            }
-            List<Token> name = tokens.subList(at, end);
+        for (List<Token> entry : Footprint.entries(SqlText.of(list).tokens())) {
+            Token value = Footprint.value(entry);
+            List<Token> name = value == null ? entry : entry.subList(0, entry.size() - 3);
             Footprint.Tables tables = Footprint.of(name, references);
-            boolean known = known(name, catalog, references);
-            if (!known) {
+            if (!known(name, catalog, references)) {
                 unknown.add(String.join("", name.stream().map(Token::text).toList()));
             } else if (tables == null) {
                 return new Declaration(ConflictClasses.ALL, List.of());
-            } else if (name.size() == 3) {
-                hashes.add(TableCatalog.tableKey(name.get(0).text(), name.get(2).text()));
-                hashes.addAll(tables.brought());
-                hashes.addAll(tables.cascaded());
             } else {
-                hashes.addAll(tables.all());
+                Set<Long> own = name.size() == 3
+                        ? Set.of(TableCatalog.tableKey(name.get(0).text(), name.get(2).text()))
+                        : tables.direct();
+                own.forEach(table -> hashes.addAll(part(table, value, references)));
+                tables.brought().forEach(table -> hashes.addAll(Divided.all(table, references)));
+                tables.cascaded().forEach(table -> hashes.addAll(Divided.all(table, references)));
             }
-            at = end + 1;
         }
         return new Declaration(of(hashes), unknown);
+    }
+
+    /** The class of the rows with a value, or all of a table that is not divided or of which no number is given. */
+    private static Set<Long> part(long table, @Nullable Token value, References references) {
+        Division division = references.divisions().get(table);
+        return division == null || value == null || value.text().startsWith("$")
+                ? Divided.all(table, references)
+                : Set.of(division.of(Long.parseLong(value.text())));
     }
 
     private static boolean known(List<Token> name, TableCatalog catalog, References references) {
@@ -159,11 +174,13 @@ public final class Classes {
      */
     public record Declaration(ConflictClasses classes, List<String> unknown) {}
 
-    /** A table that a write set touches though its class is not among these, or null; "the schema" for a schema change. */
-    public static @Nullable String outside(KeySet keys, ConflictClasses classes, TableCatalog catalog) {
+    /** What a write set touches though its class is not among these, in words, or null; "the schema" for a schema change. */
+    public static @Nullable String outside(WriteSet writes, ConflictClasses classes, TableCatalog catalog,
+            References references) {
         if (classes.all()) {
             return null;
         }
+        KeySet keys = writes.keys();
         Set<Long> touched = new HashSet<>();
         for (int i = 0; i < keys.size(); i++) {
             touched.add(keys.hash(i));
@@ -171,19 +188,70 @@ public final class Classes {
                 return "the schema";
             }
         }
+        boolean divided = false;
         for (Table table : catalog.tables()) {
-            if (touched.contains(table.hash()) && !classes.contains(table.hash())) {
-                return table.displayName();
+            if (touched.contains(table.hash())) {
+                if (references.divisions().containsKey(table.hash())) {
+                    divided = true;
+                } else if (!classes.contains(table.hash())) {
+                    return table.displayName();
+                }
+            }
+        }
+        return divided ? outsideOf(Changes.read(writes.changes()), classes, catalog, references) : null;
+    }
+
+    private static @Nullable String outsideOf(List<Change> changes, ConflictClasses classes, TableCatalog catalog,
+            References references) {
+        for (Change change : changes) {
+            String found = switch (change) {
+                case Change.Insert(Changes.TableName table, byte[] row) ->
+                    row(table, row, classes, catalog, references);
+                case Change.Update(Changes.TableName table, byte[] row) ->
+                    row(table, row, classes, catalog, references);
+                case Change.Delete(Changes.TableName table, byte[] row) ->
+                    row(table, row, classes, catalog, references);
+                case Change.Rekey(Changes.TableName table, byte[] before, byte[] after) -> {
+                    String first = row(table, before, classes, catalog, references);
+                    yield first == null ? row(table, after, classes, catalog, references) : first;
+                }
+                case Change.Truncate(Changes.TableName name) -> {
+                    long hash = TableCatalog.tableKey(name.schema(), name.name());
+                    yield Divided.all(hash, references).stream().allMatch(classes::contains)
+                            ? null
+                            : name.name();
+                }
+                case Change.Execute _ -> "the schema";
+            };
+            if (found != null) {
+                return found;
             }
         }
         return null;
     }
 
-    /** A table with one of these object ids whose class is not among these, or null. */
-    public static @Nullable String outside(List<Long> relations, ConflictClasses classes, TableCatalog catalog) {
+    /** The table and value of a row of a divided table whose class is not among these, or null. */
+    private static @Nullable String row(Changes.TableName name, byte[] row, ConflictClasses classes,
+            TableCatalog catalog, References references) {
+        Table table = catalog.table(name.schema(), name.name());
+        Division division = table == null ? null : references.divisions().get(table.hash());
+        if (table == null || division == null) {
+            return null;
+        }
+        List<String> columns = table.columns().stream().map(Table.Column::name).toList();
+        byte[] value = new RowText().parse(row, 0).value(columns.indexOf(division.column()));
+        String text = value == null ? "" : new String(value, StandardCharsets.UTF_8);
+        return RowValue.INTEGER.matcher(text).matches() && classes.contains(division.of(Long.parseLong(text)))
+                ? null
+                : table.displayName() + " with " + division.column() + " = " + text;
+    }
+
+    /** A table with one of these object ids no class of which is among these, or null. */
+    public static @Nullable String outside(List<Long> relations, ConflictClasses classes, TableCatalog catalog,
+            References references) {
         for (long relation : relations) {
             Table table = catalog.table(relation);
-            if (table != null && !classes.contains(table.hash())) {
+            if (table != null && Divided.all(table.hash(), references).stream().noneMatch(classes::contains)) {
                 return table.displayName();
             }
         }

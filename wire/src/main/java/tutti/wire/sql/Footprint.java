@@ -1,5 +1,6 @@
 package tutti.wire.sql;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -63,6 +64,7 @@ final class Footprint {
     /** Whether functions that say what they touch are believed, and not looked into. */
     private final boolean believing;
     private boolean vouched;
+    private final List<Part> parts = new ArrayList<>();
 
     private Footprint(References references, boolean believing) {
         this.references = references;
@@ -78,8 +80,9 @@ final class Footprint {
      * @param cascaded those that foreign keys change along with others. They are not read: that no child has come or gone
      *            is certain from the parent's key, which the child's write set refers to
      * @param vouched whether some of it is what a function says that it touches
+     * @param parts of which a function says that it touches some rows only
      */
-    record Tables(Set<Long> direct, Set<Long> brought, Set<Long> cascaded, boolean vouched) {
+    record Tables(Set<Long> direct, Set<Long> brought, Set<Long> cascaded, boolean vouched, List<Part> parts) {
         Set<Long> all() {
             Set<Long> all = new HashSet<>(direct);
             all.addAll(brought);
@@ -87,6 +90,15 @@ final class Footprint {
             return all;
         }
     }
+
+    /**
+     * Rows of tables of which a function says that it touches them.
+     *
+     * @param tables their keys
+     * @param function that says it, if its arguments stand in the statement
+     * @param value of the column that divides them: a literal, or a number of one of the function's arguments
+     */
+    record Part(Set<Long> tables, @Nullable String function, SqlText.Token value) {}
 
     /** The tables that a statement may touch; null if that may be any. */
     static @Nullable Tables of(List<SqlText.Token> tokens, References references) {
@@ -104,7 +116,8 @@ final class Footprint {
         footprint.addDefaults();
         return footprint.everything
                 ? null
-                : new Tables(footprint.direct, footprint.brought, footprint.cascaded, footprint.vouched);
+                : new Tables(footprint.direct, footprint.brought, footprint.cascaded, footprint.vouched,
+                        footprint.parts);
     }
 
     /**
@@ -192,5 +205,52 @@ final class Footprint {
         for (String text : declared == null ? named.texts() : declared.texts()) {
             add(SqlText.of(text).tokens(), true, depth + 1);
         }
+        if (declared != null) {
+            declared.lists().forEach(list -> says(list, depth == 0 ? name : null, depth));
+        }
+    }
+
+    /** What a function says that it touches. */
+    private void says(String list, @Nullable String function, int depth) {
+        for (List<SqlText.Token> entry : entries(SqlText.of(list).tokens())) {
+            SqlText.Token value = value(entry);
+            Named named = references.get(entry.get(name(entry)).text());
+            if (value == null || named == null) {
+                add(value == null ? entry : entry.subList(0, entry.size() - 3), false, depth + 1);
+                continue;
+            }
+            parts.add(new Part(named.tables(), function, value));
+            withDefaults.add(entry.get(name(entry)).text());
+            named.related().forEach(related -> name(related, How.BROUGHT, depth + 1));
+            named.cascades().forEach(child -> name(child, How.CASCADED, depth + 1));
+            named.texts().forEach(text -> add(SqlText.of(text).tokens(), true, depth + 1));
+        }
+    }
+
+    /** The entries of a list of tables, each perhaps with a value in parentheses. */
+    static List<List<SqlText.Token>> entries(List<SqlText.Token> tokens) {
+        List<List<SqlText.Token>> entries = new ArrayList<>();
+        int start = 0;
+        for (int i = 0; i <= tokens.size(); i++) {
+            if (i == tokens.size() || tokens.get(i).is(',')) {
+                if (i > start) {
+                    entries.add(tokens.subList(start, i));
+                }
+                start = i + 1;
+            }
+        }
+        return entries;
+    }
+
+    /** What stands in parentheses at the end of an entry, or null. */
+    static SqlText.@Nullable Token value(List<SqlText.Token> entry) {
+        int size = entry.size();
+        return size >= 4 && entry.get(size - 3).is('(') && entry.get(size - 1).is(')')
+                && entry.get(size - 2).kind() == SqlTokens.NUMBER ? entry.get(size - 2) : null;
+    }
+
+    /** Where in an entry the table's own name stands. */
+    private static int name(List<SqlText.Token> entry) {
+        return entry.size() > 2 && entry.get(1).is('.') ? 2 : 0;
     }
 }

@@ -62,6 +62,20 @@ final class Lookup {
         return lookup.understand() ? lookup.rows() : List.of();
     }
 
+    /** The value that the conditions give a column of a table, which is named once; null if they give none. */
+    static @Nullable RowValue value(List<Token> tokens, TableCatalog catalog, long table, String column) {
+        Lookup lookup = new Lookup(tokens, catalog);
+        if (!lookup.understand()) {
+            return null;
+        }
+        for (int item = 0; item < lookup.items.size(); item++) {
+            if (lookup.items.get(item).table().hash() == table) {
+                return lookup.values.get(lookup.root(new ColumnOf(item, column)));
+            }
+        }
+        return null;
+    }
+
     private @Nullable Token token() {
         return at < tokens.size() ? tokens.get(at) : null;
     }
@@ -333,6 +347,11 @@ final class Lookup {
     }
 
     private @Nullable RowValue value(int from, int to) {
+        return value(tokens, from, to);
+    }
+
+    /** The value that is written, or bound, by these tokens and nothing else; null if they are something else. */
+    static @Nullable RowValue value(List<Token> tokens, int from, int to) {
         int start = from;
         int end = to;
         while (end - start > 2 && tokens.get(start).is('(') && tokens.get(end - 1).is(')')) {

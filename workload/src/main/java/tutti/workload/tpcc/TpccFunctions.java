@@ -1,5 +1,6 @@
 package tutti.workload.tpcc;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -134,6 +135,27 @@ public final class TpccFunctions {
             where (select s_quantity from stock where s_w_id = p_w and s_i_id = ol_i_id) < p_threshold $$""";
 
     private TpccFunctions() {}
+
+    /**
+     * Declares conflict classes of each warehouse: its column divides every table but ITEM, and the functions that change something
+     * say which warehouses they touch. To a database without Tutti these are comments and settings that nobody reads.
+     */
+    public static List<String> divisionStatements() {
+        List<String> statements = new ArrayList<>();
+        for (String column : List.of("warehouse.w_id", "stock.s_w_id", "district.d_w_id", "customer.c_w_id",
+                "history.h_w_id", "orders.o_w_id", "new_order.no_w_id", "order_line.ol_w_id")) {
+            statements.add("comment on column " + column + " is 'tutti.class warehouse/64'");
+        }
+        says(statements, "tpcc_new_order", "warehouse($1), district($1), customer($1), orders($1), new_order($1),"
+                + " order_line($1), stock($5), item");
+        says(statements, "tpcc_payment", "warehouse($1), district($1), customer($3), history($1)");
+        says(statements, "tpcc_delivery", "new_order($1), orders($1), order_line($1), customer($1)");
+        return statements;
+    }
+
+    private static void says(List<String> statements, String function, String classes) {
+        statements.add("alter function " + function + " set tutti.classes = '" + classes + "'");
+    }
 
     /** What creates them, where the tables are. */
     public static List<String> createStatements() {

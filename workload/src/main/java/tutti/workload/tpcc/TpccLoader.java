@@ -105,6 +105,11 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
         execute(database, TpccFunctions.createStatements());
     }
 
+    /** Declares conflict classes of each warehouse. */
+    public void declareClasses(TpccDatabase database) throws SQLException {
+        execute(database, TpccFunctions.divisionStatements());
+    }
+
     /** Has the planner's statistics gathered; a matter of each database of its own. */
     public void analyze(TpccDatabase database) throws SQLException {
         execute(database, List.of(TpccTable.values()).stream().map(table -> "analyze " + table.sqlName()).toList());

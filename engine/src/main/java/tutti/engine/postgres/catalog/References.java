@@ -15,20 +15,23 @@ import org.jspecify.annotations.Nullable;
  * @param opaque whether anything may hide access to any table: user-defined operators or casts with functions that may
  *            read
  * @param declaresModes whether some function says where it is to be executed
+ * @param divisions of tables, by their ("table", name) keys
  */
-public record References(Map<String, Named> names, Set<String> varying, boolean opaque, boolean declaresModes) {
+public record References(Map<String, Named> names, Set<String> varying, boolean opaque, boolean declaresModes,
+        Map<Long, Division> divisions) {
     /** Of a database with nothing in it. */
-    public static final References NONE = new References(Map.of(), Set.of(), false, false);
+    public static final References NONE = new References(Map.of(), Set.of(), false, false, Map.of());
 
     /** Keeps a copy. */
     public References {
         names = Map.copyOf(names);
         varying = Set.copyOf(varying);
+        divisions = Map.copyOf(divisions);
     }
 
     /** Of functions that say nothing. */
     public References(Map<String, Named> names, Set<String> varying, boolean opaque) {
-        this(names, varying, opaque, false);
+        this(names, varying, opaque, false, Map.of());
     }
 
     /** What a name brings along, or null if it is none that matters. */
@@ -70,13 +73,15 @@ public record References(Map<String, Named> names, Set<String> varying, boolean 
     /**
      * What runs along with a name of functions that say what they touch: {@code tutti.classes} among their settings.
      *
-     * @param texts SQL, in which the lists of what they touch stand for their bodies
+     * @param texts SQL of those that do not say it
+     * @param lists what the others say
      * @param unknown whether something runs that cannot be looked into and says nothing
      */
-    public record Declared(List<String> texts, boolean unknown) {
-        /** Keeps a copy. */
+    public record Declared(List<String> texts, List<String> lists, boolean unknown) {
+        /** Keeps copies. */
         public Declared {
             texts = List.copyOf(texts);
+            lists = List.copyOf(lists);
         }
     }
 

@@ -51,6 +51,12 @@ public final class ReferencesQuery {
                     pg_catalog.pg_get_expr(o.polwithcheck, o.polrelid)) FROM pg_catalog.pg_policy o
                 JOIN pg_catalog.pg_class c ON c.oid = o.polrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE %1$s
+            UNION ALL SELECT 'k', c.relname, n.nspname, concat(a.attname, E'\\t', d.description)
+                FROM pg_catalog.pg_description d JOIN pg_catalog.pg_class c ON c.oid = d.objoid
+                JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                WHERE d.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid > 0 AND a.attnotnull
+                AND a.atttypid IN (20, 21, 23) AND starts_with(d.description, 'tutti.class ') AND c.relkind = 'r' AND %1$s
             UNION ALL SELECT 'n', p.proname, NULL, NULL FROM pg_catalog.pg_proc p
                 WHERE p.pronamespace = 11 AND p.provolatile = 'v'
             UNION ALL SELECT 'd', c.relname, NULL, 'nextval()' FROM pg_catalog.pg_attribute a
@@ -75,6 +81,7 @@ public final class ReferencesQuery {
 
     private final Map<String, Building> names = new HashMap<>();
     private final Set<String> varying = new HashSet<>();
+    private final Map<Long, Division> divisions = new HashMap<>();
     private boolean opaque;
 
     private ReferencesQuery() {}
@@ -86,7 +93,7 @@ public final class ReferencesQuery {
         Map<String, Named> named = new HashMap<>();
         query.names.forEach((name, building) -> named.put(name, building.finish()));
         return new References(named, query.varying, query.opaque,
-                named.values().stream().anyMatch(one -> one.mode() != null));
+                named.values().stream().anyMatch(one -> one.mode() != null), query.divisions);
     }
 
     private void row(List<@Nullable String> row) {
@@ -96,6 +103,15 @@ public final class ReferencesQuery {
         String text = row.get(3);
         if (name == null) {
             opaque = true;
+            return;
+        }
+        if (kind.equals("k")) {
+            String comment = String.valueOf(text);
+            int tab = comment.indexOf('\t');
+            Division division = Division.of(comment.substring(0, tab), comment.substring(tab + 1));
+            if (division != null) {
+                divisions.put(TableCatalog.tableKey(String.valueOf(other), name), division);
+            }
             return;
         }
         if (kind.equals("n")) {
@@ -121,7 +137,7 @@ public final class ReferencesQuery {
         private final List<String> texts = new ArrayList<>();
         private final List<String> defaults = new ArrayList<>();
         private final List<String> believed = new ArrayList<>();
-        private boolean declares;
+        private final List<String> lists = new ArrayList<>();
         private boolean unknown;
         private boolean unknownToBelievers;
         private @Nullable String mode;
@@ -138,18 +154,18 @@ public final class ReferencesQuery {
             } else {
                 texts.add(text);
             }
-            String seen = says == null ? text : says;
-            declares |= says != null;
-            if (seen == null) {
+            if (says != null) {
+                lists.add(says);
+            } else if (text == null) {
                 unknownToBelievers = true;
             } else {
-                believed.add(seen);
+                believed.add(text);
             }
         }
 
         Named finish() {
             return new Named(tables, related, cascades, texts, defaults, unknown,
-                    declares ? new References.Declared(believed, unknownToBelievers) : null, mode);
+                    lists.isEmpty() ? null : new References.Declared(believed, lists, unknownToBelievers), mode);
         }
     }
 }

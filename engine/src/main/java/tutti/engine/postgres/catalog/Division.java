@@ -1,0 +1,50 @@
+package tutti.engine.postgres.catalog;
+
+import java.util.HashSet;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A table that is divided into several conflict classes by the values of one of its columns, an integer that is never NULL: the
+ * column's comment says so, as in {@code COMMENT ON COLUMN stock.s_w_id IS 'tutti.class warehouse/16'}. Tables of the same group
+ * are divided alike, so that rows of them with the same value are of the same class. Each value is of exactly one class.
+ *
+ * @param column the column's name
+ * @param group which tables share their classes
+ * @param classes how many there are, 1 to 1,024
+ */
+public record Division(String column, String group, int classes) {
+    private static final int CLASSES_MAX = 1024;
+    private static final Pattern COMMENT = Pattern.compile("tutti\\.class\\s+(\\w+)(?:\\s*/\\s*(\\d{1,4}))?\\s*");
+    private static final int CLASSES = 64;
+
+    /** What a column's comment says, or null if it says nothing of the kind, or more classes than there may be. */
+    public static @Nullable Division of(String column, String comment) {
+        Matcher matcher = COMMENT.matcher(comment);
+        if (!matcher.matches()) {
+            return null;
+        }
+        int classes = matcher.group(2) == null ? CLASSES : Integer.parseInt(matcher.group(2));
+        return classes < 1 || classes > CLASSES_MAX ? null : new Division(column, matcher.group(1), classes);
+    }
+
+    /** The class of the rows with this value. */
+    public long of(long value) {
+        return number(Math.floorMod(value, classes));
+    }
+
+    private long number(int index) {
+        return KeyHash.seed("class " + group + "/" + classes + " " + index);
+    }
+
+    /** All of them. */
+    public Set<Long> all() {
+        Set<Long> all = new HashSet<>();
+        for (int i = 0; i < classes; i++) {
+            all.add(number(i));
+        }
+        return all;
+    }
+}
