@@ -82,6 +82,7 @@ final class StartCommand implements Callable<Integer> {
                 cluster.awaitReady(node.id(), READY_PATIENCE);
             }
             Screen.table(rows(cluster.nodes())).forEach(screen::line);
+            screen.line("All nodes, for the JDBC driver: " + cluster.jdbcUrl());
             screen.line("Ready. Data and cluster.json are in " + cluster.directory() + ". Ctrl-C stops the cluster.");
             allDead.await();
         }

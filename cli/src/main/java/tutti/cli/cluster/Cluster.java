@@ -137,6 +137,11 @@ public final class Cluster implements AutoCloseable {
         return spec.directory();
     }
 
+    /** Of all nodes, for the driver of Tutti. */
+    public String jdbcUrl() {
+        return spec.clusterUrl(nodes());
+    }
+
     /** JDBC URL of the database server beneath a node, past the node; for comparing, not for writing. */
     public String jdbcUrlBeneath(int id) {
         return spec.jdbcUrlBeneath(nodes().get(id));
@@ -184,7 +189,8 @@ public final class Cluster implements AutoCloseable {
 
     private synchronized void record(int id, long pid) {
         nodes.set(id, nodes.get(id).withProcess(pid));
-        new ClusterFile("tutti", ProcessHandle.current().pid(), spec.secret(), nodes).write(spec.directory());
+        new ClusterFile("tutti", ProcessHandle.current().pid(), spec.secret(), spec.clusterUrl(nodes), nodes)
+                .write(spec.directory());
     }
 
     /** Whether the process of a node is there. */

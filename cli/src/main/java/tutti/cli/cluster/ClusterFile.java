@@ -18,9 +18,10 @@ import tutti.cli.Failure;
  * @param cluster the cluster's name
  * @param supervisorPid process that started the nodes and watches them
  * @param password of the role {@code postgres} at every node; chosen at the first start
+ * @param jdbcUrl of the cluster as a whole, for the driver of Tutti
  * @param nodes in order of their ids
  */
-public record ClusterFile(String cluster, long supervisorPid, String password, List<Node> nodes) {
+public record ClusterFile(String cluster, long supervisorPid, String password, String jdbcUrl, List<Node> nodes) {
     private static final String NAME = "cluster.json";
     private static final JsonMapper MAPPER = JsonMapper.builder()
             .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
