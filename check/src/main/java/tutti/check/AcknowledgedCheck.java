@@ -273,7 +273,8 @@ public final class AcknowledgedCheck {
         TpccLedger.Payment there = new TpccLedger.Payment(payment.terminal(), payment.acknowledged(), row.getInt(3),
                 row.getInt(4), row.getInt(5), row.getInt(6), row.getInt(7), amount.movePointRight(2).longValueExact(),
                 key.source, key.number);
-        if (!there.equals(payment) && !(payment.customer() == TpccLedger.UNKNOWN && there.equals(known(payment, there)))) {
+        if (!there.equals(payment)
+                && !(payment.customer() == TpccLedger.UNKNOWN && there.equals(known(payment, there)))) {
             Map<String, String> values = row(key);
             values.put("there", there.toString());
             values.put("told", payment.toString());

@@ -29,7 +29,8 @@ final class RecorderCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("live keys", "recorder", "us/transaction: min", "median", "max", "CPU us/transaction", "thousand events per CPU second"));
+        rows.add(List.of("live keys", "recorder", "us/transaction: min", "median", "max", "CPU us/transaction",
+                "thousand events per CPU second"));
         options.run("recorder", RecorderBenchmark.class, screen).stream()
                 .sorted(Comparator.comparing((Microbenchmark.Found found) -> liveKeys(found).length())
                         .thenComparing(RecorderCommand::liveKeys).thenComparing(RecorderCommand::recorded))

@@ -79,7 +79,8 @@ final class AkaraFigures {
     /** Those that wait for execution in NODO; those that wait to be applied in the others. */
     private static double inQ2(RunResult result) {
         return result.samples().stream().filter(sample -> sample.atSeconds() > 30)
-                .mapToInt(sample -> sample.stages()[Stage.ORDERING.ordinal()] + sample.stages()[Stage.DECIDED.ordinal()])
+                .mapToInt(
+                        sample -> sample.stages()[Stage.ORDERING.ordinal()] + sample.stages()[Stage.DECIDED.ordinal()])
                 .average().orElse(0);
     }
 

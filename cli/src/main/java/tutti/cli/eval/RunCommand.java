@@ -210,7 +210,8 @@ public final class RunCommand implements Callable<Integer> {
             }
             return read;
         } catch (NoSuchFileException _) {
-            throw new Failure("there is no file " + costs, "run the scenario with run.charge=measured and --costs first");
+            throw new Failure("there is no file " + costs,
+                    "run the scenario with run.charge=measured and --costs first");
         }
     }
 }

@@ -73,8 +73,9 @@ class TpccFormsTest {
         List<String> found = new ArrayList<>();
         try (Connection connection = database.open(); Statement statement = connection.createStatement()) {
             for (TpccTable table : TpccTable.values()) {
-                try (ResultSet row = statement.executeQuery("select count(*) || ' ' || sum(hashtextextended(t::text, 0)) from "
-                        + table.sqlName() + " as t")) {
+                try (ResultSet row = statement
+                        .executeQuery("select count(*) || ' ' || sum(hashtextextended(t::text, 0)) from "
+                                + table.sqlName() + " as t")) {
                     row.next();
                     found.add(table + " " + row.getString(1));
                 }
