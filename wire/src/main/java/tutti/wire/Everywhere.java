@@ -241,6 +241,8 @@ final class Everywhere {
                         || type == Backend.PORTAL_SUSPENDED;
             }
         }
+        // An error at the very end, when deferred constraints were checked.
+        out.writeBytes(in);
         return bytes(out);
     }
 
