@@ -372,6 +372,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         whenServing(done, () -> questions.awaitAll(done));
     }
 
+    /** Has a life of a node end in the order, as when its node is not in sight; for tests. */
+    void fence(int node, long life) {
+        loop.execute(() -> send(new Control.Fence(node, life).encode()));
+    }
+
     private void whenServing(Completion<?> done, Runnable task) {
         loop.execute(() -> {
             String refusal = refusal();
