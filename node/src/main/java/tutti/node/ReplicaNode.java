@@ -716,6 +716,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 if (asked.node() == settings.node() && asked.incarnation() == incarnation) {
                     transactions.end(asked, () -> send(new Control.Ended(asked).encode()));
                 }
+                if (delivery.sender() == settings.node()) {
+                    questions.delivered(asked);
+                }
             }
             case Control.Ended ended -> {
                 if (delivery.sender() == ended.transaction().node()) {

@@ -165,6 +165,7 @@ class QuestionsTest {
         assertInstanceOf(Outcome.Aborted.class, holding.outcome());
         assertEquals(TransactionOutcome.ABORTED, ask(2, unused));
         assertInstanceOf(Outcome.Aborted.class, new Client(0, unused, true).outcome(), "it was told to have ended");
+        assertEquals(TransactionOutcome.UNKNOWN, ask(1, new TransactionId(0, 99L << 32 | 1)), "of a life to come");
     }
 
     @ParameterizedTest
