@@ -35,6 +35,8 @@ final class Outcomes {
         ABORTED,
         /** Its node may yet commit it. */
         OPEN,
+        /** The life of its node has not been heard of so far. */
+        UNHEARD,
         /** It has been forgotten, or was never noted. */
         UNKNOWN
     }
@@ -162,7 +164,13 @@ final class Outcomes {
     /** What the delivered prefix says of a transaction. */
     Answer of(TransactionId id) {
         Life life = life(id);
-        if (life == null || Life.chunk(count(id)) < life.lowest) {
+        if (life == null) {
+            TreeMap<Long, Life> lives = nodes.get(id.node());
+            return lives == null || lives.isEmpty() || lives.lastKey() < id.incarnation()
+                    ? Answer.UNHEARD
+                    : Answer.UNKNOWN;
+        }
+        if (Life.chunk(count(id)) < life.lowest) {
             return Answer.UNKNOWN;
         }
         if (Life.get(life.committed, count(id))) {

@@ -69,7 +69,7 @@ final class Questions {
     void ask(TransactionId about, Completion<TransactionOutcome> done) {
         Question question = new Question(about, done);
         Outcomes.Answer answer = outcomes.of(about);
-        if (answer != Outcomes.Answer.OPEN) {
+        if (!undecided(answer)) {
             answer(question, answer);
             return;
         }
@@ -83,8 +83,12 @@ final class Questions {
         }, PATIENCE_NANOS);
     }
 
+    private static boolean undecided(Outcomes.Answer answer) {
+        return answer == Outcomes.Answer.OPEN || answer == Outcomes.Answer.UNHEARD;
+    }
+
     private void fenceIfGone(Question question) {
-        if (!question.fenced && !node.members().contains(question.about.node())) {
+        if (!question.fenced && outcomes.of(question.about) == Outcomes.Answer.OPEN && !node.members().contains(question.about.node())) {
             question.fenced = true;
             node.send(new Control.Fence(question.about.node(), question.about.incarnation()));
         }
@@ -118,7 +122,7 @@ final class Questions {
         List<Question> answered = new ArrayList<>();
         while (each.hasNext()) {
             Question question = each.next();
-            if (outcomes.of(question.about) != Outcomes.Answer.OPEN) {
+            if (!undecided(outcomes.of(question.about))) {
                 each.remove();
                 answered.add(question);
             } else {
@@ -126,6 +130,16 @@ final class Questions {
             }
         }
         answered.forEach(question -> answer(question, outcomes.of(question.about)));
+    }
+
+    /**
+     * A question of this node was delivered. Its client had the name from a node that had been delivered its own first
+     * message; so did this one, by now, if there is such a transaction.
+     */
+    void delivered(TransactionId about) {
+        if (outcomes.of(about) == Outcomes.Answer.UNHEARD) {
+            ended(about);
+        }
     }
 
     /** The node of a transaction has said that it has ended. */

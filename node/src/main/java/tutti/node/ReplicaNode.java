@@ -383,6 +383,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         whenServing(done, () -> questions.awaitAll(done));
     }
 
+    /** Has a life of a node end in the order, as when its node is not in sight; for tests. */
+    void fence(int node, long life) {
+        loop.execute(() -> send(new Control.Fence(node, life).encode()));
+    }
+
     private void whenServing(Completion<?> done, Runnable task) {
         loop.execute(() -> {
             String refusal = refusal();
@@ -727,6 +732,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 TransactionId asked = question.transaction();
                 if (asked.node() == settings.node() && asked.incarnation() == incarnation) {
                     transactions.end(asked, () -> send(new Control.Ended(asked).encode()));
+                }
+                if (delivery.sender() == settings.node()) {
+                    questions.delivered(asked);
                 }
             }
             case Control.Ended ended -> {

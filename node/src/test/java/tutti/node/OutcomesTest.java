@@ -19,7 +19,7 @@ class OutcomesTest {
 
     @Test
     void anUnfinishedLifeIsOpenAndAFinishedOneConclusive() {
-        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 7)));
+        assertEquals(Answer.UNHEARD, outcomes.of(id(1, 1, 7)));
         outcomes.born(1, 1);
         outcomes.committed(id(1, 1, 7));
         assertEquals(Answer.COMMITTED, outcomes.of(id(1, 1, 7)));
@@ -106,7 +106,7 @@ class OutcomesTest {
         assertEquals(3, old.protocol().length);
         Outcomes restored = new Outcomes(true);
         old.restore(restored);
-        assertEquals(Answer.UNKNOWN, restored.of(id(0, 1, 1)));
+        assertEquals(Answer.UNHEARD, restored.of(id(0, 1, 1)));
         assertThrows(IllegalArgumentException.class, () -> restored.decode(ByteBuffer.wrap(new byte[16])));
     }
 }

@@ -1,10 +1,7 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.engine.postgres.Statement;
 import tutti.node.Transactions;
@@ -244,6 +241,8 @@ final class Everywhere {
                         || type == Backend.PORTAL_SUSPENDED;
             }
         }
+        // An error at the very end, when deferred constraints were checked.
+        out.writeBytes(in);
         return bytes(out);
     }
 

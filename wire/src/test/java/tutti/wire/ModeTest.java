@@ -218,6 +218,10 @@ class ModeTest {
                         .prepareStatement("update account set balance = ?")) {
             update.setInt(1, 5);
             assertEquals("23514", assertThrows(SQLException.class, update::executeUpdate).getSQLState());
+            Backend.commandComplete(out.clear(), "UPDATE 1");
+            Backend.errorResponse(out, Errors.error("23503", "deferred"));
+            fixture.node.answer = java.util.Arrays.copyOf(out.array(), out.readableBytes());
+            assertEquals("23503", assertThrows(SQLException.class, update::executeUpdate).getSQLState());
             refused(connection, "update account set balance = random()", "25006");
             refused(connection, "update nothing at all", "42601");
             assertEquals("1", value(connection, "select 1"));

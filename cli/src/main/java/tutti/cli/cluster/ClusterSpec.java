@@ -129,16 +129,16 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
     }
 
     private String jdbcUrl(int port, String secret) {
-        return "jdbc:postgresql://" + HOST + ":" + port + "/" + database + "?user=" + USER + "&password=" + secret();
+        return "jdbc:postgresql://" + HOST + ":" + port + "/" + database + "?user=" + USER + "&password=" + secret;
     }
 
-    /** Where the server beneath a node can be looked at, past the node. */
     /** Of all nodes, for the driver of Tutti. */
     String clusterUrl(List<ClusterFile.Node> all) {
         return "jdbc:tutti://" + String.join(",", all.stream().map(node -> HOST + ":" + node.postgresPort()).toList())
                 + "/" + database + "?user=" + USER + "&password=" + secret();
     }
 
+    /** Where the server beneath a node can be looked at, past the node. */
     String jdbcUrlBeneath(ClusterFile.Node node) {
         return jdbcUrl(node.databasePort(), secret());
     }
