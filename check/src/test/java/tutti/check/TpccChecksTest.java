@@ -54,7 +54,7 @@ class TpccChecksTest {
         TpccOptions usual = TpccOptions.of(List.of(server.database("original")), population, 4,
                 Duration.ofSeconds(seconds), runId);
         return new TpccOptions(usual.databases(), population, 4, usual.placement(), usual.duration(), runId, runId,
-                false, 100, 1_000_000);
+                false, 100, 1_000_000, usual.form());
     }
 
     @AfterAll
