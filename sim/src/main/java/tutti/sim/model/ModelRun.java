@@ -27,7 +27,6 @@ import tutti.sim.thread.Threads;
 public final class ModelRun {
     private static final Label WARM = Label.of("run", "warm-up is over");
     private static final Label SAMPLE = Label.of("run", "sample");
-    private static final Label PROGRESS = Label.of("run", "progress");
     private static final double NANOS = 1e9;
     private static final int RELAYED_MAX = 1_000_000;
 
