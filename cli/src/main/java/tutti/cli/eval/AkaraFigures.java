@@ -77,7 +77,8 @@ final class AkaraFigures {
     /** Not in the paper: the limit where the system is saturated, which it is here with more clients than there. */
     private Figure limit() {
         List<String> names = List.of("AKARA-25", "AKARA-45", "AKARA-n");
-        List<Setting> needs = names.stream().map(name -> Figure.only(akara, name).getOrDefault(name, base).clients(SATURATED))
+        List<Setting> needs = names.stream()
+                .map(name -> Figure.only(akara, name).getOrDefault(name, base).clients(SATURATED))
                 .toList();
         return new Figure("limit", needs, sheet -> {
             List<List<String>> rows = new ArrayList<>();
@@ -99,7 +100,8 @@ final class AkaraFigures {
     /** Those that wait for execution in NODO; those that wait to be applied in the others. */
     private static double inQ2(RunResult result) {
         return result.samples().stream().filter(sample -> sample.atSeconds() > 30)
-                .mapToInt(sample -> sample.stages()[Stage.ORDERING.ordinal()] + sample.stages()[Stage.DECIDED.ordinal()])
+                .mapToInt(
+                        sample -> sample.stages()[Stage.ORDERING.ordinal()] + sample.stages()[Stage.DECIDED.ordinal()])
                 .average().orElse(0);
     }
 

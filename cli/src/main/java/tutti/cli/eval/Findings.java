@@ -111,7 +111,8 @@ final class Findings {
             if (one.committed() + one.aborted() > 0) {
                 rows.add(List.of(kind.label(), Long.toString(one.committed()),
                         text(one.committed() * 60 / result.seconds(), 1), text(one.latencies().meanMillis(), 2),
-                        text(one.latencies().percentileMillis(0.95), 2), text(one.latencies().percentileMillis(0.99), 2),
+                        text(one.latencies().percentileMillis(0.95), 2),
+                        text(one.latencies().percentileMillis(0.99), 2),
                         text(100 * one.abortRate(), 2)));
             }
         }
@@ -201,7 +202,8 @@ final class Findings {
             single(page, points.getFirst().results().getFirst());
         }
         page.heading("Machine").table(Stream.concat(Stream.of(List.of("", "")),
-                Machine.describe().entrySet().stream().map(entry -> List.of(entry.getKey(), entry.getValue()))).toList());
+                Machine.describe().entrySet().stream().map(entry -> List.of(entry.getKey(), entry.getValue())))
+                .toList());
         return page.html();
     }
 

@@ -61,7 +61,8 @@ final class GordaFigures {
     private static String bursty(int clients) {
         long perMessage = (long) (1_000_000 / (MESSAGES_PER_CLIENT * clients));
         return String.format(Locale.ROOT,
-                "[{kind: bursty-loss, lost: uniform 0s %dus, received: uniform 0s %dus}]", 2 * 5 * perMessage, 2 * 95 * perMessage);
+                "[{kind: bursty-loss, lost: uniform 0s %dus, received: uniform 0s %dus}]", 2 * 5 * perMessage,
+                2 * 95 * perMessage);
     }
 
     private static Setting of(Map<String, Setting> curves, String name) {
@@ -176,19 +177,20 @@ final class GordaFigures {
                 cluster -> result -> result.total(cluster).latencies().meanMillis());
         perCluster(figures, "c", "f", "Aborts", "%", GordaFigures::aborts,
                 cluster -> result -> 100 * result.total(cluster).abortRate());
-        figures.add(new Figure("3.7", List.of(of(wide, "WICE").clients(3000), of(wide, "DBSM").clients(3000)), sheet -> {
-            RunResult wice = sheet.result(of(wide, "WICE").clients(3000));
-            RunResult dbsm = sheet.result(of(wide, "DBSM").clients(3000));
-            sheet.compare("3.7b", "WICE, primary cluster, 3000 clients, Payment, ms", "very close to 400",
-                    Figure.text(wice.kinds().getOrDefault("a", Map.of()).entrySet().stream()
-                            .filter(kind -> kind.getKey() == Kind.PAYMENT)
-                            .mapToDouble(kind -> kind.getValue().latencies().meanMillis()).sum(), 0));
-            sheet.compare("3.7c", "WICE, primary cluster, 3000 clients, aborts %", "negligible",
-                    Figure.text(100 * wice.total("a").abortRate(), 2));
-            sheet.compare("3.7f", "WICE, other cluster, 3000 clients, aborts %", "less than DBSM's",
-                    Figure.text(100 * wice.total("b").abortRate(), 2) + " against "
-                            + Figure.text(100 * dbsm.total("b").abortRate(), 2));
-        }));
+        figures.add(
+                new Figure("3.7", List.of(of(wide, "WICE").clients(3000), of(wide, "DBSM").clients(3000)), sheet -> {
+                    RunResult wice = sheet.result(of(wide, "WICE").clients(3000));
+                    RunResult dbsm = sheet.result(of(wide, "DBSM").clients(3000));
+                    sheet.compare("3.7b", "WICE, primary cluster, 3000 clients, Payment, ms", "very close to 400",
+                            Figure.text(wice.kinds().getOrDefault("a", Map.of()).entrySet().stream()
+                                    .filter(kind -> kind.getKey() == Kind.PAYMENT)
+                                    .mapToDouble(kind -> kind.getValue().latencies().meanMillis()).sum(), 0));
+                    sheet.compare("3.7c", "WICE, primary cluster, 3000 clients, aborts %", "negligible",
+                            Figure.text(100 * wice.total("a").abortRate(), 2));
+                    sheet.compare("3.7f", "WICE, other cluster, 3000 clients, aborts %", "less than DBSM's",
+                            Figure.text(100 * wice.total("b").abortRate(), 2) + " against "
+                                    + Figure.text(100 * dbsm.total("b").abortRate(), 2));
+                }));
     }
 
     private interface OfCluster {
@@ -234,8 +236,10 @@ final class GordaFigures {
                     true, false, false, curves));
             double usual = sheet.result(of(termination, "no faults")).certification().percentileMillis(0.99);
             for (String name : List.of("random loss 5%", "bursty loss 5%")) {
-                sheet.compare("3.8", "transactions delayed by " + name, name.startsWith("random") ? "30 to 40 %" : "fewer",
-                        Figure.text(100 - 100 * sheet.result(of(termination, name)).certification().shareWithin(usual), 1)
+                sheet.compare("3.8", "transactions delayed by " + name,
+                        name.startsWith("random") ? "30 to 40 %" : "fewer",
+                        Figure.text(100 - 100 * sheet.result(of(termination, name)).certification().shareWithin(usual),
+                                1)
                                 + " %");
             }
         }));

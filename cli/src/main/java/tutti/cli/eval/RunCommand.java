@@ -108,8 +108,9 @@ public final class RunCommand implements Callable<Integer> {
                     "add --set order.kind=group");
         }
         if (!alone && (trace != null || pcap != null || charge != ModelConfig.Charge.MODEL)) {
-            throw Failure.usage("--trace, --pcap, and charge measured or replay, are for scenarios of one run; this one has "
-                    + jobs.size(), "give one seed, one repetition and no sweep");
+            throw Failure
+                    .usage("--trace, --pcap, and charge measured or replay, are for scenarios of one run; this one has "
+                            + jobs.size(), "give one seed, one repetition and no sweep");
         }
         TraceFile timeline = new TraceFile(trace == null ? 0 : TRACE_CHARACTERS_MAX);
         List<Costs> measured = new ArrayList<>();
@@ -224,7 +225,8 @@ public final class RunCommand implements Callable<Integer> {
             }
             return read;
         } catch (NoSuchFileException _) {
-            throw new Failure("there is no file " + costs, "run the scenario with run.charge=measured and --costs first");
+            throw new Failure("there is no file " + costs,
+                    "run the scenario with run.charge=measured and --costs first");
         }
     }
 }

@@ -18,7 +18,8 @@ public final class Page {
 
     /** What is found, in a word or two. */
     public Page verdict(boolean good, String text) {
-        html.append("<p class=\"verdict ").append(good ? "ok\">✓ " : "no\">✗ ").append(Plot.escape(text)).append("</p>");
+        html.append("<p class=\"verdict ").append(good ? "ok\">✓ " : "no\">✗ ").append(Plot.escape(text))
+                .append("</p>");
         return this;
     }
 

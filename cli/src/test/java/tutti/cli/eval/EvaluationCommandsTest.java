@@ -67,8 +67,10 @@ class EvaluationCommandsTest {
         Path pcap = directory.resolve("run.pcap");
         assertTrue(run("run", "gorda-lan", "--pcap", pcap.toString()) != 0);
         assertTrue(out.toString().contains("order.kind=group"), out.toString());
-        assertEquals(0, run("run", "gorda-lan-3", "--set", "run.transactions=50", "--set", "run.warm-up=100ms", "--pcap",
-                pcap.toString()), out::toString);
+        assertEquals(0,
+                run("run", "gorda-lan-3", "--set", "run.transactions=50", "--set", "run.warm-up=100ms", "--pcap",
+                        pcap.toString()),
+                out::toString);
         assertTrue(Files.size(pcap) > 2000, () -> out.toString());
     }
 

@@ -143,7 +143,8 @@ public final class ModelRun {
      */
     public void capture(PacketCapture to) {
         if (!(channel instanceof GroupChannel group)) {
-            throw new IllegalArgumentException("a modelled sequencer sends no packets: a capture needs order.kind group");
+            throw new IllegalArgumentException(
+                    "a modelled sequencer sends no packets: a capture needs order.kind group");
         }
         group.network().capture(to);
     }

@@ -37,7 +37,8 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
      * @param latencies of those that have committed
      * @param stageMillis how long one was in each stage on average, aborted ones included
      */
-    public record Outcomes(long committed, long repeated, Map<String, Long> aborts, Latencies latencies, double[] stageMillis) {
+    public record Outcomes(long committed, long repeated, Map<String, Long> aborts, Latencies latencies,
+            double[] stageMillis) {
         /** How many were aborted. */
         public long aborted() {
             return aborts.values().stream().mapToLong(Long::longValue).sum();
@@ -68,7 +69,8 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
      * @param cpuQueue jobs that waited for a core at its end, at all sites
      */
     public record Sample(double atSeconds, double committedPerSecond, Map<String, Long> aborts, int[] stages,
-            double cpuShare, double storageShare, double localBytesPerSecond, double wideBytesPerSecond, int cpuQueue) {}
+            double cpuShare, double storageShare, double localBytesPerSecond, double wideBytesPerSecond,
+            int cpuQueue) {}
 
     /**
      * How fast a run was computed; differs from run to run.

@@ -178,7 +178,8 @@ final class TpccModel {
             touched.add(payment.customerWarehouse());
         }
         if (touched.size() == 1) {
-            return warehouseClasses.computeIfAbsent((long) input.warehouse(), home -> ConflictClasses.of(List.of(home)));
+            return warehouseClasses.computeIfAbsent((long) input.warehouse(),
+                    home -> ConflictClasses.of(List.of(home)));
         }
         return ConflictClasses.of(touched.stream().map(Integer::longValue).toList());
     }

@@ -136,7 +136,8 @@ final class Interpreter {
         Calibration calibration = new Calibration(cpu, storage.number("log-writes-per-row", 1, 0, 1000),
                 storage.nanos("access", 100 * Nanos.MICRO, 0), (int) storage.count("parallelism", 8, 1, 10_000),
                 section.number("apply-share", 0.1, 0, 1),
-                new Calibration.Code(code.nanos("message", 30 * Nanos.MICRO, 0), code.number("nanos-per-byte", 5, 0, 1e6),
+                new Calibration.Code(code.nanos("message", 30 * Nanos.MICRO, 0),
+                        code.number("nanos-per-byte", 5, 0, 1e6),
                         code.nanos("event", 5 * Nanos.MICRO, 0), code.nanos("packet", 5 * Nanos.MICRO, 0)));
         storage.end();
         code.end();

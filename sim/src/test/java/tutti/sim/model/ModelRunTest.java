@@ -111,8 +111,9 @@ class ModelRunTest {
                 List.of());
         String fingerprint = measured.run().fingerprint();
         List<Costs> costs = measured.costs().stream().map(one -> Costs.of(one.toArray())).toList();
-        assertEquals(fingerprint, new ModelRun(config("gorda-lan-3", "run.charge", "replay"), 1, new TraceFile(0), costs)
-                .run().fingerprint());
+        assertEquals(fingerprint,
+                new ModelRun(config("gorda-lan-3", "run.charge", "replay"), 1, new TraceFile(0), costs)
+                        .run().fingerprint());
     }
 
     @Test

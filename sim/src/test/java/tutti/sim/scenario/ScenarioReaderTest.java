@@ -81,7 +81,8 @@ class ScenarioReaderTest {
             run: [                          |my.yaml:3: is not YAML
             """)
     void whatIsWrongIsSaidWithLineAndRemedy(String line, String message) {
-        ScenarioException wrong = assertThrows(ScenarioException.class, () -> read("extends: gorda-lan\n" + line + "\n"));
+        ScenarioException wrong = assertThrows(ScenarioException.class,
+                () -> read("extends: gorda-lan\n" + line + "\n"));
         assertTrue(wrong.getMessage().contains(message), wrong.getMessage());
     }
 
