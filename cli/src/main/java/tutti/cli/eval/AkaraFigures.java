@@ -12,6 +12,7 @@ import tutti.sim.model.Stage;
 final class AkaraFigures {
     private static final List<Integer> CLIENTS = List.of(270, 990, 1710, 2430, 3240, 3960);
     private static final int LOADED = 3240;
+    private static final int SATURATED = 3960;
     private static final String SCENARIO = "akara-lan";
     private static final String PROTOCOL = "protocol.name";
     private static final String CLASSES = "workload.classes";
@@ -69,7 +70,27 @@ final class AkaraFigures {
         figures.add(Figure.overClients("9b", "akara-9b", "Throughput", "tpm", CLIENTS, last, RunResult::tpm));
         figures.add(new Figure("9", List.of(), this::compareAkara));
         figures.add(table());
+        figures.add(limit());
         return figures;
+    }
+
+    /** Not in the paper: the limit where the system is saturated, which it is here with more clients than there. */
+    private Figure limit() {
+        List<String> names = List.of("AKARA-25", "AKARA-45", "AKARA-n");
+        List<Setting> needs = names.stream()
+                .map(name -> Figure.only(akara, name).getOrDefault(name, base).clients(SATURATED))
+                .toList();
+        return new Figure("limit", needs, sheet -> {
+            List<List<String>> rows = new ArrayList<>();
+            rows.add(List.of(SATURATED + " clients", "latency ms", "tpm", "unsuccessful %"));
+            for (int i = 0; i < names.size(); i++) {
+                RunResult result = sheet.result(needs.get(i));
+                rows.add(List.of(names.get(i), Figure.text(latency(result), 0), Figure.text(result.tpm(), 0),
+                        Figure.text(100 * result.total().repeatRate(), 1)));
+            }
+            sheet.heading("The limit of AKARA where the system is saturated");
+            sheet.table("akara-limit", rows);
+        });
     }
 
     private static double latency(RunResult result) {
@@ -91,9 +112,9 @@ final class AkaraFigures {
     private void compareThroughput(Sheet sheet) {
         RunResult nodo = sheet.result(curve("NODO").clients(LOADED));
         sheet.compare("7a", "DBSM, 3960 clients, tpm", "above 20,000",
-                Figure.text(sheet.result(curve("DBSM").clients(3960)).tpm(), 0));
+                Figure.text(sheet.result(curve("DBSM").clients(SATURATED)).tpm(), 0));
         sheet.compare("7a", "PGR, 3960 clients, tpm", "above 20,000",
-                Figure.text(sheet.result(curve("PGR").clients(3960)).tpm(), 0));
+                Figure.text(sheet.result(curve("PGR").clients(SATURATED)).tpm(), 0));
         sheet.compare("7a", "NODO, 3240 clients, tpm", "about 4000", Figure.text(nodo.tpm(), 0));
         sheet.compare("8a", "NODO, 3240 clients, transactions in Q2", "2481", Figure.text(inQ2(nodo), 0));
         sheet.compare("8b", "DBSM, 3240 clients, aborts %", "below 1",
@@ -161,7 +182,7 @@ final class AkaraFigures {
         sheet.compare("9a", "AKARA-25, 3240 clients, ms", "about 178",
                 Figure.text(latency(sheet.result(curve("AKARA-25").clients(LOADED))), 0));
         sheet.compare("9b", "AKARA-25, 3960 clients, tpm", "18,605",
-                Figure.text(sheet.result(curve("AKARA-25").clients(3960)).tpm(), 0));
+                Figure.text(sheet.result(curve("AKARA-25").clients(SATURATED)).tpm(), 0));
     }
 
     private Figure table() {

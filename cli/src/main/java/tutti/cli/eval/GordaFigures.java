@@ -22,8 +22,6 @@ final class GordaFigures {
     private static final String ROWS = "protocol.parameters.rows-per-table";
     private static final String FAULTS = "faults";
     private static final String RANDOM = "[{kind: random-loss, rate: 0.05}]";
-    /** Bursts of five messages on average, one in twenty messages: at the rate at which a site receives them. */
-    private static final String BURSTY = "[{kind: bursty-loss, lost: uniform 0s %dus, received: uniform 0s %dus}]";
     /** Messages of the order, data and positions, that a site receives for each client and second. */
     private static final double MESSAGES_PER_CLIENT = 0.15;
 
@@ -59,9 +57,12 @@ final class GordaFigures {
         faulty.put("DBSM-SI", group.with(PROTOCOL, "si"));
     }
 
+    /** Bursts of five messages on average, one in twenty messages: at the rate at which a site receives them. */
     private static String bursty(int clients) {
         long perMessage = (long) (1_000_000 / (MESSAGES_PER_CLIENT * clients));
-        return String.format(Locale.ROOT, BURSTY, 2 * 5 * perMessage, 2 * 95 * perMessage);
+        return String.format(Locale.ROOT,
+                "[{kind: bursty-loss, lost: uniform 0s %dus, received: uniform 0s %dus}]", 2 * 5 * perMessage,
+                2 * 95 * perMessage);
     }
 
     private static Setting of(Map<String, Setting> curves, String name) {

@@ -1,5 +1,6 @@
 package tutti.cli.eval;
 
+import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,6 +18,7 @@ import tutti.sim.model.Costs;
 import tutti.sim.model.ModelRun;
 import tutti.sim.model.RunResult;
 import tutti.sim.model.TraceFile;
+import tutti.sim.net.PacketCapture;
 import tutti.sim.scenario.ScenarioFile;
 
 /** Makes runs of the model, several side by side, each on one thread, and shows how far they are. */
@@ -44,7 +46,7 @@ final class Laboratory {
 
     /** The results, in the order of the jobs. */
     List<RunResult> run(List<Job> jobs) throws InterruptedException {
-        return run(jobs, new TraceFile(0), List.of(), null);
+        return run(jobs, new TraceFile(0), List.of(), null, null);
     }
 
     /**
@@ -53,9 +55,10 @@ final class Laboratory {
      * @param trace where a timeline of the only job goes
      * @param replayed what a measured run has taken down
      * @param measured where the measurements of the only job go, if any
+     * @param packets where the packets of the only job go, if anywhere
      */
-    List<RunResult> run(List<Job> jobs, TraceFile trace, List<Costs> replayed, @Nullable List<Costs> measured)
-            throws InterruptedException {
+    List<RunResult> run(List<Job> jobs, TraceFile trace, List<Costs> replayed, @Nullable List<Costs> measured,
+            @Nullable OutputStream packets) throws InterruptedException {
         AtomicLongArray done = new AtomicLongArray(jobs.size());
         AtomicInteger ended = new AtomicInteger();
         List<RunResult> results = new ArrayList<>();
@@ -66,6 +69,9 @@ final class Laboratory {
                 Job job = jobs.get(i);
                 futures.add(executor.submit(() -> {
                     ModelRun run = new ModelRun(job.scenario.config(), job.seed, trace, replayed);
+                    if (packets != null) {
+                        run.capture(new PacketCapture(job.scenario.config().topology().names(), packets));
+                    }
                     run.onProgress(count -> done.set(index, count));
                     RunResult result = run.run();
                     if (measured != null) {

@@ -5,6 +5,7 @@ import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -66,6 +67,10 @@ public final class RunCommand implements Callable<Integer> {
             + " chrome://tracing; for a scenario of one run.")
     private @Nullable Path trace;
 
+    @Option(names = "--pcap", paramLabel = "FILE", description = "Write the packets that sites send, for Wireshark or"
+            + " tcpdump; for a scenario of one run with order.kind group.")
+    private @Nullable Path pcap;
+
     @Option(names = "--costs", paramLabel = "FILE", description = "With run.charge measured: where to write what real code"
             + " cost; with replay: where to read it.")
     private @Nullable Path costs;
@@ -98,15 +103,25 @@ public final class RunCommand implements Callable<Integer> {
         }
         boolean alone = jobs.size() == 1;
         ModelConfig.Charge charge = base.config().charge();
-        if (!alone && (trace != null || charge != ModelConfig.Charge.MODEL)) {
-            throw Failure.usage("--trace, and charge measured or replay, are for scenarios of one run; this one has "
-                    + jobs.size(), "give one seed, one repetition and no sweep");
+        if (pcap != null && base.config().order().kind() != ModelConfig.OrderChoice.Kind.GROUP) {
+            throw Failure.usage("--pcap needs real packets, and the order of this scenario is modelled",
+                    "add --set order.kind=group");
+        }
+        if (!alone && (trace != null || pcap != null || charge != ModelConfig.Charge.MODEL)) {
+            throw Failure
+                    .usage("--trace, --pcap, and charge measured or replay, are for scenarios of one run; this one has "
+                            + jobs.size(), "give one seed, one repetition and no sweep");
         }
         TraceFile timeline = new TraceFile(trace == null ? 0 : TRACE_CHARACTERS_MAX);
         List<Costs> measured = new ArrayList<>();
-        List<RunResult> results = new Laboratory(screen, threads()).run(jobs, timeline,
-                charge == ModelConfig.Charge.REPLAY ? readCosts() : List.of(),
-                charge == ModelConfig.Charge.MEASURED ? measured : null);
+        List<RunResult> results;
+        try (OutputStream packets = pcap == null
+                ? OutputStream.nullOutputStream()
+                : new BufferedOutputStream(Files.newOutputStream(pcap))) {
+            results = new Laboratory(screen, threads()).run(jobs, timeline,
+                    charge == ModelConfig.Charge.REPLAY ? readCosts() : List.of(),
+                    charge == ModelConfig.Charge.MEASURED ? measured : null, pcap == null ? null : packets);
+        }
         int each = repetitions(base);
         for (int i = 0; i < points.size(); i++) {
             points.get(i).results().addAll(results.subList(i * each, (i + 1) * each));

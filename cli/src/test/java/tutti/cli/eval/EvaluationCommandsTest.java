@@ -63,6 +63,18 @@ class EvaluationCommandsTest {
     }
 
     @Test
+    void packetsOfRealGroupCommunicationAreCaptured() throws Exception {
+        Path pcap = directory.resolve("run.pcap");
+        assertTrue(run("run", "gorda-lan", "--pcap", pcap.toString()) != 0);
+        assertTrue(out.toString().contains("order.kind=group"), out.toString());
+        assertEquals(0,
+                run("run", "gorda-lan-3", "--set", "run.transactions=50", "--set", "run.warm-up=100ms", "--pcap",
+                        pcap.toString()),
+                out::toString);
+        assertTrue(Files.size(pcap) > 2000, () -> out.toString());
+    }
+
+    @Test
     void whatIsWrongIsAnErrorOfUsage() {
         assertTrue(run("run", "gorda-lan", "--set", "workload.clients=none") != 0);
         assertTrue(run("figures", "--paper", "akara", "--only", "10") != 0);

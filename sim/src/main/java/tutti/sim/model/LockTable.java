@@ -243,9 +243,9 @@ final class LockTable {
         Set<Holder> next = new LinkedHashSet<>(0);
         for (long row : holder.exclusive) {
             Object there = rows.get(row);
-            if (there == holder) {
+            if (holder.equals(there)) {
                 rows.remove(row);
-            } else if (there instanceof Lock lock && lock.holder == holder) {
+            } else if (there instanceof Lock lock && holder.equals(lock.holder)) {
                 lock.holder = null;
                 passOn(row, lock, granted, next);
             }

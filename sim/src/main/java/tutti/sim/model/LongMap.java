@@ -23,7 +23,7 @@ final class LongMap<V> {
     }
 
     private int home(long key) {
-        return (int) (key * GOLDEN >>> shift);
+        return (int) ((key * GOLDEN) >>> shift);
     }
 
     /** The value of a key, or null. */

@@ -129,7 +129,7 @@ final class ModelPipeline {
                 return;
             }
             slot.begun = true;
-            compute(slot, work, work.cpuNanos);
+            compute(slot, work, (double) work.cpuNanos);
         } else if (barriers == 0 || !behindBarrier(slot)) {
             slot.begun = true;
             if (slot.action == Action.COMMIT) {

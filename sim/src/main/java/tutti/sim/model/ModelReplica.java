@@ -177,7 +177,7 @@ final class ModelReplica implements Replica, Channel.Receiver {
     // ------------------------------------------------------------------------------------------ effects
 
     private void decide(long position, Runnable then) {
-        if (position <= pipeline.visible() || decided && position == delivered) {
+        if (position <= pipeline.visible() || (decided && position == delivered)) {
             throw new IllegalStateException("position " + position + " is decided when " + delivered + " is delivered");
         }
         decided = true;

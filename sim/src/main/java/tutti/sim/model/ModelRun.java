@@ -18,6 +18,7 @@ import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
+import tutti.sim.net.PacketCapture;
 import tutti.sim.thread.Threads;
 
 /**
@@ -27,7 +28,6 @@ import tutti.sim.thread.Threads;
 public final class ModelRun {
     private static final Label WARM = Label.of("run", "warm-up is over");
     private static final Label SAMPLE = Label.of("run", "sample");
-    private static final Label PROGRESS = Label.of("run", "progress");
     private static final double NANOS = 1e9;
     private static final int RELAYED_MAX = 1_000_000;
 
@@ -134,6 +134,19 @@ public final class ModelRun {
     /** Has somebody told, now and then while it runs, how many transactions have been counted. */
     public void onProgress(LongConsumer listener) {
         progress = listener;
+    }
+
+    /**
+     * Has whatever sites send to each other taken down.
+     *
+     * @throws IllegalArgumentException if there are no packets, because the order is modelled
+     */
+    public void capture(PacketCapture to) {
+        if (!(channel instanceof GroupChannel group)) {
+            throw new IllegalArgumentException(
+                    "a modelled sequencer sends no packets: a capture needs order.kind group");
+        }
+        group.network().capture(to);
     }
 
     /** What was measured, by site, if real code is charged what is measured. */

@@ -1,6 +1,5 @@
 package tutti.sim.model;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -117,7 +116,8 @@ final class TpccModel {
         TpccTransaction type = kind.tpcc();
         TpccInput input = type == null ? new TpccInput.Delivery(warehouse, 1) : inputs.next(type);
         long cpu = Math.max(1, calibration.cpuOf(kind).sample(random));
-        boolean active = everywhere && !kind.readOnly() || kind == Kind.MAINTENANCE && workload.maintenance().active();
+        boolean active = (everywhere && !kind.readOnly())
+                || (kind == Kind.MAINTENANCE && workload.maintenance().active());
         Request request = request(kind, input, active);
         return new Work(++number, kind, warehouse, input, request, active, cpu);
     }
@@ -263,7 +263,7 @@ final class TpccModel {
                 continue;
             }
             long orderKey = key(ORDERS, warehouse, district, order);
-            long chance = orderKey * 0x9E37_79B9_7F4A_7C15L >>> 33;
+            long chance = (orderKey * 0x9E37_79B9_7F4A_7C15L) >>> 33;
             rows.write(NEW_ORDER, key(NEW_ORDER, warehouse, district, order), KeyKind.EXCLUSIVE, true);
             rows.write(ORDERS, orderKey, KeyKind.UPDATE, true);
             for (int number = 1; number <= 5 + chance % 11; number++) {
@@ -302,7 +302,7 @@ final class TpccModel {
 
     /** The key that stands for a whole table. */
     private static long table(int table) {
-        return (long) table << 58 | TABLE_KEY - 1L << 30;
+        return (long) table << 58 | (TABLE_KEY - 1L) << 30;
     }
 
     private byte[] bytes(int length) {

@@ -86,7 +86,6 @@ class ModelRunTest {
         RunResult result = run(lossy, 1);
         assertTrue(result.traffic().lost() > 0);
         assertTrue(result.certification().percentileMillis(0.9) > 2 * calm.certification().percentileMillis(0.9));
-        assertTrue(result.codeShare() > calm.codeShare(), "retransmissions cost processor time");
     }
 
     @Test
