@@ -32,9 +32,9 @@ final class RecorderCommand implements Callable<Integer> {
         rows.add(List.of("live keys", "recorder", "us/transaction: min", "median", "max", "CPU us/transaction",
                 "thousand events per CPU second"));
         options.run("recorder", RecorderBenchmark.class, screen).stream()
-                .sorted(Comparator.comparing((Microbenchmark.Found found) -> liveKeys(found).length())
-                        .thenComparing(RecorderCommand::liveKeys).thenComparing(RecorderCommand::recorded))
-                .forEach(found -> rows.add(List.of(liveKeys(found), recorded(found) ? "on" : "off",
+                .sorted(Comparator.comparingInt((Microbenchmark.Found found) -> liveKeys(found).length())
+                        .thenComparing(RecorderCommand::liveKeys).thenComparing(RecorderCommand::recorder))
+                .forEach(found -> rows.add(List.of(liveKeys(found), recorder(found),
                         micros(found.min()), micros(found.median()), micros(found.max()),
                         micros(found.cpuMicros()),
                         String.format(Locale.ROOT, "%,.0f",
@@ -47,8 +47,8 @@ final class RecorderCommand implements Callable<Integer> {
         return found.parameters().getOrDefault("liveKeys", "");
     }
 
-    private static boolean recorded(Microbenchmark.Found found) {
-        return "true".equals(found.parameters().get("recorded"));
+    private static String recorder(Microbenchmark.Found found) {
+        return "true".equals(found.parameters().get("recorded")) ? "on" : "off";
     }
 
     private static String micros(double value) {
