@@ -26,7 +26,8 @@ import tutti.node.embedded.EmbeddedSession;
  * thread at a time, except {@code abort}, {@code close} and cancelling a statement.
  */
 final class EmbeddedConnection implements InvocationHandler, StatementHost {
-    private static final Pattern FIRST_WORD = Pattern.compile("(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)*(\\w+).*", Pattern.DOTALL);
+    private static final Pattern FIRST_WORD = Pattern.compile("(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)*(\\w+).*",
+            Pattern.DOTALL);
     /** What every replica executes, rather than this one's rows being shipped. */
     private static final Set<String> EVERYWHERE = Set.of("CREATE", "ALTER", "DROP", "TRUNCATE", "COMMENT", "GRANT",
             "REVOKE", "ANALYZE", "RENAME");
@@ -261,7 +262,8 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
             throw new SQLException("this connection is closed", "08003");
         }
         if (sql != null && BEGINS.contains(firstWord(sql))) {
-            throw new SQLException("transactions begin by themselves: setAutoCommit(false), then commit() or rollback()",
+            throw new SQLException(
+                    "transactions begin by themselves: setAutoCommit(false), then commit() or rollback()",
                     "0A000");
         }
         boolean done = false;

@@ -82,8 +82,9 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
         int nodes = number(all, "nodes", 1, 256);
         Map<Integer, InetSocketAddress> members = members(all.getProperty("members", ""));
         if (name != null && !members.isEmpty()) {
-            throw invalid("a node in memory cannot have members elsewhere, as it would forget what it has promised them:"
-                    + " give it a directory");
+            throw invalid(
+                    "a node in memory cannot have members elsewhere, as it would forget what it has promised them:"
+                            + " give it a directory");
         }
         if (members.isEmpty() ? node >= nodes : !members.containsKey(node)) {
             throw invalid("there is no node " + node + " among " + (members.isEmpty() ? nodes : members.size())
@@ -96,7 +97,8 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
         if (!Protocols.names().contains(protocol)) {
             throw invalid("protocol " + protocol + " is not known; there are " + Protocols.names());
         }
-        return new EmbeddedUrl(engine, name, name == null ? Path.of(place).toAbsolutePath() : null, node, nodes, members,
+        return new EmbeddedUrl(engine, name, name == null ? Path.of(place).toAbsolutePath() : null, node, nodes,
+                members,
                 protocol, number(all, "secondaries", 0, 64), number(all, "transactionBytes", 1, Integer.MAX_VALUE));
     }
 

@@ -78,7 +78,8 @@ class EmbeddedDriverTest {
                 insert.setString(2, "undone");
                 insert.executeUpdate();
                 connection.rollback(savepoint);
-                assertEquals("25001", failure(() -> connection.createStatement().execute("CREATE TABLE no (i INTEGER)")));
+                assertEquals("25001",
+                        failure(() -> connection.createStatement().execute("CREATE TABLE no (i INTEGER)")));
                 connection.commit();
                 insert.setInt(1, 6);
                 insert.executeUpdate();
@@ -92,7 +93,8 @@ class EmbeddedDriverTest {
                 assertTrue(tables.next());
             }
             assertEquals("0A000", failure(() -> connection.createStatement().execute("BEGIN")));
-            assertEquals("23505", failure(() -> connection.createStatement().execute("INSERT INTO item VALUES (1, '')")));
+            assertEquals("23505",
+                    failure(() -> connection.createStatement().execute("INSERT INTO item VALUES (1, '')")));
             connection.rollback();
         } finally {
             EmbeddedNodes.stop(url);
@@ -134,7 +136,8 @@ class EmbeddedDriverTest {
     @ParameterizedTest
     @ValueSource(strings = {"h2", "hsqldb"})
     void whatIsInFilesIsThereAgain(String engine) throws Exception {
-        String url = "jdbc:tutti:embedded:" + engine + ":" + directory.resolve("node with space").toString().replace(" ", "%20");
+        String url = "jdbc:tutti:embedded:" + engine + ":"
+                + directory.resolve("node with space").toString().replace(" ", "%20");
         for (int life = 0; life < 2; life++) {
             try (Connection connection = DriverManager.getConnection(url);
                     Statement statement = connection.createStatement()) {
@@ -200,7 +203,8 @@ class EmbeddedDriverTest {
     @Test
     void whatIsWrongIsSaid() throws Exception {
         for (String wrong : List.of("oracle:mem:x", "h2", "h2:mem:", "h2:mem:x?nod=1", "h2:mem:x?node=1",
-                "h2:mem:x?node=a", "h2:mem:x?members=a:1", "h2:/tmp/x?nodes=2", "h2:/tmp/x?members=a", "h2:mem:x?protocol=none")) {
+                "h2:mem:x?node=a", "h2:mem:x?members=a:1", "h2:/tmp/x?nodes=2", "h2:/tmp/x?members=a",
+                "h2:mem:x?protocol=none")) {
             assertEquals("22023", failure(() -> DriverManager.getConnection("jdbc:tutti:embedded:" + wrong)), wrong);
         }
         assertEquals(6, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")

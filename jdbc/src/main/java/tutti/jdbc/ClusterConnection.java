@@ -91,84 +91,82 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             return ofObject;
         }
         return switch (method.getName()) {
-  case "close" -> 
-{
-close();
+            case "close" -> {
+                close();
                 yield null;
-}
-  case "isClosed" -> 
-closed;
-  case "abort" -> 
-{
-closed = true;
+            }
+            case "isClosed" ->
+                closed;
+            case "abort" -> {
+                closed = true;
                 abort(method, arguments);
                 yield null;
-}
-  case "isValid" -> 
-isValid((Integer) Calls.argument(arguments, 0));
-  default -> 
-{
-checkOpen();
+            }
+            case "isValid" ->
+                isValid((Integer) Calls.argument(arguments, 0));
+            default -> {
+                checkOpen();
                 yield whileOpen(method, arguments);
-}
-};
+            }
+        };
     }
 
     private @Nullable Object whileOpen(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
         switch (method.getName()) {
-  case "isWrapperFor" -> {
-return ((Class<?>) Calls.argument(arguments, 0)).isInstance(proxy)
+            case "isWrapperFor" -> {
+                return ((Class<?>) Calls.argument(arguments, 0)).isInstance(proxy)
                         || Boolean.TRUE.equals(Calls.call(method, somewhere().connection(), arguments));
-}
-  case "unwrap" -> {
-Class<?> face = (Class<?>) Calls.argument(arguments, 0);
+            }
+            case "unwrap" -> {
+                Class<?> face = (Class<?>) Calls.argument(arguments, 0);
                 return face.isInstance(proxy)
                         ? proxy
                         : Calls.call(method, somewhere().connection(), arguments);
-}
-  case "createStatement", "prepareStatement", "prepareCall" -> {
-return Statements.create(this, method, arguments);
-}
-  case "getMetaData" -> {
-return Calls.proxy(DatabaseMetaData.class, new MetaDataHandler(this, settings.url()));
-}
-  case "getAutoCommit" -> {
-return autoCommit;
-}
-  case "setAutoCommit" -> {
-setAutoCommit((Boolean) Calls.argument(arguments, 0));
+            }
+            case "createStatement", "prepareStatement", "prepareCall" -> {
+                return Statements.create(this, method, arguments);
+            }
+            case "getMetaData" -> {
+                return Calls.proxy(DatabaseMetaData.class, new MetaDataHandler(this, settings.url()));
+            }
+            case "getAutoCommit" -> {
+                return autoCommit;
+            }
+            case "setAutoCommit" -> {
+                setAutoCommit((Boolean) Calls.argument(arguments, 0));
                 return null;
-}
-  case "isReadOnly" -> {
-return readOnly;
-}
-  case "setReadOnly" -> {
-setReadOnly(method, arguments);
+            }
+            case "isReadOnly" -> {
+                return readOnly;
+            }
+            case "setReadOnly" -> {
+                setReadOnly(method, arguments);
                 return null;
-}
-  case "commit" -> {
-commit();
+            }
+            case "commit" -> {
+                commit();
                 return null;
-}
-  case "rollback" -> {
-rollback(method, arguments);
+            }
+            case "rollback" -> {
+                rollback(method, arguments);
                 return null;
-}
-  case "setCatalog", "setClientInfo", "setHoldability", "setNetworkTimeout", "setSchema", "setTransactionIsolation", "setTypeMap" -> {
-execute(null, true, on -> Calls.call(method, on.connection(), arguments));
+            }
+            case "setCatalog", "setClientInfo", "setHoldability", "setNetworkTimeout", "setSchema",
+                    "setTransactionIsolation", "setTypeMap" -> {
+                execute(null, true, on -> Calls.call(method, on.connection(), arguments));
                 session.called(method, arguments);
                 return null;
-}
-  case "setSavepoint", "getSchema" -> {
-return execute(null, true, on -> Calls.call(method, on.connection(), arguments));
-}
-  case "releaseSavepoint" -> {
-return execute(null, false, on -> Calls.call(method, on.connection(), arguments));
-}
-  default -> {
-return Calls.call(method, somewhere().connection(), arguments);
-}
-}
+            }
+            case "setSavepoint", "getSchema" -> {
+                return execute(null, true, on -> Calls.call(method, on.connection(), arguments));
+            }
+            case "releaseSavepoint" -> {
+                return execute(null, false, on -> Calls.call(method, on.connection(), arguments));
+            }
+            default -> {
+                return Calls.call(method, somewhere().connection(), arguments);
+            }
+        }
     }
 
     private void checkOpen() throws SQLException {
@@ -420,18 +418,18 @@ return Calls.call(method, somewhere().connection(), arguments);
             open = false;
             Resolution outcome = !gone ? Resolution.ABORTED : readOnly ? Resolution.COMMITTED : resolve(transaction);
             switch (outcome) {
-  case COMMITTED -> {
-session.committed();
+                case COMMITTED -> {
+                    session.committed();
                     return;
-}
-  case ABORTED -> {
-session.rolledBack();
+                }
+                case ABORTED -> {
+                    session.rolledBack();
                     throw Failures.retry("node " + on.node() + " was lost before the transaction committed, and it was"
                             + " rolled back: " + failure.getMessage(), failure);
-}
-  default -> 
-throw unresolved(on, failure);
-}
+                }
+                default ->
+                    throw unresolved(on, failure);
+            }
         }
     }
 

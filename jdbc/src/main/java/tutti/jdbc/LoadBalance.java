@@ -19,31 +19,32 @@ enum LoadBalance {
 
     static LoadBalance of(String value) {
         return switch (value) {
-  case "true", "random" -> 
-RANDOM;
-  case "round-robin" -> 
-ROUND_ROBIN;
-  case "least-connections" -> 
-LEAST_CONNECTIONS;
-  default -> 
-LISTED;
-};
+            case "true", "random" ->
+                RANDOM;
+            case "round-robin" ->
+                ROUND_ROBIN;
+            case "least-connections" ->
+                LEAST_CONNECTIONS;
+            default ->
+                LISTED;
+        };
     }
 
     /** The nodes in the order in which to try them. Those that could not be reached lately come last. */
     List<Node> arrange(List<Node> nodes, int turn, long nowNanos) {
         List<Node> arranged = new ArrayList<>(nodes);
         switch (this) {
-  case LISTED -> {}
-  case RANDOM -> 
-Collections.shuffle(arranged, ThreadLocalRandom.current());
-  case ROUND_ROBIN -> 
-Collections.rotate(arranged, -Math.floorMod(turn, arranged.size()));
-  case LEAST_CONNECTIONS -> {
-Collections.shuffle(arranged, ThreadLocalRandom.current());
+            case LISTED -> {
+            }
+            case RANDOM ->
+                Collections.shuffle(arranged, ThreadLocalRandom.current());
+            case ROUND_ROBIN ->
+                Collections.rotate(arranged, -Math.floorMod(turn, arranged.size()));
+            case LEAST_CONNECTIONS -> {
+                Collections.shuffle(arranged, ThreadLocalRandom.current());
                 arranged.sort(Comparator.comparingInt(Node::connections));
-}
-}
+            }
+        }
         arranged.sort(Comparator.comparing(node -> node.avoided(nowNanos)));
         return arranged;
     }

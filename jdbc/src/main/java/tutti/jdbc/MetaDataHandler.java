@@ -27,26 +27,27 @@ final class MetaDataHandler implements InvocationHandler {
             return ofObject;
         }
         switch (method.getName()) {
-  case "getConnection" -> {
-return connection.proxy();
-}
-  case "getURL" -> {
-return url;
-}
-  case "getDriverName" -> {
-return TuttiDriver.NAME;
-}
-  case "getDriverVersion" -> {
-return TuttiDriver.MAJOR + "." + TuttiDriver.MINOR;
-}
-  case "getDriverMajorVersion" -> {
-return TuttiDriver.MAJOR;
-}
-  case "getDriverMinorVersion" -> {
-return TuttiDriver.MINOR;
-}
-  default -> {}
-}
+            case "getConnection" -> {
+                return connection.proxy();
+            }
+            case "getURL" -> {
+                return url;
+            }
+            case "getDriverName" -> {
+                return TuttiDriver.NAME;
+            }
+            case "getDriverVersion" -> {
+                return TuttiDriver.MAJOR + "." + TuttiDriver.MINOR;
+            }
+            case "getDriverMajorVersion" -> {
+                return TuttiDriver.MAJOR;
+            }
+            case "getDriverMinorVersion" -> {
+                return TuttiDriver.MINOR;
+            }
+            default -> {
+            }
+        }
         if (method.getReturnType() != ResultSet.class) {
             DatabaseMetaData of = connection.somewhere().connection().getMetaData();
             return Calls.call(method, of, arguments);

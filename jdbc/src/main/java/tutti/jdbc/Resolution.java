@@ -26,17 +26,18 @@ enum Resolution {
                     ResultSet answer = question.executeQuery("SELECT tutti_outcome('" + transaction + "')")) {
                 answer.next();
                 switch (String.valueOf(answer.getString(1))) {
-  case "committed" -> {
-return COMMITTED;
-}
-  case "aborted" -> {
-return ABORTED;
-}
-  case "in progress" -> {}
-  default -> {
-return UNKNOWN;
-}
-}
+                    case "committed" -> {
+                        return COMMITTED;
+                    }
+                    case "aborted" -> {
+                        return ABORTED;
+                    }
+                    case "in progress" -> {
+                    }
+                    default -> {
+                        return UNKNOWN;
+                    }
+                }
             } catch (SQLException failure) {
                 if (!on.lostBy(failure) && !Failures.refusedNow(failure)) {
                     return UNKNOWN;

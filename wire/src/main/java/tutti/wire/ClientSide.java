@@ -427,7 +427,8 @@ final class ClientSide implements FrameSink {
         if (!statements.put(buffer, start, nameEnd, prepared)) {
             return refuseExecute(tooMany("prepared statements"));
         }
-        if (classifier.question() && nameEnd == start && !inBlock && session.branch == null && session.refusal == null) {
+        if (classifier.question() && nameEnd == start && !inBlock && session.branch == null
+                && session.refusal == null) {
             ClusterQuestion question = ClusterQuestion.read(scratch, text(buffer, nameEnd + 1, start + bodyLength));
             if (question != null) {
                 statements.put(buffer, start, nameEnd, Prepared.of(StatementKind.READ));

@@ -145,14 +145,16 @@ final class Frameworks {
                         session.persist(new Item("item " + i));
                     }
                 });
-                factory.inTransaction(session -> session.createSelectionQuery("from Item where name = 'item 7'", Item.class)
-                        .getSingleResult().name = "changed");
+                factory.inTransaction(
+                        session -> session.createSelectionQuery("from Item where name = 'item 7'", Item.class)
+                                .getSingleResult().name = "changed");
             }
             try (SessionFactory factory = factory(pool, "validate")) {
                 factory.inTransaction(session -> session.persist(new Item("after a restart")));
                 factory.inSession(session -> {
                     session.setDefaultReadOnly(true);
-                    List<Item> items = session.createSelectionQuery("from Item order by id", Item.class).getResultList();
+                    List<Item> items = session.createSelectionQuery("from Item order by id", Item.class)
+                            .getResultList();
                     assertEquals(61, items.size());
                     assertEquals(1, items.stream().filter(item -> item.name.equals("changed") && item.version == 1)
                             .count());

@@ -130,7 +130,8 @@ class DriverClusterTest {
         }
         assertEquals("08001", failure(() -> DriverManager.getConnection("jdbc:tutti://127.0.0.1:1/tutti", properties)));
         properties.setProperty("password", "wrong");
-        assertEquals("28P01", failure(() -> DriverManager.getConnection("jdbc:tutti://" + hosts + "/tutti", properties)));
+        assertEquals("28P01",
+                failure(() -> DriverManager.getConnection("jdbc:tutti://" + hosts + "/tutti", properties)));
     }
 
     @Test
@@ -192,7 +193,8 @@ class DriverClusterTest {
     @Test
     void anIdleConnectionMovesWithItsSession() throws Exception {
         try (Connection connection = connect(1);
-                PreparedStatement select = connection.prepareStatement("SELECT ?::int + current_setting('extra_float_digits')::int")) {
+                PreparedStatement select = connection
+                        .prepareStatement("SELECT ?::int + current_setting('extra_float_digits')::int")) {
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             try (Statement statement = connection.createStatement()) {
                 statement.execute("SET extra_float_digits = 2");
@@ -219,7 +221,9 @@ class DriverClusterTest {
 
     @Test
     void whatWasBegunHasToBeRepeated() throws Exception {
-        try (Connection writer = connect(2); Connection reader = connect(2); Connection pinned = connect(2);
+        try (Connection writer = connect(2);
+                Connection reader = connect(2);
+                Connection pinned = connect(2);
                 Connection streaming = connect(2);
                 PreparedStatement insert = writer.prepareStatement("INSERT INTO item VALUES (?, ?)");
                 PreparedStatement stream = streaming.prepareStatement("SELECT ?::bytea")) {
@@ -272,7 +276,8 @@ class DriverClusterTest {
             List<Thread> threads = IntStream.range(0, clients).mapToObj(client -> Thread.ofPlatform().start(() -> {
                 boolean byItself = client % 2 == 0;
                 try (Connection connection = connect(victim);
-                        PreparedStatement insert = connection.prepareStatement("INSERT INTO item VALUES (?, 'doubt')")) {
+                        PreparedStatement insert = connection
+                                .prepareStatement("INSERT INTO item VALUES (?, 'doubt')")) {
                     connection.setAutoCommit(byItself);
                     boolean away = false;
                     while (!stop.get()) {

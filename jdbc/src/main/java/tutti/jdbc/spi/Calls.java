@@ -47,13 +47,13 @@ public final class Calls {
             return null;
         }
         return switch (method.getName()) {
-  case "equals" -> 
-arguments != null && proxy == arguments[0];
-  case "hashCode" -> 
-System.identityHashCode(proxy);
-  default -> 
-description.get();
-};
+            case "equals" ->
+                arguments != null && proxy == arguments[0];
+            case "hashCode" ->
+                System.identityHashCode(proxy);
+            default ->
+                description.get();
+        };
     }
 
     /** An argument that must not be null. */

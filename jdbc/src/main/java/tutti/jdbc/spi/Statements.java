@@ -78,7 +78,7 @@ public final class Statements implements InvocationHandler {
         if (!(made instanceof Statement anew)) {
             throw new IllegalStateException("not a statement: " + made);
         }
-        
+
         for (Call call : options.values()) {
             Calls.call(call.method, anew, call.arguments);
         }
@@ -102,69 +102,70 @@ public final class Statements implements InvocationHandler {
         }
         String name = method.getName();
         switch (name) {
-  case "close" -> {
-close();
+            case "close" -> {
+                close();
                 return null;
-}
-  case "isClosed" -> {
-return closed || (current() != null && current().isClosed());
-}
-  case "cancel" -> {
-Statement running = delegate;
+            }
+            case "isClosed" -> {
+                return closed || (current() != null && current().isClosed());
+            }
+            case "cancel" -> {
+                Statement running = delegate;
                 if (running != null) {
                     running.cancel();
                 }
                 return null;
-}
-  default -> {}
-}
+            }
+            default -> {
+            }
+        }
         if (closed) {
             throw new SQLException("this statement is closed", "55000");
         }
         switch (name) {
-  case "getConnection" -> {
-return connection.proxy();
-}
-  case "unwrap" -> {
-Class<?> face = (Class<?>) Calls.argument(arguments, 0);
+            case "getConnection" -> {
+                return connection.proxy();
+            }
+            case "unwrap" -> {
+                Class<?> face = (Class<?>) Calls.argument(arguments, 0);
                 return face.isInstance(self) ? self : Calls.call(method, at(connection.somewhere()), arguments);
-}
-  case "isWrapperFor" -> {
-return ((Class<?>) Calls.argument(arguments, 0)).isInstance(self)
+            }
+            case "isWrapperFor" -> {
+                return ((Class<?>) Calls.argument(arguments, 0)).isInstance(self)
                         || Boolean.TRUE.equals(Calls.call(method, at(connection.somewhere()), arguments));
-}
-  case "getUpdateCount", "getLargeUpdateCount" -> {
-return elsewhere ? zero(method) : noted(self, method, arguments);
-}
-  case "getMoreResults" -> {
-elsewhere = false;
+            }
+            case "getUpdateCount", "getLargeUpdateCount" -> {
+                return elsewhere ? zero(method) : noted(self, method, arguments);
+            }
+            case "getMoreResults" -> {
+                elsewhere = false;
                 return noted(self, method, arguments);
-}
-  case "execute", "executeUpdate", "executeLargeUpdate" -> {
-elsewhere = sql == null && connection.executedElsewhere((String) Calls.argument(arguments, 0));
+            }
+            case "execute", "executeUpdate", "executeLargeUpdate" -> {
+                elsewhere = sql == null && connection.executedElsewhere((String) Calls.argument(arguments, 0));
                 if (elsewhere) {
                     return zero(method);
                 }
                 return execute(self, method, arguments, sql == null ? (String) Calls.argument(arguments, 0) : sql);
-}
-  case "executeQuery" -> {
-elsewhere = false;
+            }
+            case "executeQuery" -> {
+                elsewhere = false;
                 return execute(self, method, arguments, sql == null ? (String) Calls.argument(arguments, 0) : sql);
-}
-  case "executeBatch", "executeLargeBatch" -> {
-try {
+            }
+            case "executeBatch", "executeLargeBatch" -> {
+                try {
                     return execute(self, method, arguments, sql == null ? batchSql.toString() : sql);
                 } finally {
                     clearBatch();
                 }
-}
-  case "getMetaData", "getParameterMetaData" -> {
-return connection.execute(null, !streams, target -> Calls.call(method, at(target), arguments));
-}
-  default -> {
-return noted(self, method, arguments);
-}
-}
+            }
+            case "getMetaData", "getParameterMetaData" -> {
+                return connection.execute(null, !streams, target -> Calls.call(method, at(target), arguments));
+            }
+            default -> {
+                return noted(self, method, arguments);
+            }
+        }
     }
 
     /** Arguments of which the first is SQL. */
@@ -234,29 +235,30 @@ return noted(self, method, arguments);
     private void note(Method method, @Nullable Object @Nullable [] arguments) {
         String name = method.getName();
         switch (name) {
-  case "clearParameters" -> {
-parameters.clear();
+            case "clearParameters" -> {
+                parameters.clear();
                 streams = false;
                 return;
-}
-  case "clearBatch" -> {
-clearBatch();
+            }
+            case "clearBatch" -> {
+                clearBatch();
                 return;
-}
-  case "clearWarnings" -> {
-return;
-}
-  case "addBatch" -> {
-if (arguments == null) {
+            }
+            case "clearWarnings" -> {
+                return;
+            }
+            case "addBatch" -> {
+                if (arguments == null) {
                     batch.addAll(parameters.values());
                 } else {
                     batchSql.append(arguments[0]).append(';');
                 }
                 batch.add(new Call(method, arguments));
                 return;
-}
-  default -> {}
-}
+            }
+            default -> {
+            }
+        }
         boolean parameter = arguments != null && arguments.length >= 2
                 && PreparedStatement.class.isAssignableFrom(method.getDeclaringClass());
         if (parameter) {
