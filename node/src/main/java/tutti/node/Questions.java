@@ -88,7 +88,8 @@ final class Questions {
     }
 
     private void fenceIfGone(Question question) {
-        if (!question.fenced && outcomes.of(question.about) == Outcomes.Answer.OPEN && !node.members().contains(question.about.node())) {
+        if (!question.fenced && outcomes.of(question.about) == Outcomes.Answer.OPEN
+                && !node.members().contains(question.about.node())) {
             question.fenced = true;
             node.send(new Control.Fence(question.about.node(), question.about.incarnation()));
         }
