@@ -13,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
+import tutti.sim.example.Example;
 
 class SimCommandsTest {
     @TempDir
@@ -63,9 +64,24 @@ class SimCommandsTest {
     @Test
     void examplesAreListedAndRun() {
         assertEquals(0, run("example"), out::toString);
-        assertTrue(out.toString().contains("locks  two threads that take turns under a lock"), out.toString());
+        assertTrue(out.toString().contains("two threads that take turns under a lock"), out.toString());
         assertEquals(0, run("example", "timer", "--seed", "3"), out::toString);
         assertTrue(out.toString().contains("task 9 at 90") && out.toString().contains("seed 3, "), out.toString());
         assertEquals(1, run("example", "nothing"), out::toString);
+    }
+
+    @Test
+    void programsForTheJdkRunUnchanged() throws Exception {
+        String classes = Path.of(Example.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
+        String hello = "tutti.sim.example.plain.Hello";
+        assertEquals(0, run("program", "--class-path", classes, "--run", "a " + hello + " b", "--run",
+                "b " + hello + " a", "--latency", "7ms", "--crash", "a@1s-2s"), out::toString);
+        assertTrue(out.toString().contains("a: received 5 bytes at 7 ms from /10.0.0.2:12345: Hello"), out.toString());
+        assertTrue(out.toString().contains("still there: thread a/Hello/main (WAITING)"), out.toString());
+        assertTrue(run("program", "--class-path", classes, "--run", "a Missing") != 0, out::toString);
+        assertTrue(run("program", "--class-path", "not-there.jar", "--run", "a Main") != 0, out::toString);
+        assertTrue(run("program", "--class-path", classes, "--run", "a") != 0, out::toString);
+        assertTrue(run("program", "--class-path", classes, "--run", "a " + hello, "--crash", "b@1s") != 0,
+                out::toString);
     }
 }

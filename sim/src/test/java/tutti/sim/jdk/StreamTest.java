@@ -19,8 +19,10 @@ import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.sim.jdk.lang.System;
 import tutti.sim.jdk.lang.Thread;
@@ -241,16 +243,33 @@ class StreamTest {
         }
     }
 
+    /** The loss, in hundredths, and when all must have arrived: soon after the reader has begun. */
+    @ParameterizedTest
+    @CsvSource({"0, 20100", "2, 21500", "10, 45000"})
+    void aSlowReaderHoldsTheWriterBack(int loss, long until) {
+        slowReader(simulation -> simulation.network().impair(new Impairment(ALL, ALL, new Effect.Lose(loss / 100.0)),
+                simulation.kernel().random("loss")), until);
+    }
+
     @Test
-    void aSlowReaderHoldsTheWriterBack() {
+    void whatIsLostWhenTheWindowOpensIsSentAgainSoon() {
+        slowReader(simulation -> simulation.kernel().schedule(20 * Nanos.SECOND, EVENT, () -> {
+            Network.Impaired cut = simulation.network().impair(
+                    new Impairment(List.of("a"), List.of("b"), new Effect.Block()), simulation.kernel().random("cut"));
+            simulation.kernel().schedule(100 * Nanos.MILLI, EVENT, cut::lift);
+        }), 20_600);
+    }
+
+    private static void slowReader(Consumer<Simulation> trouble, long until) {
         try (World world = new World()) {
-            world.simulation.network().impair(new Impairment(ALL, ALL, new Effect.Lose(0.1)),
-                    world.simulation.kernel().random("loss"));
+            trouble.accept(world.simulation);
             byte[] sent = bytes(500_000, 1);
+            long[] arrived = {0};
             world.machine("b").run("slow", _ -> {
                 try (ServerSocket server = new ServerSocket(PORT); Socket socket = server.accept()) {
                     Thread.sleep(20_000);
                     assertArrayEquals(sent, socket.getInputStream().readAllBytes());
+                    arrived[0] = System.currentTimeMillis();
                     say("same");
                 }
             });
@@ -267,6 +286,7 @@ class StreamTest {
             world.simulation.run();
             assertEquals(List.of("same", "written"),
                     world.log.stream().map(line -> line.replaceFirst(".* ", "")).sorted().toList());
+            assertTrue(arrived[0] < until, arrived[0] + " ms");
         }
     }
 

@@ -1,6 +1,7 @@
 package tutti.sim.jdk.lang;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import tutti.sim.jdk.Jvm;
@@ -433,6 +434,13 @@ public class Thread implements Runnable {
     }
 
     private static void printUncaught(Thread thread, Throwable e) {
+        StackTraceElement[] trace = e.getStackTrace();
+        int end = 0;
+        while (end < trace.length && !trace[end].getClassName().equals(Thread.class.getName())) {
+            end++;
+        }
+        // What is below is the simulator.
+        e.setStackTrace(Arrays.copyOf(trace, end));
         thread.jvm.err().print("Exception in thread \"" + thread.name + "\" ");
         e.printStackTrace(thread.jvm.err());
     }

@@ -188,14 +188,6 @@ final class TcpSender {
             threshold = Math.max((next - una) / 2, 2L * mss);
             congestion = mss;
             next = una;
-            if (peerWindow == 0) {
-                // What was sent before the window closed: let one byte ask.
-                peerWindow = 1;
-                send();
-                peerWindow = 0;
-                armTimer(false);
-                return;
-            }
         } else if (peerWindow < Math.min(mss, end() - next) || peerWindow == 0) {
             // Before the first byte of the window lies what was acknowledged: the receiver answers, and takes nothing.
             wire.send(una - 1, new byte[0], false);
@@ -221,8 +213,7 @@ final class TcpSender {
         }
         retries = 0;
         if (wasClosed && peerWindow > 0) {
-            // What was sent into the closed window was not taken, and the timeout has grown with the probes.
-            next = Math.max(una, ack);
+            // The timeout has grown with the probes.
             rto = timeout();
             armTimer(true);
         }

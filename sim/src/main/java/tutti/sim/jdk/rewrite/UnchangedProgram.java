@@ -37,6 +37,9 @@ public final class UnchangedProgram {
     private long nanosPerTick = 3;
 
     private UnchangedProgram(ClassLoader source, String mainClass) {
+        if (source.getResource(mainClass.replace('.', '/') + ".class") == null) {
+            throw new IllegalArgumentException("class " + mainClass + " is not in the program's class path");
+        }
         this.source = source;
         this.mainClass = mainClass;
     }
@@ -46,7 +49,7 @@ public final class UnchangedProgram {
      *
      * @param classPath jars and directories
      * @param mainClass whose {@code main} is run
-     * @throws IllegalArgumentException if a part of the class path does not exist
+     * @throws IllegalArgumentException if a part of the class path does not exist, or the main class is not there
      */
     public static UnchangedProgram of(List<Path> classPath, String mainClass) {
         URL[] urls = classPath.stream().map(UnchangedProgram::url).toArray(URL[]::new);

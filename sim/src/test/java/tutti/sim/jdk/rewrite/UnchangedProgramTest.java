@@ -142,6 +142,9 @@ class UnchangedProgramTest {
         assertTrue(assertThrows(IllegalArgumentException.class,
                 () -> UnchangedProgram.of(List.of(Path.of("not-there.jar")), "Main")).getMessage()
                 .contains("not-there.jar in the class path does not exist"));
+        assertTrue(assertThrows(IllegalArgumentException.class,
+                () -> UnchangedProgram.of(UnchangedProgramTest.class.getClassLoader(), "Missing")).getMessage()
+                .contains("class Missing is not in the program's class path"));
     }
 
     @Test
