@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -62,6 +63,9 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
 
+    @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
+    private Map<String, String> parameters = new LinkedHashMap<>();
+
     @Spec
     private CommandSpec spec;
 
@@ -77,8 +81,8 @@ final class DemoCommand implements Callable<Integer> {
         boolean passed = false;
         try {
             passed = new Demo(plan, screen)
-                    .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti", Map.of(),
-                            NodeJvm.command()), report, json);
+                    .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti",
+                            ClusterSpec.protocolParameters(protocol, parameters), NodeJvm.command()), report, json);
         } finally {
             if (data == null && passed) {
                 delete(directory);

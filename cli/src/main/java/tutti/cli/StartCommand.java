@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -53,6 +54,9 @@ final class StartCommand implements Callable<Integer> {
     @Option(names = "--flight-recorder", description = "Have every node keep the last minutes of its protocol's events, for `tutti flight`.")
     private boolean flightRecorder;
 
+    @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
+    private Map<String, String> parameters = new LinkedHashMap<>();
+
     @Spec
     private CommandSpec spec;
 
@@ -63,8 +67,12 @@ final class StartCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         CountDownLatch allDead = new CountDownLatch(1);
         AtomicReference<@Nullable Cluster> started = new AtomicReference<>();
-        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password,
-                flightRecorder ? Map.of("flight-recorder", "{enabled: true}") : Map.of(), NodeJvm.command());
+        Map<String, String> settings = new LinkedHashMap<>(ClusterSpec.protocolParameters(protocol, parameters));
+        if (flightRecorder) {
+            settings.put("flight-recorder", "{enabled: true}");
+        }
+        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password, settings,
+                NodeJvm.command());
         Cluster cluster = Cluster.start(wanted, (node, exitStatus) -> died(screen, node, exitStatus, started.get(),
                 allDead));
         started.set(cluster);

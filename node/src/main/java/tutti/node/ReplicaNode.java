@@ -160,6 +160,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final TreeSet<Long> snapshots = new TreeSet<>();
     private @Nullable CommitPipeline pipeline;
     private long recoveredPosition;
+    private Set<Integer> orderers = Set.of();
     private long snapshotPosition;
     private long helloPosition;
     private volatile long durablePosition;
@@ -310,7 +311,12 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     @Override
     public boolean classesCoverReads() {
-        return claims.needsClasses() && claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
+        return claims.needsClasses() && serializable();
+    }
+
+    @Override
+    public boolean serializable() {
+        return claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
     }
 
     @Override
@@ -575,8 +581,18 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             }
         }
         sendQueued();
+        advise();
         measureBacklog();
         maybeSnapshot();
+    }
+
+    /** Tells the order where the protocol would have it decided. */
+    private void advise() {
+        Set<Integer> wanted = protocol.orderers();
+        if (!wanted.equals(orderers)) {
+            orderers = wanted;
+            order.prefer(wanted);
+        }
     }
 
     private void onControl(Delivery delivery, Control control) {

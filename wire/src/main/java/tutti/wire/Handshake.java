@@ -7,6 +7,7 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.util.concurrent.Future;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletionException;
@@ -220,6 +221,12 @@ final class Handshake implements FrameSink {
         if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
             parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
         }
+        if (!frontEnd.services().transactions().serializable()
+                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation"))
+                        .toLowerCase(Locale.ROOT).contains("serializable")) {
+            refuse(Errors.fatal("0A000", Classifier.NOT_SERIALIZABLE));
+            return;
+        }
         reader.pause();
         BackendConnection.connect(client.eventLoop(), engine.as(user, credentials).withParameters(parameters))
                 .whenComplete((connection, failure) -> {
@@ -264,7 +271,8 @@ final class Handshake implements FrameSink {
         ended = true;
         Session session = new Session(frontEnd.services(), client, reader, connection);
         BackendSide backendSide = new BackendSide(session);
-        ClientSide clientSide = new ClientSide(session, backendSide, new Classifier());
+        ClientSide clientSide = new ClientSide(session, backendSide,
+                new Classifier(frontEnd.services().transactions().serializable()));
         connection.takeOver(backendSide);
         frontEnd.opened(session);
         ByteBuf out = client.alloc().buffer();

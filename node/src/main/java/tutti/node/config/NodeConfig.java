@@ -22,7 +22,7 @@ public record NodeConfig(
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
                 + " same on every node.", byDefault = "si", oneOf = {
                         "si", "dbsm", "postgres-r",
-                        "passive", "nodo", "akara", "2pc", "active"}) String protocol,
+                        "passive", "nodo", "akara", "2pc", "active", "wice"}) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,
         @Setting(doc = "The PostgreSQL server that holds this node's copy: either `embedded`, a server of its own that"
@@ -77,6 +77,12 @@ public record NodeConfig(
         if (!ids.contains(node)) {
             throw new ImpossibleValue("node", "is " + node + ", but no member has that id",
                     "valid: " + String.join(", ", ids.stream().sorted().map(String::valueOf).toList()));
+        }
+        try {
+            Protocols.voters(protocol, ids, protocolParameters);
+        } catch (IllegalArgumentException impossible) {
+            throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
+                    "see docs/configuration.md");
         }
         if (postgres.embedded() != null && postgres.hasDefaultPassword() && !listen.isLoopback()) {
             throw new ImpossibleValue("postgres.password",
