@@ -68,6 +68,7 @@ final class PeerNetwork implements AutoCloseable {
     private final Map<Integer, Inbound> inbound = new ConcurrentHashMap<>();
     /** Connections with something to send. Of the Raft thread. */
     private final List<Peer> unsent = new ArrayList<>();
+    private long checkedNanos = System.nanoTime();
     private final CountDownLatch closing = new CountDownLatch(1);
     private volatile @Nullable RaftThread thread;
     private volatile boolean everAccepted;
@@ -144,11 +145,16 @@ final class PeerNetwork implements AutoCloseable {
             return;
         }
         long now = System.nanoTime();
+        // If this thread was held up, what has come meanwhile has not been read yet.
+        boolean late = now - checkedNanos > TimeUnit.MILLISECONDS.toNanos(2L * aliveMillis());
+        checkedNanos = now;
         for (Peer peer : peers.values()) {
             peer.tellAlive(now);
         }
         for (Inbound connection : inbound.values()) {
-            if (now - connection.readNanos > TimeUnit.MILLISECONDS.toNanos(silenceMillis())) {
+            if (late) {
+                connection.readNanos = now;
+            } else if (now - connection.readNanos > TimeUnit.MILLISECONDS.toNanos(silenceMillis())) {
                 connection.lost(new IOException("nothing has come for " + silenceMillis() + " ms"));
             }
         }
