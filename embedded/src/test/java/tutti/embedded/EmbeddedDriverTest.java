@@ -53,7 +53,8 @@ class EmbeddedDriverTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"h2:mem:work", "hsqldb:mem:work", "h2:mem:macro?secondaries=1"})
+    @ValueSource(strings = {"h2:mem:work", "hsqldb:mem:work", "h2:mem:macro?secondaries=1",
+            "h2:mem:vote?protocol=postgres-r", "h2:mem:locks?protocol=2pc"})
     void transactions(String engine) throws Exception {
         String url = "jdbc:tutti:embedded:" + engine;
         try (Connection connection = DriverManager.getConnection(url)) {
