@@ -67,7 +67,7 @@ final class PeerNetwork implements AutoCloseable {
     private final Map<Integer, Peer> peers = new TreeMap<>();
     private final Map<Integer, Inbound> inbound = new ConcurrentHashMap<>();
     /** Connections with something to send. Of the Raft thread. */
-    private final List<Peer> unsent = new ArrayList<>();
+    private final List<Outbound> unsent = new ArrayList<>();
     private long checkedNanos = System.nanoTime();
     private final CountDownLatch closing = new CountDownLatch(1);
     private volatile @Nullable RaftThread thread;
@@ -132,8 +132,8 @@ final class PeerNetwork implements AutoCloseable {
 
     /** Hands to the operating system what has been sent. */
     void flush() {
-        for (Peer peer : unsent) {
-            peer.write();
+        for (Outbound connection : unsent) {
+            connection.write();
         }
         unsent.clear();
     }
@@ -165,7 +165,7 @@ final class PeerNetwork implements AutoCloseable {
     Set<Integer> reachable() {
         Set<Integer> ids = new TreeSet<>();
         for (Peer peer : peers.values()) {
-            if (peer.connected && inbound.containsKey(peer.id)) {
+            if (peer.connected() && inbound.containsKey(peer.id)) {
                 ids.add(peer.id);
             }
         }
@@ -209,110 +209,46 @@ final class PeerNetwork implements AutoCloseable {
     private final class Peer implements Runnable {
         final int id;
         private final InetSocketAddress address;
-        volatile boolean connected;
-        private volatile @Nullable SocketChannel channel;
-        private volatile CountDownLatch gone = new CountDownLatch(0);
-        /** Of the Raft thread, like the following; null while there is no connection. */
-        private Frames.@Nullable Writer writer;
-        private @Nullable SelectionKey key;
-        private boolean waiting;
-        private long wroteNanos;
+        /** The connection that is being made or used; of the thread that makes it, and of whoever closes all. */
+        private volatile @Nullable Outbound latest;
+        /** The connection that frames go to; set by the Raft thread. */
+        private volatile @Nullable Outbound current;
 
         Peer(int id, InetSocketAddress address) {
             this.id = id;
             this.address = address;
         }
 
+        boolean connected() {
+            return current != null;
+        }
+
         /** False if it is dropped although there is a connection. */
         boolean add(byte[] frame) {
-            Frames.Writer to = writer;
-            if (to == null) {
-                return true;
-            }
-            // A single frame is always taken, however long.
-            if (to.queuedBytes() > QUEUE_BYTES || to.queuedFrames() >= QUEUE_FRAMES) {
-                return false;
-            }
-            to.add(frame);
-            if (!waiting) {
-                waiting = true;
-                unsent.add(this);
-            }
-            return true;
+            Outbound to = current;
+            return to == null || to.add(frame);
         }
 
         void tellAlive(long now) {
-            Frames.Writer to = writer;
-            if (to != null && !waiting && now - wroteNanos >= TimeUnit.MILLISECONDS.toNanos(aliveMillis())) {
-                to.addAlive();
-                waiting = true;
-                write();
+            Outbound to = current;
+            if (to != null) {
+                to.tellAlive(now);
             }
-        }
-
-        /** Sends what waits; what the connection does not take now goes when it can. */
-        void write() {
-            Frames.Writer to = writer;
-            SelectionKey registered = key;
-            if (to == null || registered == null) {
-                return;
-            }
-            try {
-                boolean all = to.write();
-                wroteNanos = System.nanoTime();
-                if (all == ((registered.interestOps() & SelectionKey.OP_WRITE) != 0)) {
-                    registered.interestOps(all ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
-                }
-                waiting = !all;
-            } catch (IOException | RuntimeException e) {
-                lost(e);
-            }
-        }
-
-        /** The connection is there. On the Raft thread. */
-        private void begin(RaftThread on, SocketChannel open) {
-            try {
-                key = on.register(open, SelectionKey.OP_READ, this::ready);
-                writer = new Frames.Writer(open);
-                waiting = false;
-                wroteNanos = System.nanoTime();
-                connected = true;
-                receiver.reachabilityChanged();
-            } catch (IOException | RuntimeException e) {
-                lost(e);
-            }
-        }
-
-        /** The other node sends nothing here, so there is something to read only when it has closed the connection. */
-        private void ready(SelectionKey at) {
-            if (at.isValid() && at.isWritable()) {
-                write();
-            }
-            if (at.isValid() && at.isReadable()) {
-                lost(new IOException("the other end has closed the connection"));
-            }
-        }
-
-        private void lost(Exception cause) {
-            LOGGER.debug("node {} to node {}: {}", self, id, cause.toString());
-            writer = null;
-            key = null;
-            waiting = false;
-            gone.countDown();
         }
 
         @Override
         public void run() {
             long waitMillis = 10;
             while (!closed()) {
-                try (SocketChannel open = SocketChannel.open()) {
-                    channel = open;
-                    prepare(open.socket());
-                    open.socket().connect(new InetSocketAddress(address.getHostString(), address.getPort()),
+                try (SocketChannel channel = SocketChannel.open()) {
+                    Outbound connection = new Outbound(this, channel);
+                    latest = connection;
+                    prepare(channel.socket());
+                    channel.socket().connect(new InetSocketAddress(address.getHostString(), address.getPort()),
                             (int) Math.max(1000, failureMillis));
-                    if (greet(open.socket())) {
+                    if (greet(channel.socket())) {
                         waitMillis = 10;
-                        serve(open);
+                        connection.serve();
                     } else {
                         waitMillis = 1000;
                     }
@@ -321,12 +257,6 @@ final class PeerNetwork implements AutoCloseable {
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                     return;
-                } finally {
-                    channel = null;
-                    if (connected) {
-                        connected = false;
-                        receiver.reachabilityChanged();
-                    }
                 }
                 if (pause(waitMillis)) {
                     return;
@@ -335,27 +265,11 @@ final class PeerNetwork implements AutoCloseable {
             }
         }
 
-        /** Hands the connection to the Raft thread, and returns when it is lost. */
-        private void serve(SocketChannel open) throws IOException, InterruptedException {
-            RaftThread on = thread;
-            if (on == null) {
-                return;
-            }
-            CountDownLatch ended = new CountDownLatch(1);
-            gone = ended;
-            open.configureBlocking(false);
-            on.execute(() -> begin(on, open));
-            if (!closed()) {
-                ended.await();
-            }
-        }
-
         void close() {
-            SocketChannel open = channel;
-            if (open != null) {
-                closeQuietly(open);
+            Outbound connection = latest;
+            if (connection != null) {
+                connection.close();
             }
-            gone.countDown();
         }
 
         private boolean greet(Socket s) throws IOException {
@@ -378,6 +292,111 @@ final class PeerNetwork implements AutoCloseable {
                 receiver.rejected(refusal);
             }
             return false;
+        }
+    }
+
+    /** One connection to another node. Of the Raft thread, but for {@link #serve} and {@link #close}. */
+    private final class Outbound {
+        private final Peer peer;
+        private final SocketChannel channel;
+        private final CountDownLatch gone = new CountDownLatch(1);
+        private final Frames.Writer writer;
+        private @Nullable SelectionKey key;
+        private boolean waiting;
+        private long wroteNanos = System.nanoTime();
+
+        Outbound(Peer peer, SocketChannel channel) {
+            this.peer = peer;
+            this.channel = channel;
+            writer = new Frames.Writer(channel);
+        }
+
+        /** Hands the connection, which has been accepted, to the Raft thread, and returns when it is lost. */
+        void serve() throws IOException, InterruptedException {
+            RaftThread on = thread;
+            if (on == null) {
+                return;
+            }
+            channel.configureBlocking(false);
+            on.execute(() -> begin(on));
+            if (!closed()) {
+                gone.await();
+            }
+        }
+
+        private void begin(RaftThread on) {
+            try {
+                key = on.register(channel, SelectionKey.OP_READ, this::ready);
+                peer.current = this;
+                receiver.reachabilityChanged();
+            } catch (IOException | RuntimeException e) {
+                lost(e);
+            }
+        }
+
+        boolean add(byte[] frame) {
+            // A single frame is always taken, however long.
+            if (writer.queuedBytes() > QUEUE_BYTES || writer.queuedFrames() >= QUEUE_FRAMES) {
+                return false;
+            }
+            writer.add(frame);
+            if (!waiting) {
+                waiting = true;
+                unsent.add(this);
+            }
+            return true;
+        }
+
+        void tellAlive(long now) {
+            if (!waiting && now - wroteNanos >= TimeUnit.MILLISECONDS.toNanos(aliveMillis())) {
+                writer.addAlive();
+                waiting = true;
+                write();
+            }
+        }
+
+        /** Sends what waits; what the connection does not take now goes when it can. */
+        void write() {
+            SelectionKey registered = key;
+            if (registered == null) {
+                return;
+            }
+            try {
+                boolean all = writer.write();
+                wroteNanos = System.nanoTime();
+                if (all == ((registered.interestOps() & SelectionKey.OP_WRITE) != 0)) {
+                    registered.interestOps(all ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+                }
+                waiting = !all;
+            } catch (IOException | RuntimeException e) {
+                lost(e);
+            }
+        }
+
+        /** The other node sends nothing here, so there is something to read only when it has closed the connection. */
+        private void ready(SelectionKey at) {
+            if (at.isValid() && at.isWritable()) {
+                write();
+            }
+            if (at.isValid() && at.isReadable()) {
+                lost(new IOException("the other end has closed the connection"));
+            }
+        }
+
+        private void lost(Exception cause) {
+            LOGGER.debug("node {} to node {}: {}", self, peer.id, cause.toString());
+            key = null;
+            if (equals(peer.current)) {
+                peer.current = null;
+                receiver.reachabilityChanged();
+            }
+            close();
+        }
+
+        /** Any thread. */
+        void close() {
+            closeQuietly(channel);
+            gone.countDown();
         }
     }
 

@@ -97,7 +97,7 @@ public final class PostgresApplier implements Applier {
         }
         Batch batch = new Batch(server.buffer());
         if (begin) {
-            batch.named(prepared, "begin", "BEGIN");
+            batch.plain("BEGIN");
         }
         try {
             for (Step step : NetEffect.of(catalog, changes.subList(start, end))) {
