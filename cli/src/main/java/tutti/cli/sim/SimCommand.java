@@ -8,7 +8,7 @@ import tutti.cli.eval.RunCommand;
 /** The group of commands that simulate. */
 @Command(name = "sim", description = "Run protocols in a deterministic simulation, under faults, and check every history;"
         + " docs/testing.md says what is checked.", subcommands = {CheckCommand.class, ReplayCommand.class,
-                MutantsCommand.class, ExampleCommand.class, ProgramCommand.class, RunCommand.class,
-                FiguresCommand.class,
+                MutantsCommand.class, RunCommand.class, FiguresCommand.class,
+                ExampleCommand.class, ProgramCommand.class,
                 HelpCommand.class}, synopsisSubcommandLabel = "COMMAND")
 public final class SimCommand {}
