@@ -62,6 +62,12 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
 
+    @Option(names = "--engine", paramLabel = "NAME", defaultValue = "postgres", description = "What holds the nodes' copies: postgres, or h2 or hsqldb in the nodes' own processes (default: ${DEFAULT-VALUE}).")
+    private String engine;
+
+    @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
+    private int secondaries;
+
     @Spec
     private CommandSpec spec;
 
@@ -77,7 +83,8 @@ final class DemoCommand implements Callable<Integer> {
         boolean passed = false;
         try {
             passed = new Demo(plan, screen)
-                    .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti", Map.of(),
+                    .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti",
+                            NodeEngine.settings(engine, secondaries),
                             NodeJvm.command()), report, json);
         } finally {
             if (data == null && passed) {

@@ -310,7 +310,12 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     @Override
     public boolean classesCoverReads() {
-        return claims.needsClasses() && claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
+        return claims.needsClasses() && serializable();
+    }
+
+    @Override
+    public boolean serializable() {
+        return claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
     }
 
     @Override

@@ -37,6 +37,11 @@ public interface Transactions {
         return false;
     }
 
+    /** Whether the protocol gives one-copy serializability, so that a session may ask for SERIALIZABLE. */
+    default boolean serializable() {
+        return false;
+    }
+
     /** A position that is visible in the engine now. What is seen in a snapshot taken later is no older. */
     long visiblePosition();
 

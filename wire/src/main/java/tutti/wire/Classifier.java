@@ -45,8 +45,14 @@ final class Classifier {
     private static final long PG_CATALOG = SqlTokens.key("pg_catalog");
     private static final long READ = SqlTokens.key("read");
     private static final long ONLY = SqlTokens.key("only");
+    private static final long SERIALIZABLE = SqlTokens.key("serializable");
     private static final long REPLICATION_ROLE = SqlTokens.key("session_replication_role");
 
+    /** Why SERIALIZABLE is refused under a protocol that does not guarantee it. */
+    static final String NOT_SERIALIZABLE = "the cluster's protocol guarantees snapshot isolation, not SERIALIZABLE:"
+            + " use REPEATABLE READ, or a cluster whose protocol is serializable, such as dbsm";
+
+    private static final long[] ISOLATION = keys("isolation transaction_isolation default_transaction_isolation");
     private static final long[] LOCK_STRENGTH = keys("update share no key");
     private static final long[] CHANGES = keys("insert update delete merge call do execute");
     private static final long[] CREATE_PREFIX = keys("or replace global local unlogged");
@@ -97,6 +103,7 @@ final class Classifier {
             lo_put lo_from_bytea lowrite lo_creat lo_truncate setval""");
 
     private final SqlTokens tokens = new SqlTokens();
+    private final boolean serializable;
     private int count;
     private int[] starts = new int[4];
     private int[] ends = new int[4];
@@ -110,6 +117,15 @@ final class Classifier {
     /** The token at which the statement being judged stands. */
     private int token;
     private Target target = Target.NONE;
+
+    /**
+     * A classifier.
+     *
+     * @param serializable whether SERIALIZABLE is guaranteed; otherwise asking for it is refused
+     */
+    Classifier(boolean serializable) {
+        this.serializable = serializable;
+    }
 
     private static long[] keys(String words) {
         return Arrays.stream(words.strip().split("\\s+")).mapToLong(SqlTokens::key).sorted().toArray();
@@ -265,12 +281,18 @@ final class Classifier {
 
     private StatementKind set() {
         boolean constraints = at(CONSTRAINTS);
+        boolean isolation = false;
         while (token != SqlTokens.END && token != ';') {
             if (at(REPLICATION_ROLE)) {
                 return refuse("session_replication_role cannot be set: it would switch replication off");
             }
             if (constraints && at(IMMEDIATE)) {
                 return StatementKind.CONSTRAINTS;
+            }
+            isolation |= token == SqlTokens.WORD && among(ISOLATION, tokens.word());
+            if (isolation && !serializable
+                    && (at(SERIALIZABLE) || (token == SqlTokens.STRING && tokens.content() == SERIALIZABLE))) {
+                return refuse(NOT_SERIALIZABLE);
             }
             advance();
         }
@@ -282,6 +304,9 @@ final class Classifier {
         while (token == SqlTokens.WORD || token == ',' || token == SqlTokens.QUOTED) {
             readOnly |= read && at(ONLY);
             read = at(READ);
+            if (at(SERIALIZABLE) && !serializable) {
+                return refuse(NOT_SERIALIZABLE);
+            }
             advance();
         }
         return StatementKind.BEGIN;

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +19,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.node.Transactions;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.FrameSink;
+import tutti.pgwire.PostgresException;
 import tutti.pgwire.Scram;
 import tutti.pgwire.StartupPacket;
 
@@ -128,6 +130,12 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
             parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
         }
+        if (!services.transactions().serializable()
+                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation"))
+                        .toLowerCase(Locale.ROOT).contains("serializable")) {
+            return CompletableFuture.failedFuture(
+                    new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
+        }
         return BackendConnection
                 .connect(arrival.client().eventLoop(),
                         settings.engine().as(arrival.user(), arrival.credentials()).withParameters(parameters))
@@ -174,7 +182,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             BackendSide backendSide = new BackendSide(session);
             connection.takeOver(backendSide);
             opened(session);
-            return new ClientSide(session, backendSide, new Classifier());
+            return new ClientSide(session, backendSide, new Classifier(services.transactions().serializable()));
         }
 
         @Override

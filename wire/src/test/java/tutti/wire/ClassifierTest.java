@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ClassifierTest {
-    private final Classifier classifier = new Classifier();
+    private final Classifier classifier = new Classifier(false);
 
     private List<StatementKind> kinds(String sql, boolean standardStrings) {
         byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
@@ -48,7 +48,15 @@ class ClassifierTest {
             truncate t | WRITE
             call p() | WRITE
             do $$ begin end $$ | WRITE
-            begin isolation level serializable | BEGIN
+            begin isolation level repeatable read | BEGIN
+            begin isolation level serializable | REFUSED
+            start transaction read only, isolation level serializable | REFUSED
+            set transaction isolation level serializable | REFUSED
+            set session characteristics as transaction isolation level serializable | REFUSED
+            set default_transaction_isolation to 'Serializable' | REFUSED
+            set local transaction_isolation = serializable | REFUSED
+            set default_transaction_isolation to 'repeatable read' | SESSION
+            set search_path to serializable | SESSION
             start transaction | BEGIN
             commit | COMMIT
             END | COMMIT

@@ -90,6 +90,17 @@ class ConnectingTest {
     }
 
     @Test
+    void serializableIsRefusedUnderSnapshotIsolation() {
+        BackendSettings settings = fixture.settings("alice", "wonderland");
+        Map.of("default_transaction_isolation", "Serializable", "options",
+                "-c default_transaction_isolation=serializable").forEach((name, value) -> {
+                    ErrorFields refused = refusal(settings.withParameters(Map.of(name, value)));
+                    assertEquals("0A000", refused.sqlState());
+                    assertTrue(refused.message().contains("REPEATABLE READ"), refused.message());
+                });
+    }
+
+    @Test
     void sessionsAreTheRolesOwnAndRepeatableRead() throws Exception {
         BackendConnection client = connect(fixture.settings("alice", "wonderland"));
         Duration patience = FrontEndFixture.PATIENCE;

@@ -161,10 +161,10 @@ class FrontEndTest {
     @Test
     void commitAndChainBeginsTheNextAlike() throws Exception {
         BackendConnection client = fixture.client();
-        simple(client, "begin isolation level serializable");
+        simple(client, "begin isolation level read committed");
         simple(client, "insert into account values (1, 1)");
         assertEquals("C(COMMIT)/T", simple(client, "commit and chain"));
-        assertEquals("serializable", client.execute("show transaction_isolation", PATIENCE).value());
+        assertEquals("read committed", client.execute("show transaction_isolation", PATIENCE).value());
         assertEquals("C(INSERT 0 1)/T", simple(client, "insert into account values (2, 2)"));
         assertEquals("12C(COMMIT)/T", extended(client, "commit and chain"));
         assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));

@@ -64,7 +64,8 @@ final class CatalogFiller {
             }
         }
         for (Map.Entry<Integer, String> other : OTHER_TYPES.entrySet()) {
-            type(other.getKey(), other.getValue(), other.getValue().equals("name") ? NAME_BYTES : -1, 'X', 0, 0, other.getValue());
+            type(other.getKey(), other.getValue(), other.getValue().equals("name") ? NAME_BYTES : -1, 'X', 0, 0,
+                    other.getValue());
         }
         int number = 1200;
         for (String table : List.of("pg_class", "pg_attribute", "pg_type", "pg_namespace", "pg_index", "pg_constraint",
@@ -302,7 +303,8 @@ final class CatalogFiller {
             int oid = oid("constraint " + relation.oid + " " + name);
             int index = keyIndex(parent, parents);
             insert("INSERT INTO pg_constraint (oid, conname, connamespace, contype, conrelid, confrelid, conindid, conkey,"
-                    + " confkey, confupdtype, confdeltype, definition) VALUES (?, ?, ?, 'f', ?, ?, ?, ?, ?, ?, ?, ?)", oid,
+                    + " confkey, confupdtype, confdeltype, definition) VALUES (?, ?, ?, 'f', ?, ?, ?, ?, ?, ?, ?, ?)",
+                    oid,
                     name, relation.namespace, relation.oid, parent.oid, index, relation.numbers(columns),
                     parent.numbers(parents), letter(reference.onUpdate), letter(reference.onDelete), definition);
             insert("INSERT INTO pg_depend VALUES (?, ?, 0, ?, ?, 0, 'n')", oid(PG_CATALOG + ".pg_constraint"), oid,

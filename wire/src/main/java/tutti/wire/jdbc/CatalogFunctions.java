@@ -83,8 +83,9 @@ public final class CatalogFunctions {
         if (oid == null || column == 0) {
             return definition(connection, oid);
         }
-        try (PreparedStatement query = connection.prepareStatement("SELECT a.attname FROM pg_index i JOIN pg_attribute a"
-                + " ON a.attrelid = i.indrelid AND a.attnum = i.indkey[?] WHERE i.indexrelid = ?")) {
+        try (PreparedStatement query = connection
+                .prepareStatement("SELECT a.attname FROM pg_index i JOIN pg_attribute a"
+                        + " ON a.attrelid = i.indrelid AND a.attnum = i.indkey[?] WHERE i.indexrelid = ?")) {
             query.setInt(1, column);
             query.setInt(2, oid);
             try (ResultSet rows = query.executeQuery()) {
@@ -218,6 +219,11 @@ public final class CatalogFunctions {
 
     /** What there is to say of functions, of which the catalog has none. */
     public static @Nullable String nothing(@Nullable Integer oid) {
+        return null;
+    }
+
+    /** The same, with line breaks or without. */
+    public static @Nullable String nothing(@Nullable Integer oid, boolean pretty) {
         return null;
     }
 

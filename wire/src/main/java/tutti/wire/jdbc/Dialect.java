@@ -7,14 +7,14 @@ import java.util.Map;
 public enum Dialect {
     /** H2 in its PostgreSQL mode. */
     H2("H2", Map.of("timestamptz", "timestamp with time zone", "timetz", "time with time zone", "jsonb", "json", "text",
-            "varchar", "bytea", "varbinary", "bpchar", "char", "name", "varchar")),
+            "varchar", "bytea", "varbinary", "bpchar", "char")),
     /** HSQLDB with PostgreSQL syntax. */
     HSQLDB("HSQLDB", Map.ofEntries(Map.entry("timestamptz", "timestamp with time zone"),
             Map.entry("timetz", "time with time zone"), Map.entry("json", "varchar(16777216)"),
             Map.entry("jsonb", "varchar(16777216)"), Map.entry("text", "varchar(16777216)"),
             Map.entry("bytea", "varbinary(16777216)"), Map.entry("int2", "smallint"), Map.entry("int4", "integer"),
             Map.entry("int8", "bigint"), Map.entry("float4", "real"), Map.entry("float8", "double"),
-            Map.entry("bool", "boolean"), Map.entry("bpchar", "char"), Map.entry("name", "varchar(128)")));
+            Map.entry("bool", "boolean"), Map.entry("bpchar", "char")));
 
     private final String display;
     private final Map<String, String> types;

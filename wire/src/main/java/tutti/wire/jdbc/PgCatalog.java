@@ -55,6 +55,7 @@ final class PgCatalog implements AutoCloseable {
             Map.entry("pg_table_size", "size"), Map.entry("pg_total_relation_size", "size"),
             Map.entry("pg_get_function_result", "nothing"),
             Map.entry("pg_get_function_arguments", "nothing"), Map.entry("pg_get_functiondef", "nothing"),
+            Map.entry("pg_get_triggerdef", "nothing"), Map.entry("pg_get_ruledef", "nothing"),
             Map.entry("version", "version"), Map.entry("current_database", "database"),
             Map.entry("pg_size_pretty", "pretty"));
 

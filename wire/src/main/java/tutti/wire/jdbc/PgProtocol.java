@@ -291,8 +291,10 @@ final class PgProtocol implements Runnable {
         int[] types = prepared.parameterTypes();
         int count = Fields.int16(body) & 0xffff;
         if (count != types.length && (prepared.statement().kind().prepared() || count != 0)) {
-            throw new SQLException("bind message supplies " + count + " parameters, but the prepared statement requires "
-                    + types.length, ProtocolViolation.SQL_STATE);
+            throw new SQLException(
+                    "bind message supplies " + count + " parameters, but the prepared statement requires "
+                            + types.length,
+                    ProtocolViolation.SQL_STATE);
         }
         if (formats.length > 1 && formats.length != count) {
             throw new SQLException("bind message has " + formats.length + " parameter formats but " + count

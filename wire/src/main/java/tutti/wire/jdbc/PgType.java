@@ -11,20 +11,31 @@ import org.jspecify.annotations.Nullable;
  */
 enum PgType {
     BOOL(16, 1000, 1, 'B', "boolean"), BYTEA(17, 1001, -1, 'U', "bytea"), INT8(20, 1016, 8, 'N', "bigint"), INT2(21,
-            1005, 2, 'N', "smallint"), INT4(23, 1007, 4, 'N', "integer"), TEXT(25, 1009, -1, 'S', "text"), OID(26, 1028,
-                    4, 'N', "oid"), JSON(114, 199, -1, 'U', "json"), FLOAT4(700, 1021, 4, 'N', "real"), FLOAT8(701,
-                            1022, 8, 'N', "double precision"), UNKNOWN(705, 0, -2, 'X', "unknown"), BPCHAR(1042, 1014,
-                                    -1, 'S', "character"), VARCHAR(1043, 1015, -1, 'S', "character varying"), DATE(1082,
-                                            1182, 4, 'D', "date"), TIME(1083, 1183, 8, 'D',
-                                                    "time without time zone"), TIMESTAMP(1114, 1115, 8, 'D',
-                                                            "timestamp without time zone"), TIMESTAMPTZ(1184, 1185, 8,
-                                                                    'D', "timestamp with time zone"), INTERVAL(1186,
-                                                                            1187, 16, 'T', "interval"), TIMETZ(1266,
-                                                                                    1270, 12, 'D',
-                                                                                    "time with time zone"), NUMERIC(
-                                                                                            1700, 1231, -1, 'N',
-                                                                                            "numeric"), UUID(2950, 2951,
-                                                                                                    16, 'U', "uuid");
+            1005, 2, 'N', "smallint"),
+    INT4(23, 1007, 4, 'N', "integer"), TEXT(25, 1009, -1, 'S', "text"), OID(26, 1028,
+            4, 'N', "oid"),
+    JSON(114, 199, -1, 'U', "json"), FLOAT4(700, 1021, 4, 'N', "real"), FLOAT8(701,
+            1022, 8, 'N', "double precision"),
+    UNKNOWN(705, 0, -2, 'X', "unknown"), BPCHAR(1042, 1014,
+            -1, 'S', "character"),
+    VARCHAR(1043, 1015, -1, 'S', "character varying"), DATE(1082,
+            1182, 4, 'D', "date"),
+    TIME(1083, 1183, 8, 'D',
+            "time without time zone"),
+    TIMESTAMP(1114, 1115, 8, 'D',
+            "timestamp without time zone"),
+    TIMESTAMPTZ(1184, 1185, 8,
+            'D', "timestamp with time zone"),
+    INTERVAL(1186,
+            1187, 16, 'T', "interval"),
+    TIMETZ(1266,
+            1270, 12, 'D',
+            "time with time zone"),
+    NUMERIC(
+            1700, 1231, -1, 'N',
+            "numeric"),
+    UUID(2950, 2951,
+            16, 'U', "uuid");
 
     /** From this length on a character type is told as text: it is what the engines make of a type without a limit. */
     private static final int UNLIMITED = 1 << 20;
@@ -137,7 +148,8 @@ enum PgType {
             case Types.FLOAT, Types.DOUBLE -> Column.of(FLOAT8);
             case Types.NUMERIC, Types.DECIMAL -> new Column(NUMERIC, false,
                     precision > 0 && precision <= NUMERIC_PRECISION_MAX ? (precision << 16 | scale) + 4 : -1);
-            case Types.CHAR, Types.NCHAR -> upper.equals("UUID") ? Column.of(UUID)
+            case Types.CHAR, Types.NCHAR -> upper.equals("UUID")
+                    ? Column.of(UUID)
                     : new Column(BPCHAR, false, length(precision));
             case Types.VARCHAR, Types.NVARCHAR -> precision > 0 && precision < UNLIMITED
                     ? new Column(VARCHAR, false, length(precision))
@@ -151,7 +163,8 @@ enum PgType {
                     ? Column.of(UUID)
                     : Column.of(BYTEA);
             case Types.ARRAY -> array(upper);
-            default -> Column.of(upper.equals("UUID") ? UUID
+            default -> Column.of(upper.equals("UUID")
+                    ? UUID
                     : upper.startsWith("JSON") ? JSON : upper.startsWith("INTERVAL") ? INTERVAL : TEXT);
         };
     }

@@ -36,6 +36,7 @@ final class RowFunctions {
 
     private static List<Token> expanded(List<Token> tokens) {
         List<Token> out = new ArrayList<>(tokens);
+        withoutAncestors(out);
         nameSeries(out);
         String array = "";
         int at = first(out);
@@ -49,6 +50,21 @@ final class RowFunctions {
             at = first(out);
         }
         return withoutFields(out);
+    }
+
+    /** No table is a partition, so none has ancestors; in a select list that is a function's to say. */
+    private static void withoutAncestors(List<Token> tokens) {
+        for (int i = 0; i < tokens.size(); i++) {
+            int end = tokens.get(i).is("pg_partition_ancestors") ? closing(tokens, i + 1) : tokens.size();
+            if (end + 3 < tokens.size() && tokens.get(end + 1).is("with") && tokens.get(end + 2).is("ordinality")) {
+                int alias = end + 3 + (tokens.get(end + 3).is("as") ? 1 : 0);
+                String name = tokens.get(alias).text();
+                int last = tokens.get(alias + 1).is('(') ? closing(tokens, alias + 1) : alias;
+                tokens.subList(i, last + 1).clear();
+                tokens.add(i, new Token(SqlTokens.WORD,
+                        "(SELECT CAST(NULL AS INTEGER) AS relid, CAST(NULL AS BIGINT) AS depth) " + name, true));
+            }
+        }
     }
 
     /** The numbers of a series are a column of the series' name. */

@@ -141,7 +141,8 @@ final class SessionParameters {
         String wanted = value == null ? defaults.getOrDefault(key, "") : value;
         if (key.equals("timezone")) {
             try {
-                zone = ZoneId.of(wanted.equalsIgnoreCase("local") || wanted.equalsIgnoreCase("default") ? "UTC"
+                zone = ZoneId.of(wanted.equalsIgnoreCase("local") || wanted.equalsIgnoreCase("default")
+                        ? "UTC"
                         : wanted);
             } catch (DateTimeException unknown) {
                 throw new SQLException("invalid value for parameter \"TimeZone\": \"" + wanted + "\"", "22023",

@@ -209,11 +209,16 @@ final class Translator {
                     + " is not supported by a node with " + dialect.display()
                     + ": its one role and its database are in its configuration");
         }
-        String tag = first.equals("comment") ? "COMMENT"
-                : first.equals("truncate") ? "TRUNCATE TABLE"
+        String tag = first.equals("comment")
+                ? "COMMENT"
+                : first.equals("truncate")
+                        ? "TRUNCATE TABLE"
                         : first.toUpperCase(Locale.ROOT) + " " + what.toUpperCase(Locale.ROOT);
         List<Integer> parameters = new ArrayList<>();
-        List<Token> words = new ArrayList<>(renamedTypes(rewritten(tokens, parameters)));
+        List<Token> words = rewritten(tokens, parameters);
+        if (what.equals("table") || what.equals("domain")) {
+            words = renamedTypes(words);
+        }
         if (what.equals("index") && at + 1 < tokens.size() && tokens.get(at + 1).is("on")) {
             words.add(at + 1, new Token(SqlTokens.WORD, indexName(tokens.subList(at + 2, tokens.size())), true));
         }
@@ -251,7 +256,8 @@ final class Translator {
                     && dialect.renames(token.text());
             boolean length = i + 1 < tokens.size() && tokens.get(i + 1).is('(');
             renamed.add(type
-                    ? token.with(length ? dialect.type(token.text()).replaceFirst("\\(.*", "")
+                    ? token.with(length
+                            ? dialect.type(token.text()).replaceFirst("\\(.*", "")
                             : dialect.type(token.text()))
                     : token);
             before = token;

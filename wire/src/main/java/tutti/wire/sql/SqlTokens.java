@@ -47,6 +47,19 @@ public final class SqlTokens {
         return word;
     }
 
+    /** What stands between a plain string's quotes, as {@link #key} makes it from lower case; only after {@link #STRING}. */
+    public long content() {
+        long hash = 0xcbf29ce484222325L;
+        for (int i = start + 1; i < next - 1; i++) {
+            hash = mix(hash, sql[i]);
+        }
+        return hash;
+    }
+
+    private static long mix(long hash, byte letter) {
+        return (hash ^ ((letter >= 'A' && letter <= 'Z' ? letter | 0x20 : letter) & 0xff)) * 0x100000001b3L;
+    }
+
     /** A number that stands for a word of lower-case letters (FNV-1a, 64 bits). */
     public static long key(String lowerCase) {
         long hash = 0xcbf29ce484222325L;
@@ -125,8 +138,7 @@ public final class SqlTokens {
         }
         long hash = 0xcbf29ce484222325L;
         while (next < end && isWordPart(sql[next])) {
-            byte part = sql[next++];
-            hash = (hash ^ ((part >= 'A' && part <= 'Z' ? part | 0x20 : part) & 0xff)) * 0x100000001b3L;
+            hash = mix(hash, sql[next++]);
         }
         word = hash;
         return WORD;

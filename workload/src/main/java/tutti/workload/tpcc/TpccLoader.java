@@ -141,7 +141,7 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
 
     private void loadPart(Connection connection, TpccPopulation.Part part, RowsLoaded loaded) throws SQLException {
         TpccTable table = part.table();
-        if (connection.isWrapperFor(PGConnection.class)) {
+        if (TpccDatabase.isPostgres(connection)) {
             String copy = "copy " + table.sqlName() + " (" + String.join(", ", table.columns()) + ") from stdin";
             PGConnection postgres = connection.unwrap(PGConnection.class);
             CopyRows rows = new CopyRows(rowsPerTransaction, (bytes, length, count) -> {

@@ -59,7 +59,8 @@ public final class H2Database implements EmbeddedDatabase {
     /** Likewise, with a choice of syntax. */
     public static H2Database inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
-        return new H2Database("jdbc:h2:mem:tutti" + number + ";DB_CLOSE_DELAY=-1" + words(syntax), "H2 database " + number + " in memory",
+        return new H2Database("jdbc:h2:mem:tutti" + number + ";DB_CLOSE_DELAY=-1" + words(syntax),
+                "H2 database " + number + " in memory",
                 false);
     }
 
@@ -78,7 +79,10 @@ public final class H2Database implements EmbeddedDatabase {
     }
 
     private static String words(SqlSyntax syntax) {
-        return syntax == SqlSyntax.OWN ? "" : ";MODE=PostgreSQL;DEFAULT_NULL_ORDERING=HIGH";
+        return syntax == SqlSyntax.OWN
+                ? ""
+                : ";MODE=PostgreSQL;DEFAULT_NULL_ORDERING=HIGH"
+                        + ";NON_KEYWORDS=DAY,HOUR,KEY,MINUTE,MONTH,SECOND,VALUE,YEAR";
     }
 
     private JdbcConnection connect() throws SQLException {

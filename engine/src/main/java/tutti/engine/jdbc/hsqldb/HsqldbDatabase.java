@@ -56,7 +56,8 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
     /** Likewise, with a choice of syntax. */
     public static HsqldbDatabase inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
-        return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number + words(syntax), "HSQLDB database " + number + " in memory",
+        return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number + words(syntax),
+                "HSQLDB database " + number + " in memory",
                 false);
     }
 
@@ -71,7 +72,8 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
 
     /** Likewise, with a choice of syntax. */
     public static HsqldbDatabase inFiles(Path path, SqlSyntax syntax) throws SQLException {
-        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath() + words(syntax), "HSQLDB database " + path, true);
+        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath() + words(syntax),
+                "HSQLDB database " + path, true);
     }
 
     private static String words(SqlSyntax syntax) {

@@ -208,6 +208,10 @@ public final class EmbeddedPostgres implements AutoCloseable {
         try (WatchService watch = data.getFileSystem().newWatchService()) {
             data.register(watch, StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY);
             ProcessBuilder command = configuration.binaries().command("postgres", List.of("-D", data.toString()));
+            if (hasTerminal()) {
+                // out of reach of the terminal's Ctrl-C, which is for us: commits under way still need the server
+                command.command().addFirst("setsid");
+            }
             command.directory(data.toFile());
             command.redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
             Process process = command.start();
@@ -225,6 +229,18 @@ public final class EmbeddedPostgres implements AutoCloseable {
             LOG.info("PostgreSQL {} runs as process {} on port {}, data in {}", ServerBinaries.VERSION, process.pid(),
                     configuration.port(), data);
             return new EmbeddedPostgres(configuration, process, lock);
+        }
+    }
+
+    /** Whether this process has a controlling terminal, as Linux tells. */
+    private static boolean hasTerminal() {
+        try {
+            String stat = Files.readString(Path.of("/proc/self/stat"));
+            // The command's name, in parentheses, may hold anything; then come state, parent, group, session, terminal.
+            return !"0".equals(stat.substring(stat.lastIndexOf(')') + 2).split(" ", 6)[4]);
+        } catch (IOException e) {
+            LOG.trace("not Linux", e);
+            return false;
         }
     }
 
