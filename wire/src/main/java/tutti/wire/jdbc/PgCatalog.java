@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -128,7 +127,8 @@ final class PgCatalog implements AutoCloseable {
         return new JdbcConnection(url, new Properties(), "TUTTI", "", false);
     }
 
-    /** Looks whether the schema has changed. */
+    /** Looks whether the schema has changed: then there is another object, whatever it says. */
+    @SuppressWarnings("ReferenceEquality")
     void refresh() throws SQLException {
         lock.lock();
         try {

@@ -5,7 +5,6 @@ import java.sql.SQLException;
 import java.time.ZoneId;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.jdbc.ClientSession;
 import tutti.node.embedded.EmbeddedSession;
@@ -22,7 +21,7 @@ final class PgSession implements AutoCloseable {
     private final PgCatalog catalog;
     private final SessionParameters parameters;
     private final Cancellation cancellation = new Cancellation();
-    private final Map<Connection, String> schemas = new IdentityHashMap<>();
+    private final IdentityHashMap<Connection, String> schemas = new IdentityHashMap<>();
     private byte status = Backend.IDLE;
     private int savepoints;
     private boolean readOnly;

@@ -14,6 +14,7 @@ import java.time.OffsetDateTime;
 import java.time.OffsetTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
+import java.time.temporal.ChronoField;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
@@ -119,8 +120,9 @@ final class PgValues {
         LocalTime micros = value.truncatedTo(ChronoUnit.MICROS);
         StringBuilder text = new StringBuilder(16).append(twoDigits(micros.getHour())).append(':')
                 .append(twoDigits(micros.getMinute())).append(':').append(twoDigits(micros.getSecond()));
-        if (micros.getNano() > 0) {
-            String fraction = String.format(java.util.Locale.ROOT, "%06d", micros.getNano() / NANOS_PER_MICRO);
+        int fractionMicros = micros.get(ChronoField.MICRO_OF_SECOND);
+        if (fractionMicros > 0) {
+            String fraction = String.format(java.util.Locale.ROOT, "%06d", fractionMicros);
             int end = fraction.length();
             while (fraction.charAt(end - 1) == '0') {
                 end--;

@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tutti.wire.jdbc.PgStatement.Kind;
 import tutti.wire.sql.SqlTokens;
@@ -26,7 +25,7 @@ import tutti.wire.sql.SqlTokens;
 final class Prepared implements AutoCloseable {
     private final PgStatement statement;
     private final int[] declared;
-    private final Map<Connection, PreparedStatement> prepared = new IdentityHashMap<>();
+    private final IdentityHashMap<Connection, PreparedStatement> prepared = new IdentityHashMap<>();
     private int[] parameterTypes;
     private @Nullable PgType[] inferred = new PgType[0];
     private @Nullable List<PgType.Column> columns;
@@ -135,7 +134,7 @@ final class Prepared implements AutoCloseable {
         }
         String table = metaData.getTableName(column);
         String folded = Dialect.fold(label);
-        boolean named = table != null && !table.isEmpty() || label.equals(label.toUpperCase(Locale.ROOT))
+        boolean named = (table != null && !table.isEmpty()) || label.equals(label.toUpperCase(Locale.ROOT))
                 || statement.tokens().stream()
                         .anyMatch(token -> token.kind() == SqlTokens.QUOTED && token.value().equals(folded));
         return named && !label.contains("?") ? folded : label;

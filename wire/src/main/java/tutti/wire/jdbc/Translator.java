@@ -251,7 +251,7 @@ final class Translator {
         Token before = null;
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
-            boolean type = before != null && (before.name() && !BEFORE_NAME.contains(before.lower())
+            boolean type = before != null && ((before.name() && !BEFORE_NAME.contains(before.lower()))
                     || before.is("type")) && token.kind() == SqlTokens.WORD
                     && dialect.renames(token.text());
             boolean length = i + 1 < tokens.size() && tokens.get(i + 1).is('(');
