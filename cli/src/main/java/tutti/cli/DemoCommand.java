@@ -6,6 +6,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -67,6 +70,9 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
     private int secondaries;
 
+    @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
+    private Map<String, String> parameters = new LinkedHashMap<>();
+
     @Spec
     private CommandSpec spec;
 
@@ -79,12 +85,13 @@ final class DemoCommand implements Callable<Integer> {
                     "choose another --data directory, or leave it out");
         }
         Path directory = data != null ? data : Files.createTempDirectory("tutti-demo-");
+        Map<String, String> settings = new HashMap<>(NodeEngine.settings(engine, secondaries));
+        settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
         boolean passed = false;
         try {
             passed = new Demo(plan, screen)
                     .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti",
-                            NodeEngine.settings(engine, secondaries),
-                            NodeJvm.command()), report, json);
+                            settings, NodeJvm.command()), report, json);
         } finally {
             if (data == null && passed) {
                 delete(directory);

@@ -3,8 +3,8 @@ package tutti.cli;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -60,6 +60,9 @@ final class StartCommand implements Callable<Integer> {
     @Option(names = "--flight-recorder", description = "Have every node keep the last minutes of its protocol's events, for `tutti flight`.")
     private boolean flightRecorder;
 
+    @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
+    private Map<String, String> parameters = new LinkedHashMap<>();
+
     @Spec
     private CommandSpec spec;
 
@@ -88,7 +91,8 @@ final class StartCommand implements Callable<Integer> {
     }
 
     private Map<String, String> settings() {
-        Map<String, String> settings = new HashMap<>(NodeEngine.settings(engine, secondaries));
+        Map<String, String> settings = new LinkedHashMap<>(NodeEngine.settings(engine, secondaries));
+        settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
         if (flightRecorder) {
             settings.put("flight-recorder", "{enabled: true}");
         }

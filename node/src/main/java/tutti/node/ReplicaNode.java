@@ -160,6 +160,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final TreeSet<Long> snapshots = new TreeSet<>();
     private @Nullable CommitPipeline pipeline;
     private long recoveredPosition;
+    private Set<Integer> orderers = Set.of();
     private long snapshotPosition;
     private long helloPosition;
     private volatile long durablePosition;
@@ -580,8 +581,18 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             }
         }
         sendQueued();
+        advise();
         measureBacklog();
         maybeSnapshot();
+    }
+
+    /** Tells the order where the protocol would have it decided. */
+    private void advise() {
+        Set<Integer> wanted = protocol.orderers();
+        if (!wanted.equals(orderers)) {
+            orderers = wanted;
+            order.prefer(wanted);
+        }
     }
 
     private void onControl(Delivery delivery, Control control) {

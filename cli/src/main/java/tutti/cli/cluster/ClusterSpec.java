@@ -4,7 +4,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.StringJoiner;
+import java.util.TreeMap;
 import tutti.cli.Failure;
+import tutti.core.protocol.Protocols;
 
 /**
  * Which cluster to run on this machine.
@@ -55,6 +58,25 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
                     "the base port must be 1 to " + (65535 - PORTS_PER_NODE * PORT_DISTANCE) + ", not " + basePort,
                     "choose with --base-port, or leave it out");
         }
+    }
+
+    /**
+     * The lines of configuration that choose a protocol's parameters.
+     *
+     * @throws Failure naming the parameter and what is valid
+     */
+    public static Map<String, String> protocolParameters(String protocol, Map<String, String> parameters) {
+        try {
+            Protocols.describe(protocol, parameters);
+        } catch (IllegalArgumentException impossible) {
+            throw new Failure(String.valueOf(impossible.getMessage()), "see docs/configuration.md");
+        }
+        if (parameters.isEmpty()) {
+            return Map.of();
+        }
+        StringJoiner yaml = new StringJoiner(", ", "{", "}");
+        new TreeMap<>(parameters).forEach((name, value) -> yaml.add(name + ": \"" + value + "\""));
+        return Map.of("protocol-parameters", yaml.toString());
     }
 
     /**

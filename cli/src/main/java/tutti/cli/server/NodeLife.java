@@ -182,6 +182,7 @@ final class NodeLife implements AutoCloseable {
         }
         int payloadMax = Math.toIntExact(Math.min(config.limits().transactionBytes() * 2 + (1 << 20), 1 << 28));
         return RaftOrderConfig.of(config.node(), members, config.data().resolve("order"))
+                .withVoters(Protocols.voters(config.protocol(), members.keySet(), config.protocolParameters()))
                 .withQueue(Math.max(config.order().queueBytes(), payloadMax), payloadMax)
                 .withSegmentBytes(Math.toIntExact(Math.min(config.order().segmentBytes(), 1 << 30)))
                 .withBatches(Math.toIntExact(config.order().batchBytes()), 4)

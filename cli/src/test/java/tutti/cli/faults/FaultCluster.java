@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
@@ -67,10 +68,15 @@ final class FaultCluster implements AutoCloseable {
     }
 
     static ClusterSpec spec(Path directory, int nodes, String protocol) {
+        return spec(directory, nodes, protocol, Map.of());
+    }
+
+    static ClusterSpec spec(Path directory, int nodes, String protocol, Map<String, String> parameters) {
+        Map<String, String> settings = new HashMap<>(ClusterSpec.protocolParameters(protocol, parameters));
+        settings.put("order", "{segment-bytes: 4 MiB, election-timeout: 600ms}");
         int base = ClusterFile.read(directory).map(last -> last.nodes().getFirst().postgresPort())
                 .orElseGet(() -> basePort(nodes));
-        return new ClusterSpec(directory, nodes, base, protocol, "tutti", "secret",
-                Map.of("order", "{segment-bytes: 4 MiB, election-timeout: 600ms}"), command());
+        return new ClusterSpec(directory, nodes, base, protocol, "tutti", "secret", settings, command());
     }
 
     /** Away from where clusters are put by default, since others may be started on this machine at the same time. */

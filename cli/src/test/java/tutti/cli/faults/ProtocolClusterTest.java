@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,15 +37,28 @@ class ProtocolClusterTest {
     @TempDir
     private Path directory;
 
-    static List<String> protocols() {
-        return List.of("si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc");
+    /** A protocol, on so many nodes, with these parameters. */
+    record Choice(String protocol, int nodes, Map<String, String> parameters) {
+        @Override
+        public String toString() {
+            return protocol + (parameters.isEmpty() ? "" : " " + parameters);
+        }
+    }
+
+    static Stream<Choice> protocols() {
+        return Stream.concat(
+                Stream.of("si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc", "wice")
+                        .map(protocol -> new Choice(protocol, 3, Map.of())),
+                Stream.of(new Choice("wice", 4, Map.of("clusters", "braga:0,1,2;lisbon:3"))));
     }
 
     @ParameterizedTest
     @MethodSource("protocols")
     @Timeout(150)
-    void clientsSeeWhatTheProtocolPromisesThoughANodeIsKilled(String protocol) throws Exception {
-        try (FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory, 3, protocol))) {
+    void clientsSeeWhatTheProtocolPromisesThoughANodeIsKilled(Choice choice) throws Exception {
+        String protocol = choice.protocol();
+        try (FaultCluster cluster = FaultCluster
+                .start(FaultCluster.spec(directory, choice.nodes(), protocol, choice.parameters()))) {
             List<String> urls = cluster.ids().mapToObj(id -> cluster.node(id).jdbcUrl()).toList();
             ListAppendRun.createTables(urls.getFirst(), LISTS);
             BankRun.createTables(urls.getFirst(), BankOptions.usual());
@@ -58,7 +73,7 @@ class ProtocolClusterTest {
             awaitMore(lists, bank, 20);
             lists.stop();
             bank.stop();
-            String said = protocol + ": lists " + lists.result().text() + "; bank " + bank.result().text();
+            String said = choice + ": lists " + lists.result().text() + "; bank " + bank.result().text();
             LOG.info("{}", said);
             assertTrue(lists.result().failure().isEmpty() && bank.result().failure().isEmpty(), said);
             cluster.assertSame();

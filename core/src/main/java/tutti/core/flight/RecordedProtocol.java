@@ -113,6 +113,11 @@ final class RecordedProtocol implements Protocol {
     }
 
     @Override
+    public Set<Integer> orderers() {
+        return protocol.orderers();
+    }
+
+    @Override
     public boolean executesAtOnce() {
         return protocol.executesAtOnce();
     }

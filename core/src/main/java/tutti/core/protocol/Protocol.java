@@ -103,6 +103,14 @@ public interface Protocol {
     }
 
     /**
+     * Among which replicas the order should be decided, as of the last position delivered: advice to a world in which
+     * places matter. Empty if it does not matter. A change of it is not an event; the world asks after events.
+     */
+    default Set<Integer> orderers() {
+        return Set.of();
+    }
+
+    /**
      * Everything that future decisions depend on, as of the last position delivered. A replica that starts from it and is
      * delivered the positions after it decides exactly as this one will; the order's log may forget what came before.
      * Local transactions that are open are not part of it.

@@ -137,6 +137,11 @@ public final class Protocols {
     private static final String PRIMARY = "primary";
     private static final String MOVE_AFTER = "move-after";
     private static final String RETRY_DELAY = "retry-delay";
+    private static final String VOTERS = "voters";
+    private static final String AUTOMATIC = "automatic";
+    private static final String ALL = "all";
+    /** With fewer voters the loss of one would stop all. */
+    private static final int VOTERS_MIN = 3;
     private static final String CLUSTER_NAME = "[a-z][a-z0-9-]*";
     /** Clusters of one replica each, the lowest first. */
     private static final String EACH_ALONE = "each-alone";
@@ -282,6 +287,11 @@ public final class Protocols {
                                 new Parameter.Text(PRIMARY, Pattern.compile(CLUSTER_NAME),
                                         LOWEST + ", or the name of a cluster", LOWEST,
                                         "The cluster that orders at first: that of the lowest replica, or this one."),
+                                new Parameter.Choice(VOTERS, List.of(AUTOMATIC, PRIMARY, ALL),
+                                        "Whose majority decides the order: that of the primary cluster, so that ordering"
+                                                + " never waits for the wide area and stops with that cluster, or of all"
+                                                + " replicas; automatic is the first if the primary cluster has at least"
+                                                + " three replicas and never moves."),
                                 new Parameter.Count(MOVE_AFTER, 0, 1_000_000_000, 0, "transactions",
                                         "After how many transactions the primary may move to the cluster that most of"
                                                 + " them came from; 0 if it never moves."),
@@ -324,8 +334,33 @@ public final class Protocols {
             primary = clusters.entrySet().stream().filter(cluster -> cluster.getValue().contains(lowest)).findFirst()
                     .map(Map.Entry::getKey).orElse(primary);
         }
+        if (chosen.word(VOTERS).equals(PRIMARY) && chosen.number(MOVE_AFTER) > 0) {
+            throw new IllegalArgumentException("protocol " + Wice.NAME + ": " + MOVE_AFTER + " is "
+                    + chosen.number(MOVE_AFTER) + ", but a primary whose replicas alone vote cannot move; use "
+                    + MOVE_AFTER + " 0 or " + VOTERS + " " + ALL);
+        }
         return new Wice.Parameters(node, clusters, primary, true, (int) chosen.number(MOVE_AFTER), WICE_RELAY_MAX,
                 chosen.number(RETRY_DELAY), chosen.number(WINDOW), chosen.number(PROGRESS));
+    }
+
+    /**
+     * Whose majority should decide the total order, where the world's order has votes: all replicas, or those of one cluster
+     * if the protocol is made for clusters joined by a WAN.
+     *
+     * @throws IllegalArgumentException as {@link #create} does
+     */
+    public static Set<Integer> voters(String name, Set<Integer> replicas, Map<String, String> parameters) {
+        Known known = find(name);
+        Chosen chosen = choose(known, parameters);
+        if (!name.equals(Wice.NAME) || chosen.word(VOTERS).equals(ALL)) {
+            return Set.copyOf(replicas);
+        }
+        int any = replicas.stream().findAny().orElseThrow(() -> new IllegalArgumentException("no replicas"));
+        Wice.Parameters wice = wice(any, replicas, chosen);
+        Set<Integer> primary = wice.clusters().getOrDefault(wice.firstPrimary(), Set.of());
+        boolean alone = chosen.word(VOTERS).equals(PRIMARY)
+                || (primary.size() >= VOTERS_MIN && wice.moveTransactions() == 0);
+        return alone ? primary : Set.copyOf(replicas);
     }
 
     private static boolean serializable(Chosen chosen) {

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import tutti.core.protocol.WiceMessage.Ask;
 import tutti.core.protocol.WiceMessage.Numbered;
 import tutti.core.protocol.WiceMessage.Relay;
 import tutti.core.protocol.WiceMessage.Stored;
@@ -60,7 +61,8 @@ import tutti.core.txn.WriteSet;
  * <b>In a world whose order spans all nodes</b> (a log with voters in the primary cluster and learners elsewhere) the order
  * itself is the relay: every replica is delivered everything and asks the order directly ({@link Parameters#spanning}). Nothing
  * is relayed, sent again or skipped; what remains is that answers wait for another cluster. Moving the primary is then
- * advice to the order, whose leader should lie there ({@link #primary()}).
+ * advice to the order, whose leader should lie there ({@link #orderers()}). Where only the primary cluster's nodes vote
+ * ({@link Protocols#voters}) nothing that is ordered waits for the wide area, and the primary stays where it is.
  */
 public final class Wice implements Protocol {
     /** The name in configurations. */
@@ -197,6 +199,11 @@ public final class Wice implements Protocol {
         return reigns.getLast().cluster();
     }
 
+    @Override
+    public Set<Integer> orderers() {
+        return parameters.spanning() ? parameters.clusters().getOrDefault(primary(), Set.of()) : Set.of();
+    }
+
     /** The position after which it has been so. */
     public long primarySince() {
         return reigns.getLast().after();
@@ -229,6 +236,7 @@ public final class Wice implements Protocol {
             if (outcome instanceof Outcome.Committed committed && committed.position() > 0) {
                 unstable.add(new Unstable(committed.position(), transaction));
                 answerStable();
+                watch();
             } else {
                 replica.answer(transaction, outcome);
             }
@@ -430,6 +438,7 @@ public final class Wice implements Protocol {
                     watch();
                 }
             }
+            case Ask _ -> replica.multicast(new Stored(visible, handed), Set.of(sender));
             default -> throw new IllegalArgumentException("not a multicast message of " + NAME + ": " + message);
         }
     }
@@ -451,8 +460,7 @@ public final class Wice implements Protocol {
         }
         visible = position;
         certification.committed(position, horizon);
-        Set<Integer> tell = parameters.replicas();
-        tell.removeAll(parameters.clusters().getOrDefault(cluster, Set.of()));
+        Set<Integer> tell = otherClusters();
         if (wanted && matters && !tell.isEmpty()) {
             replica.multicast(new Stored(position, handed), tell);
         }
@@ -491,7 +499,7 @@ public final class Wice implements Protocol {
     // ------------------------------------------------------------------------------------------ once more
 
     private void watch() {
-        if (!timerRuns && !parameters.spanning()) {
+        if (!timerRuns && (!parameters.spanning() || !unstable.isEmpty())) {
             timerRuns = true;
             replica.timer(RETRY_TIMER, parameters.retryNanos());
         }
@@ -504,6 +512,7 @@ public final class Wice implements Protocol {
             return;
         }
         timerRuns = false;
+        ask();
         if (!orders()) {
             pending.values().forEach(this::send);
             if (!pending.isEmpty()) {
@@ -516,6 +525,24 @@ public final class Wice implements Protocol {
                 relay(List.copyOf(kept.tailMap(has, false).values()), Set.of(node));
             }
         }
+    }
+
+    /** What another cluster said of a position may have been lost; whoever waits for it asks. */
+    private void ask() {
+        if (!unstable.isEmpty()) {
+            Set<Integer> asked = otherClusters();
+            asked.retainAll(alive);
+            if (!asked.isEmpty()) {
+                replica.multicast(new Ask(), asked);
+            }
+            watch();
+        }
+    }
+
+    private Set<Integer> otherClusters() {
+        Set<Integer> others = parameters.replicas();
+        others.removeAll(parameters.clusters().getOrDefault(cluster, Set.of()));
+        return others;
     }
 
     @Override

@@ -61,6 +61,19 @@ sealed interface WiceMessage extends Message {
         }
     }
 
+    /** Somebody waits to hear how far the receiver has come: what was said of it may have been lost. */
+    record Ask() implements WiceMessage {
+        @Override
+        public int encodedSize() {
+            return 1;
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put((byte) 4);
+        }
+    }
+
     /** Reads what one of them wrote. */
     static WiceMessage decode(ByteBuffer from, SnapshotIsolation certification) {
         byte tag = from.get();
@@ -75,6 +88,7 @@ sealed interface WiceMessage extends Message {
                 throw new IllegalArgumentException("a relay of something else than a numbered message");
             }
             case 3 -> new Stored(from.getLong(), from.getLong());
+            case 4 -> new Ask();
             default -> throw new IllegalArgumentException("not a message of wice: tag " + tag);
         };
     }

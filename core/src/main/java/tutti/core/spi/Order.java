@@ -8,7 +8,7 @@ import java.util.Set;
  * position to resume from (DESIGN section 5). One instance is one node's part in it.
  *
  * <p>
- * Thread rules: {@link #submit}, {@link #multicast}, {@link #truncate} and {@link #status} may be called from any thread; the
+ * Thread rules: {@link #submit}, {@link #multicast}, {@link #prefer}, {@link #truncate} and {@link #status} may be called from any thread; the
  * listener is called from one thread at a time.
  */
 public interface Order extends AutoCloseable {
@@ -45,6 +45,12 @@ public interface Order extends AutoCloseable {
     default void multicast(byte[] payload, Set<Integer> nodes) {
         throw new UnsupportedOperationException("this order carries only what it orders");
     }
+
+    /**
+     * Advice: nothing is ordered faster than one of these nodes answers, so one of them should lead. Empty if it does not
+     * matter. An order without leader, or whose leader cannot change, takes no notice.
+     */
+    default void prefer(Set<Integer> nodes) {}
 
     /**
      * Allows the order to forget messages: called when every replica has durably applied everything up to

@@ -22,15 +22,15 @@ public record NodeConfig(
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
                 + " same on every node.", byDefault = "si", oneOf = {
                         "si", "dbsm", "postgres-r",
-                        "passive", "nodo", "akara", "2pc", "active"}) String protocol,
+                        "passive", "nodo", "akara", "2pc", "active", "wice"}) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,
         @Setting(doc = "What holds this node's copy: a PostgreSQL server, or a database in the node's own process, H2 or"
                 + " HSQLDB: docs/engines.md. The same on every node, and for good.", byDefault = "postgres", oneOf = {
                         "postgres", "h2", "hsqldb"}) String engine,
         @Setting(doc = "The database in the node's own process, if `engine` is h2 or hsqldb.") InProcess inProcess,
-        @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either `embedded`, a server of its own that"
-                + " it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
+        @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
+                + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
         @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics and /status. It asks for no"
                 + " password: keep it on loopback or behind a firewall.") Http http,
@@ -81,6 +81,12 @@ public record NodeConfig(
         if (!ids.contains(node)) {
             throw new ImpossibleValue("node", "is " + node + ", but no member has that id",
                     "valid: " + String.join(", ", ids.stream().sorted().map(String::valueOf).toList()));
+        }
+        try {
+            Protocols.voters(protocol, ids, protocolParameters);
+        } catch (IllegalArgumentException impossible) {
+            throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
+                    "see docs/configuration.md");
         }
         if (engine.equals("postgres") && postgres.embedded() != null && postgres.hasDefaultPassword()
                 && !listen.isLoopback()) {

@@ -9,6 +9,7 @@ import io.microraft.model.message.AppendEntriesSuccessResponse;
 import io.microraft.model.message.PreVoteRequest;
 import io.microraft.model.message.PreVoteResponse;
 import io.microraft.model.message.RaftMessage;
+import io.microraft.model.message.TriggerLeaderElectionRequest;
 import io.microraft.model.message.VoteRequest;
 import io.microraft.model.message.VoteResponse;
 import java.io.IOException;
@@ -37,6 +38,7 @@ final class MessageCodec {
     private static final byte PRE_VOTE_REQUEST = 8;
     private static final byte PRE_VOTE_RESPONSE = 9;
     private static final byte LETTER = 10;
+    private static final byte LEAD = 11;
 
     private MessageCodec() {}
 
@@ -97,6 +99,8 @@ final class MessageCodec {
             case PreVoteRequest m -> start(PRE_VOTE_REQUEST, m, 12).putInt(m.getLastLogTerm())
                     .putLong(m.getLastLogIndex()).array();
             case PreVoteResponse m -> start(PRE_VOTE_RESPONSE, m, 1).put((byte) (m.isGranted() ? 1 : 0)).array();
+            case TriggerLeaderElectionRequest m -> start(LEAD, m, 12).putInt(m.getLastLogTerm())
+                    .putLong(m.getLastLogIndex()).array();
             default -> throw new IllegalArgumentException("no encoding for " + message.getClass().getName());
         };
     }
@@ -165,6 +169,8 @@ final class MessageCodec {
                     .setTerm(term).setLastLogTerm(in.getInt()).setLastLogIndex(in.getLong()).build());
             case PRE_VOTE_RESPONSE -> raft(MODELS.createPreVoteResponseBuilder().setGroupId(GROUP).setSender(from)
                     .setTerm(term).setGranted(in.get() != 0).build());
+            case LEAD -> raft(MODELS.createTriggerLeaderElectionRequestBuilder().setGroupId(GROUP).setSender(from)
+                    .setTerm(term).setLastLogTerm(in.getInt()).setLastLogIndex(in.getLong()).build());
             default -> throw new IOException("unknown message type " + type);
         };
     }

@@ -67,6 +67,7 @@ public final class RaftOrder implements Order {
     private final PeerNetwork network;
     private final RaftNodeImpl raft;
     private final Submissions submissions;
+    private final Preference preference;
 
     /** After the entry {@link #applied}; of the Raft thread, like the following. */
     private final SenderTable table;
@@ -121,6 +122,7 @@ public final class RaftOrder implements Order {
         double speed = HEARTBEATS_MISSED * 1000.0 / config.failureTimeout().toMillis();
         thread = new RaftThread("order-" + config.self() + "-raft", speed, TASKS_MAX, this::fail);
         raft = build(checkpoint);
+        preference = new Preference(config, thread, raft, network);
     }
 
     private static void closeAfter(Exception cause, AutoCloseable closeable) {
@@ -160,17 +162,23 @@ public final class RaftOrder implements Order {
         List<RaftEndpoint> members = new ArrayList<>();
         config.members().keySet().forEach(id -> members.add(new Node(id)));
         if (directory.fresh()) {
-            return (RaftNodeImpl) builder.setLocalEndpoint(new Node(config.self())).setInitialGroupMembers(members)
-                    .build();
+            return (RaftNodeImpl) builder.setLocalEndpoint(new Node(config.self()))
+                    .setInitialGroupMembers(members, voters()).build();
         }
         return (RaftNodeImpl) builder.setRestoredState(restored(checkpoint, members)).build();
+    }
+
+    private List<RaftEndpoint> voters() {
+        List<RaftEndpoint> voters = new ArrayList<>();
+        config.voters().forEach(id -> voters.add(new Node(id)));
+        return voters;
     }
 
     private RestoredRaftState restored(Checkpoints.Checkpoint checkpoint, List<RaftEndpoint> members)
             throws IOException {
         var models = MessageCodec.MODELS;
         var group = models.createRaftGroupMembersViewBuilder().setLogIndex(0).setMembers(members)
-                .setVotingMembers(members).build();
+                .setVotingMembers(voters()).build();
         SnapshotEntry snapshot = null;
         if (checkpoint.index() > 0) {
             var chunk = models.createSnapshotChunkBuilder().setIndex(checkpoint.index()).setTerm(checkpoint.term())
@@ -188,7 +196,7 @@ public final class RaftOrder implements Order {
         var term = models.createRaftTermPersistentStateBuilder().setTerm(directory.term())
                 .setVotedFor(vote == null ? null : new Node(vote)).build();
         var self = models.createRaftEndpointPersistentStateBuilder().setLocalEndpoint(new Node(config.self()))
-                .setVoting(true).build();
+                .setVoting(config.voters().contains(config.self())).build();
         return new RestoredRaftState(self, group, term, snapshot, entries);
     }
 
@@ -212,6 +220,7 @@ public final class RaftOrder implements Order {
         network.start();
         thread.execute(this::checkStalled);
         thread.execute(this::checkForgottenPreVote);
+        preference.watch();
         var _ = raft.start().whenComplete((ok, e) -> {
             if (e != null) {
                 fail(e);
@@ -247,6 +256,11 @@ public final class RaftOrder implements Order {
                 network.send(to, frame);
             }
         }
+    }
+
+    @Override
+    public void prefer(Set<Integer> nodes) {
+        preference.prefer(nodes);
     }
 
     private void received(int sender, ByteBuffer letter) {
@@ -394,7 +408,7 @@ public final class RaftOrder implements Order {
     private void publishView() {
         Set<Integer> members = new TreeSet<>(network.reachable());
         members.add(config.self());
-        View now = new View(Set.copyOf(members), leader >= 0, leader);
+        View now = new View(Set.copyOf(members), leader >= 0 && quorum(members), leader);
         if (!now.equals(view)) {
             view = now;
             Delivery to = delivery;
@@ -402,6 +416,16 @@ public final class RaftOrder implements Order {
                 to.view(now);
             }
         }
+    }
+
+    /**
+     * Whether a majority of the voters can be reached, where others could hide its loss: MicroRaft's leader takes what those
+     * answer for a sign that it still leads.
+     */
+    private boolean quorum(Set<Integer> reachable) {
+        Set<Integer> voters = config.voters();
+        return voters.size() == config.members().size()
+                || voters.stream().filter(reachable::contains).count() > voters.size() / 2;
     }
 
     private long firstRetainedPosition() {

@@ -4,8 +4,11 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
@@ -15,6 +18,8 @@ import java.util.stream.Collectors;
  * @param self this node's id, a key of {@code members}
  * @param members every node of the cluster and the host and port at which the others reach it, 1 to 15 of them, the
  *            same at all nodes; this node listens at its own address only
+ * @param voters the nodes of which a majority decides what is ordered, and one leads; the same at all nodes. The others
+ *            submit and are delivered everything, but nothing waits for them
  * @param directory where the log is kept, of this node alone
  * @param segmentBytes size of one file of the log, 64 KiB to 1 GiB
  * @param cacheBytes how many bytes of newest log entries stay in memory
@@ -26,8 +31,9 @@ import java.util.stream.Collectors;
  *            quarter later
  * @param retransmitTimeout how long a batch may be under way until it is sent again
  */
-public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> members, Path directory, int segmentBytes,
-        long cacheBytes, long queueBytes, int payloadBytesMax, int batchBytes, int batchWindow,
+public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> members, SortedSet<Integer> voters,
+        Path directory, int segmentBytes, long cacheBytes, long queueBytes, int payloadBytesMax, int batchBytes,
+        int batchWindow,
         Duration failureTimeout, Duration retransmitTimeout) {
 
     /** Checks all values. */
@@ -36,6 +42,9 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
         require(!members.isEmpty() && members.size() <= 15, "members", members.size() + " nodes", "1 to 15");
         require(members.containsKey(self), "self", self, "one of " + members.keySet());
         require(members.firstKey() >= 0, "members", members.firstKey(), "ids from 0");
+        voters = java.util.Collections.unmodifiableSortedSet(new TreeSet<>(voters));
+        require(!voters.isEmpty() && members.keySet().containsAll(voters), "voters", voters,
+                "some of " + members.keySet());
         require(members.values().stream().distinct().count() == members.size(), "members", members,
                 "a different address for each node");
         require(segmentBytes >= 1 << 16 && segmentBytes <= 1 << 30, "segmentBytes", segmentBytes, "64 KiB to 1 GiB");
@@ -57,37 +66,48 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
 
     /** The defaults: files of 16 MiB, 16 MiB in memory, 64 MiB in the queue, messages up to 16 MiB, 1 s to fail over. */
     public static RaftOrderConfig of(int self, Map<Integer, InetSocketAddress> members, Path directory) {
-        return new RaftOrderConfig(self, new TreeMap<>(members), directory, 1 << 24, 1 << 24, 1 << 26, 1 << 24, 1 << 16,
+        return new RaftOrderConfig(self, new TreeMap<>(members), new TreeSet<>(members.keySet()), directory, 1 << 24,
+                1 << 24, 1 << 26, 1 << 24, 1 << 16,
                 4, Duration.ofSeconds(1), Duration.ofSeconds(1));
+    }
+
+    /** A copy in which only these nodes decide. */
+    public RaftOrderConfig withVoters(Set<Integer> nodes) {
+        return new RaftOrderConfig(self, members, new TreeSet<>(nodes), directory, segmentBytes, cacheBytes, queueBytes,
+                payloadBytesMax, batchBytes, batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another size of the log's files. */
     public RaftOrderConfig withSegmentBytes(int bytes) {
-        return new RaftOrderConfig(self, members, directory, bytes, cacheBytes, queueBytes, payloadBytesMax, batchBytes,
+        return new RaftOrderConfig(self, members, voters, directory, bytes, cacheBytes, queueBytes, payloadBytesMax,
+                batchBytes,
                 batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another memory for newest entries. */
     public RaftOrderConfig withCacheBytes(long bytes) {
-        return new RaftOrderConfig(self, members, directory, segmentBytes, bytes, queueBytes, payloadBytesMax,
+        return new RaftOrderConfig(self, members, voters, directory, segmentBytes, bytes, queueBytes, payloadBytesMax,
                 batchBytes, batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with other limits of the queue and of one message. */
     public RaftOrderConfig withQueue(long bytes, int payloadMax) {
-        return new RaftOrderConfig(self, members, directory, segmentBytes, cacheBytes, bytes, payloadMax, batchBytes,
+        return new RaftOrderConfig(self, members, voters, directory, segmentBytes, cacheBytes, bytes, payloadMax,
+                batchBytes,
                 batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another batching. */
     public RaftOrderConfig withBatches(int bytes, int window) {
-        return new RaftOrderConfig(self, members, directory, segmentBytes, cacheBytes, queueBytes, payloadBytesMax,
+        return new RaftOrderConfig(self, members, voters, directory, segmentBytes, cacheBytes, queueBytes,
+                payloadBytesMax,
                 bytes, window, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with other timeouts. */
     public RaftOrderConfig withTimeouts(Duration failure, Duration retransmit) {
-        return new RaftOrderConfig(self, members, directory, segmentBytes, cacheBytes, queueBytes, payloadBytesMax,
+        return new RaftOrderConfig(self, members, voters, directory, segmentBytes, cacheBytes, queueBytes,
+                payloadBytesMax,
                 batchBytes, batchWindow, failure, retransmit);
     }
 
@@ -95,7 +115,7 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
     String cluster() {
         return members.entrySet().stream()
                 .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
-                .collect(Collectors.joining(","));
+                .collect(Collectors.joining(",")) + (voters.size() == members.size() ? "" : " decided by " + voters);
     }
 
     /** This node in words. */

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -107,6 +108,51 @@ class RaftFaultsTest {
         stop(0);
         start(config(0), 0, FileChannel::open);
         assertEquals(all, recorders.get(0).awaitCount(200));
+    }
+
+    @Test
+    void onlyVotersAreWaitedForAndOnlyTheyLead() throws Exception {
+        members = RaftNodes.members(5);
+        Set<Integer> voters = Set.of(1, 2, 3);
+        for (int node = 0; node < 5; node++) {
+            start(config(node).withVoters(voters), 0, FileChannel::open);
+        }
+        awaitAll();
+        submit(0, 50);
+        submit(2, 50);
+        for (int node = 0; node < 5; node++) {
+            assertEquals(recorders.get(1).awaitCount(100), recorders.get(node).awaitCount(100));
+            assertTrue(voters.contains(orders.get(node).status().view().leader()));
+        }
+        stop(0);
+        stop(4);
+        submit(3, 50);
+        recorders.get(2).awaitCount(150);
+        stop(1);
+        recorders.get(2).awaitView(v -> v.majority() && Set.of(2, 3).contains(v.leader()) && v.members().size() == 2);
+        submit(3, 50);
+        List<Recorder.Delivered> all = recorders.get(2).awaitCount(200);
+        start(config(4).withVoters(voters), 0, FileChannel::open);
+        assertEquals(all, recorders.get(4).awaitCount(200));
+        submit(4, 1);
+        assertEquals(recorders.get(2).awaitCount(201), recorders.get(4).awaitCount(201));
+        stop(2);
+        recorders.get(3).awaitView(v -> !v.majority());
+        recorders.get(4).awaitView(v -> !v.majority());
+    }
+
+    @Test
+    void theLeaderGoesWhereItIsPreferred() throws Exception {
+        startAll(3);
+        int leader = orders.get(0).status().view().leader();
+        int wanted = (leader + 1) % 3;
+        submit(0, 50);
+        orders.values().forEach(order -> order.prefer(Set.of(wanted)));
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitView(v -> v.leader() == wanted);
+        }
+        submit(leader, 50);
+        assertEquals(recorders.get(leader).awaitCount(100), recorders.get(wanted).awaitCount(100));
     }
 
     @Test
