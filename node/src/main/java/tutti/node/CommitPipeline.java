@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Request;
@@ -194,6 +195,11 @@ final class CommitPipeline {
     /** Gives up what was {@linkplain #prepare prepared}, if anything. */
     void drop(TransactionId transaction) {
         preparations.drop(transaction);
+    }
+
+    /** The engine says for whom an applier waits that {@linkplain #prepare prepares}. */
+    void waits(Engine.Applier waiter, Set<TransactionId> locals, Set<Engine.Applier> others) {
+        preparations.waits(waiter, locals, others);
     }
 
     /** Commits what was prepared; false if nothing was. */

@@ -3,8 +3,10 @@ package tutti.node;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -409,6 +411,18 @@ final class LocalTransactions {
         if (open != null && position > node.pipeline().visible()) {
             giveWay(open, position);
         }
+    }
+
+    /** Which of these have executed, and wait for their outcome. */
+    Set<TransactionId> asking(Set<LocalTransaction> sessions) {
+        Set<TransactionId> asking = new LinkedHashSet<>();
+        for (LocalTransaction session : sessions) {
+            Open open = bySession.get(session);
+            if (open != null && open.phase == Phase.ASKED) {
+                asking.add(open.id);
+            }
+        }
+        return asking;
     }
 
     /** The engine found that a local transaction makes another one wait, which gives way to it if it must. */

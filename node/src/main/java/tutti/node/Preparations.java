@@ -3,8 +3,10 @@ package tutti.node;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -31,6 +33,9 @@ final class Preparations {
     interface Events {
         void prepared(TransactionId transaction);
 
+        /** It waits for others that are known to the protocol; told when they are others than before. */
+        void blocked(TransactionId transaction, Set<TransactionId> holders);
+
         /** Nothing is left of it in the engine. */
         void notPrepared(TransactionId transaction, EngineFailure cause);
     }
@@ -54,6 +59,8 @@ final class Preparations {
         private Engine.@Nullable Applier applier;
         /** What is being made is to be rolled back. */
         private boolean undo;
+        /** For whom it is known to wait. */
+        private Set<TransactionId> holders = Set.of();
 
         Preparation(TransactionId transaction, WriteSet writes) {
             this.transaction = transaction;
@@ -99,6 +106,7 @@ final class Preparations {
         preparation.applier = applier;
         preparation.state = State.APPLYING;
         preparation.undo = false;
+        preparation.holders = Set.of();
         applier.apply(0, List.of(preparation.writes), onLoop(_ -> {
             if (preparation.undo || preparation.state == State.GONE) {
                 rollback(preparation);
@@ -118,6 +126,29 @@ final class Preparations {
                 events.notPrepared(preparation.transaction, failure);
             }
         }));
+    }
+
+    /**
+     * What the engine says of an applier that makes changes.
+     *
+     * @param locals for whom it waits of local transactions that have executed
+     * @param others for whom it waits of the appliers
+     */
+    void waits(Engine.Applier waiter, Set<TransactionId> locals, Set<Engine.Applier> others) {
+        Preparation waiting = null;
+        Set<TransactionId> holders = new LinkedHashSet<>(locals);
+        for (Preparation preparation : current.values()) {
+            Engine.Applier applier = preparation.applier;
+            if (waiter.equals(applier) && preparation.state == State.APPLYING && !preparation.undo) {
+                waiting = preparation;
+            } else if (applier != null && others.contains(applier)) {
+                holders.add(preparation.transaction);
+            }
+        }
+        if (waiting != null && !holders.equals(waiting.holders)) {
+            waiting.holders = holders;
+            events.blocked(waiting.transaction, holders);
+        }
     }
 
     private void rollback(Preparation preparation) {

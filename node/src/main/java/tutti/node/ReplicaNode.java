@@ -218,6 +218,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             public void blocked(LocalTransaction waiter, LocalTransaction holder) {
                 loop.execute(() -> transactions.onBlocked(waiter, holder));
             }
+
+            @Override
+            public void waits(Engine.Applier waiter, Set<LocalTransaction> locals, Set<Engine.Applier> appliers) {
+                loop.execute(() -> pipeline().waits(waiter, transactions.asking(locals), appliers));
+            }
         });
         engine.onLost(() -> fail(new IllegalStateException(
                 "the engine's server went away or restarted; its last commits must be made again from the log"), true));
@@ -638,6 +643,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         @Override
         public void prepared(TransactionId transaction) {
             tell(() -> protocol.prepared(transaction));
+        }
+
+        @Override
+        public void blocked(TransactionId transaction, Set<TransactionId> holders) {
+            tell(() -> protocol.blocked(transaction, holders));
         }
 
         @Override

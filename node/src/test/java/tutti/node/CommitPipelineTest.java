@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tutti.core.protocol.Request;
+import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.ConflictClasses;
@@ -35,6 +37,7 @@ class CommitPipelineTest {
     private final List<Long> visible = new ArrayList<>();
     private final AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
     private final List<TransactionId> preparedHeard = new ArrayList<>();
+    private final List<String> blockedHeard = new ArrayList<>();
     private final List<TransactionId> notPreparedHeard = new ArrayList<>();
     private final CommitPipeline pipeline = new CommitPipeline(engine, loop, new CommitPipeline.Events() {
         @Override
@@ -45,6 +48,11 @@ class CommitPipelineTest {
         @Override
         public void prepared(TransactionId transaction) {
             preparedHeard.add(transaction);
+        }
+
+        @Override
+        public void blocked(TransactionId transaction, Set<TransactionId> holders) {
+            blockedHeard.add(transaction + " by " + holders);
         }
 
         @Override
@@ -127,6 +135,27 @@ class CommitPipelineTest {
         assertEquals(List.of(1L, 2L), visible);
         assertEquals(List.of(1L, 2L), engine.effects);
         assertEquals(null, failed.get());
+    }
+
+    @Test
+    void theProtocolHearsForWhomSomethingWaitsThatIsBeingPrepared() {
+        TransactionId made = new TransactionId(2, 1);
+        TransactionId waiting = new TransactionId(2, 2);
+        TransactionId local = new TransactionId(1, 7);
+        run(() -> pipeline.prepare(made, writes(0, 1)));
+        succeedAll();
+        Engine.Applier holder = engine.lastApplier();
+        run(() -> pipeline.prepare(waiting, writes(0, 2)));
+        Engine.Applier waiter = engine.lastApplier();
+        Engine.Applier stranger = engine.openApplier();
+        run(() -> pipeline.waits(waiter, Set.of(local), Set.of(holder, stranger)));
+        run(() -> pipeline.waits(waiter, Set.of(local), Set.of(holder, stranger)));
+        run(() -> pipeline.waits(waiter, Set.of(), Set.of()));
+        // Who is prepared waits for nobody; old news.
+        run(() -> pipeline.waits(holder, Set.of(local), Set.of()));
+        assertEquals(List.of(waiting + " by " + List.of(local, made), waiting + " by []"), blockedHeard);
+        succeedAll();
+        assertEquals(List.of(made, waiting), preparedHeard);
     }
 
     @Test

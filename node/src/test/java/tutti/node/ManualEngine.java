@@ -93,6 +93,10 @@ final class ManualEngine implements Engine {
         return applier;
     }
 
+    synchronized Applier lastApplier() {
+        return appliers.getLast();
+    }
+
     @Override
     public void onBlocked(BlockedListener listener) {
         blocked = listener;

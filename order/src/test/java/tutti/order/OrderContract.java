@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -332,14 +331,8 @@ public abstract class OrderContract {
         assertEquals(order.maxPayloadBytes(), recorders.get(0).awaitCount(1).get(0).payload().length());
     }
 
-    /** Whether the order carries messages outside of the order, too. */
-    protected boolean multicasts() {
-        return true;
-    }
-
     @Test
     void whatIsMulticastReachesThoseThatItIsForInTheOrderInWhichEachSenderSentIt() throws Exception {
-        assumeTrue(multicasts());
         startAll(3);
         for (int i = 0; i < 200; i++) {
             orders.get(0).multicast(bytes("a" + i), Set.of(0, 2));
@@ -368,7 +361,6 @@ public abstract class OrderContract {
 
     @Test
     void whatIsMulticastToANodeThatIsAwayIsNotKeptForIt() throws Exception {
-        assumeTrue(multicasts());
         startAll(3);
         stop(2);
         recorders.get(0).awaitView(v -> !v.members().contains(2));

@@ -40,6 +40,7 @@ final class CheckCommand implements Callable<Integer> {
     private static final int TRANSACTIONS_MAX = 1_000_000;
     private static final int FAILURES_MAX = 5;
     private static final int BAR_WIDTH = 40;
+    private static final long HASH_FACTOR = 31;
     private static final double NANOS_PER_SECOND = 1e9;
 
     @Option(names = "--protocol", paramLabel = "P", required = true, split = ",", description = "Protocols, or `all`.")
@@ -89,6 +90,8 @@ final class CheckCommand implements Callable<Integer> {
         final List<Map<String, Object>> reports = new ArrayList<>();
         int done;
         long events;
+        /** Of the hashes of all runs, in order of seed: equal if every run was the same. */
+        long hash;
         double seconds;
 
         Tally(String protocol) {
@@ -126,6 +129,7 @@ final class CheckCommand implements Callable<Integer> {
                 workers, mutation, result -> {
                     tally.done++;
                     tally.events += result.events();
+                    tally.hash = HASH_FACTOR * tally.hash + result.traceHash();
                     result.counts().forEach((what, count) -> tally.counts.merge(what, count, Integer::sum));
                     if (!result.passed()) {
                         tally.failed.add(result);
@@ -158,10 +162,10 @@ final class CheckCommand implements Callable<Integer> {
                 ? screen.good("passed")
                 : screen.bad(tally.failed.size() + " FAILED");
         return String.format(Locale.ROOT,
-                "%-12s %s  %d scenarios of %d transactions (%d committed, %d crashes), seeds %d to %d, %.1f s, %.0f per minute, %.1f million events",
+                "%-12s %s  %d scenarios of %d transactions (%d committed, %d crashes), seeds %d to %d, %.1f s, %.0f per minute, %.1f million events, hash %016x",
                 tally.protocol, verdict, tally.done, transactions, committed, tally.counts.getOrDefault("crash", 0),
                 firstSeed, firstSeed + seeds - 1, tally.seconds, 60 * tally.done / Math.max(1e-9, tally.seconds),
-                tally.events / 1e6);
+                tally.events / 1e6, tally.hash);
     }
 
     private void report(Screen screen, Tally tally, ScenarioResult failed, Supplier<Mutation> mutation)
@@ -198,6 +202,7 @@ final class CheckCommand implements Callable<Integer> {
             one.put("failed", tally.failed.stream().map(result -> result.scenario().seed()).toList());
             one.put("seconds", tally.seconds);
             one.put("events", tally.events);
+            one.put("hash", Long.toHexString(tally.hash));
             one.put("counts", tally.counts);
             one.put("failures", tally.reports);
             all.add(one);

@@ -2,6 +2,8 @@ package tutti.core.certify;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 
@@ -93,6 +95,30 @@ public final class CertificationIndex {
             }
         }
         return -1;
+    }
+
+    /**
+     * Why a transaction must not commit for what it wrote.
+     *
+     * @return null if it may; too old if what it would have to be compared with may be forgotten
+     * @see #conflict
+     */
+    public @Nullable AbortReason certify(KeySet keys, long begun, long lastCommitted) {
+        return begun < floor() ? new AbortReason.TooOld(begun, floor()) : lost(keys, begun, lastCommitted);
+    }
+
+    /** The same, if it is certain that nothing is forgotten that matters. */
+    public @Nullable AbortReason lost(KeySet keys, long begun, long lastCommitted) {
+        int lost = conflict(keys, begun, lastCommitted);
+        return lost < 0
+                ? null
+                : new AbortReason.LostCertification(lost, lastConflicting(keys.hash(lost), keys.kind(lost)));
+    }
+
+    /** Why a transaction must not commit for what it read in a snapshot of this position or later; null if it may. */
+    public @Nullable AbortReason stale(KeySet reads, long begun) {
+        int stale = conflict(reads, begun, begun);
+        return stale < 0 ? null : new AbortReason.StaleRead(lastConflicting(reads.hash(stale), reads.kind(stale)));
     }
 
     /** Position of the last touch that a touch of this kind conflicts with, or 0 if none is known. */

@@ -3,6 +3,7 @@ package tutti.core.flight;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.LongSupplier;
@@ -68,6 +69,14 @@ final class Events {
 
     void prepared(TransactionId transaction) {
         transaction.encode(begin(Kind.PREPARED, TransactionId.ENCODED_BYTES));
+        to.end();
+    }
+
+    void blocked(TransactionId transaction, Set<TransactionId> holders) {
+        ByteBuffer payload = begin(Kind.BLOCKED, TransactionId.ENCODED_BYTES * (1 + holders.size()) + 4);
+        transaction.encode(payload);
+        payload.putInt(holders.size());
+        holders.forEach(holder -> holder.encode(payload));
         to.end();
     }
 
@@ -195,6 +204,15 @@ final class Events {
             case PREPARED -> {
                 TransactionId transaction = TransactionId.decode(from);
                 yield new Event(nanos, "prepared " + transaction, of(() -> protocol.prepared(transaction)));
+            }
+            case BLOCKED -> {
+                TransactionId transaction = TransactionId.decode(from);
+                Set<TransactionId> holders = new LinkedHashSet<>();
+                for (int count = from.getInt(); count > 0; count--) {
+                    holders.add(TransactionId.decode(from));
+                }
+                yield new Event(nanos, "blocked " + transaction + " (waits for " + holders + ")",
+                        of(() -> protocol.blocked(transaction, holders)));
             }
             case FAILED -> {
                 TransactionId transaction = TransactionId.decode(from);

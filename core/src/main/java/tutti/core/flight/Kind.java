@@ -13,7 +13,9 @@ enum Kind {
     /** What the snapshot was. */
     SNAPSHOT_TAKEN,
     /** The protocol threw an exception. */
-    THREW;
+    THREW,
+    /** An event, too. */
+    BLOCKED;
 
     private static final Kind[] VALUES = values();
 
@@ -26,7 +28,7 @@ enum Kind {
     }
 
     boolean event() {
-        return ordinal() <= SNAPSHOT.ordinal();
+        return ordinal() <= SNAPSHOT.ordinal() || this == BLOCKED;
     }
 
     /** As a person reads it. */

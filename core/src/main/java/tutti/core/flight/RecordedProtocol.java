@@ -48,6 +48,11 @@ final class RecordedProtocol implements Protocol {
     }
 
     @Override
+    public void blocked(TransactionId transaction, Set<TransactionId> holders) {
+        event(to -> to.blocked(transaction, holders), () -> protocol.blocked(transaction, holders));
+    }
+
+    @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
         event(to -> to.failed(transaction, cause), () -> protocol.failed(transaction, cause));
     }

@@ -1,10 +1,8 @@
 package tutti.core.protocol;
 
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -61,12 +59,9 @@ public final class ActiveReplication implements Protocol {
         ORDERED
     }
 
-    /** A local request whose position is to be visible before it is answered. */
-    private record Executed(long position, TransactionId transaction) {}
-
     private final Replica replica;
     private final Map<TransactionId, Phase> local = new HashMap<>();
-    private final ArrayDeque<Executed> unanswered = new ArrayDeque<>();
+    private final Unanswered unanswered = new Unanswered();
     private long delivered;
 
     /** A replica at the beginning of the order. */
@@ -131,31 +126,13 @@ public final class ActiveReplication implements Protocol {
         }
         replica.execute(transaction, position, request);
         if (local.remove(transaction) != null) {
-            unanswered.add(new Executed(position, transaction));
+            unanswered.add(position, transaction);
         }
     }
 
     @Override
     public void committed(long position, long horizon) {
-        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
-            Executed executed = unanswered.remove();
-            replica.answer(executed.transaction(), new Outcome.Committed(executed.position()));
-        }
-    }
-
-    @Override
-    public void prepared(TransactionId transaction) {
-        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
-    }
-
-    @Override
-    public void received(int sender, Message message) {
-        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
-    }
-
-    @Override
-    public void view(Set<Integer> alive) {
-        // The order alone decides.
+        unanswered.visible(position, replica);
     }
 
     @Override
@@ -186,11 +163,7 @@ public final class ActiveReplication implements Protocol {
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         delivered = from.getLong();
     }
 }

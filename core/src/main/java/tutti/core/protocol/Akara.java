@@ -2,8 +2,6 @@ package tutti.core.protocol;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Collection;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
@@ -77,7 +75,6 @@ public final class Akara implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "akara";
 
-    private static final byte SNAPSHOT_VERSION = 1;
     private static final long RESOLVE_TIMER = 1;
     private static final long PATIENCE_TIMER = 2;
 
@@ -103,17 +100,12 @@ public final class Akara implements Protocol {
         }
 
         public Parameters {
-            replicas = Set.copyOf(replicas);
-            if (!replicas.contains(node)) {
-                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
-            }
+            replicas = Checks.replicas(node, replicas);
             if (optimisticMax < 0) {
                 throw new IllegalArgumentException("optimisticMax " + optimisticMax);
             }
-            if (patienceNanos < 1 || resolveIntervalNanos < 1) {
-                throw new IllegalArgumentException(
-                        "patienceNanos " + patienceNanos + ", resolveIntervalNanos " + resolveIntervalNanos);
-            }
+            Checks.time("patienceNanos", patienceNanos);
+            Checks.time("resolveIntervalNanos", resolveIntervalNanos);
         }
     }
 
@@ -197,17 +189,17 @@ public final class Akara implements Protocol {
     private final ArrayDeque<Delivered> invisible = new ArrayDeque<>();
     private final ArrayDeque<Transaction> reconsidered = new ArrayDeque<>();
     private final CertificationIndex index = new CertificationIndex();
-    private Set<Integer> members;
+    private final Orphans orphans;
     private int running;
     private long delivered;
-    private boolean resolveTimerRuns;
     private boolean patienceTimerRuns;
 
     /** A replica at the beginning of the order. */
     public Akara(Parameters parameters, Replica replica) {
         this.parameters = parameters;
         this.replica = replica;
-        this.members = parameters.replicas();
+        this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
+                RESOLVE_TIMER);
         for (Queue queue : Queue.values()) {
             queues.put(queue, new ClassQueues<>());
         }
@@ -256,7 +248,9 @@ public final class Akara implements Protocol {
                 undelivered.add(t);
                 q(Queue.Q2A).add(t);
                 reconsidered.add(t);
-                resolveLater(t);
+                if (orphan(t)) {
+                    orphans.watch(replica);
+                }
             }
             case Changes changes -> {
                 Transaction t = transactions.get(changes.transaction());
@@ -466,10 +460,9 @@ public final class Akara implements Protocol {
         Execution execution = t.execution;
         if (execution != null) {
             for (KeySet keys : List.of(execution.writes().keys(), execution.reads().keys())) {
-                int lost = index.conflict(keys, execution.begun(), execution.lastCommitted());
-                if (lost >= 0) {
-                    return new AbortReason.LostCertification(lost,
-                            index.lastConflicting(keys.hash(lost), keys.kind(lost)));
+                AbortReason lost = index.lost(keys, execution.begun(), execution.lastCommitted());
+                if (lost != null) {
+                    return lost;
                 }
             }
         }
@@ -595,7 +588,7 @@ public final class Akara implements Protocol {
     @Override
     public void timer(long timer) {
         if (timer == RESOLVE_TIMER) {
-            resolveTimerRuns = false;
+            orphans.ranOut();
             resolve();
             return;
         }
@@ -618,51 +611,19 @@ public final class Akara implements Protocol {
 
     @Override
     public void view(Set<Integer> alive) {
-        members = Set.copyOf(alive);
+        orphans.view(alive);
         resolve();
     }
 
-    /** Whether nobody will finish it, and it is for this replica to say so. */
     private boolean orphan(Transaction t) {
-        int initiator = t.id.node();
-        if (initiator == parameters.node()) {
-            return t.state == State.REMOTE;
-        }
-        return !members.contains(initiator)
-                && members.stream().mapToInt(Integer::intValue).min().orElse(-1) == parameters.node();
+        return orphans.isOne(t.id, t.state != State.REMOTE);
     }
 
     private void resolve() {
-        List<TransactionId> orphans = new ArrayList<>();
-        for (Transaction t : undelivered.members()) {
-            if (orphan(t)) {
-                orphans.add(t.id);
-                resolveLater(t);
-            }
-        }
-        if (!orphans.isEmpty()) {
-            replica.order(new Release(orphans));
-        }
-    }
-
-    private void resolveLater(Transaction t) {
-        if (!resolveTimerRuns && orphan(t)) {
-            resolveTimerRuns = true;
-            replica.timer(RESOLVE_TIMER, parameters.resolveIntervalNanos());
-        }
+        orphans.release(undelivered.members().stream().filter(this::orphan).map(t -> t.id).toList(), replica);
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
-
-    @Override
-    public void prepared(TransactionId transaction) {
-        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
-    }
-
-    @Override
-    public void received(int sender, Message message) {
-        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
-    }
 
     @Override
     public boolean executesAtOnce() {
@@ -682,31 +643,16 @@ public final class Akara implements Protocol {
     /** Which group each place belongs to; who holds it may differ between replicas, and does not matter. */
     @Override
     public byte[] snapshot() {
-        Collection<Transaction> open = undelivered.members();
-        int size = 1 + 8 + 4;
-        for (Transaction t : open) {
-            size += 8 + TransactionId.ENCODED_BYTES + t.cc.encodedSize();
-        }
-        ByteBuffer to = ByteBuffer.allocate(size).put(SNAPSHOT_VERSION).putLong(delivered).putInt(open.size());
-        for (Transaction t : open) {
-            to.putLong(t.seq);
-            t.id.encode(to);
-            t.cc.encode(to);
-        }
-        return to.array();
+        return new ClassPlaces(delivered, undelivered.members().stream()
+                .map(t -> new ClassPlaces.Place(t.seq, t.id, t.cc)).toList()).encode();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
-        delivered = from.getLong();
-        for (int count = from.getInt(); count > 0; count--) {
-            Transaction t = new Transaction(from.getLong(), TransactionId.decode(from), ConflictClasses.decode(from),
-                    null);
+        ClassPlaces open = ClassPlaces.decode(snapshot);
+        delivered = open.delivered();
+        for (ClassPlaces.Place place : open.places()) {
+            Transaction t = new Transaction(place.sequence(), place.transaction(), place.classes(), null);
             transactions.put(t.id, t);
             undelivered.add(t);
             q(Queue.Q2A).add(t);

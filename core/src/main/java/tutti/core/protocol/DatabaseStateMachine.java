@@ -3,9 +3,7 @@ package tutti.core.protocol;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.Iterator;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.BloomFilter;
@@ -13,7 +11,6 @@ import tutti.core.certify.CertificationIndex;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
-import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -63,8 +60,6 @@ public final class DatabaseStateMachine implements Protocol {
     public static final String NAME = "dbsm";
 
     private static final byte TAG_CERTIFY = 1;
-    private static final byte TAG_BARRIER = 2;
-    private static final byte TAG_PROGRESS = 3;
     private static final byte SNAPSHOT_VERSION = 1;
     private static final long PROGRESS_TIMER = 1;
 
@@ -92,16 +87,9 @@ public final class DatabaseStateMachine implements Protocol {
     public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
             Reads reads, int rowsPerTableMax, double falsePositiveRate) {
         public Parameters {
-            replicas = Set.copyOf(replicas);
-            if (!replicas.contains(node)) {
-                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
-            }
-            if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
-                throw new IllegalArgumentException("windowPositions " + windowPositions);
-            }
-            if (progressIntervalNanos < 1) {
-                throw new IllegalArgumentException("progressIntervalNanos " + progressIntervalNanos);
-            }
+            replicas = Checks.replicas(node, replicas);
+            Checks.window(windowPositions);
+            Checks.time("progressIntervalNanos", progressIntervalNanos);
             if (rowsPerTableMax < 0) {
                 throw new IllegalArgumentException("rowsPerTableMax " + rowsPerTableMax);
             }
@@ -138,126 +126,55 @@ public final class DatabaseStateMachine implements Protocol {
         }
     }
 
-    /** Asks for a request to be executed by every replica alone. */
-    record Barrier(TransactionId transaction, Request.Whole request) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + 8 + request.encodedSize();
-        }
-
-        @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_BARRIER).putInt(transaction.node()).putLong(transaction.serial());
-            request.encode(to);
-        }
-    }
-
-    /** Says how far a replica has come, when it has had nothing else to say. */
-    record Progress(long horizon) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 8;
-        }
-
-        @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_PROGRESS).putLong(horizon);
-        }
-    }
-
-    /** What this replica knows of a local transaction that has not been answered. */
-    private enum Phase {
-        /** Runs in the engine; may be ended by {@code executed}, {@code failed} or {@code victim}. */
-        EXECUTING,
-        /** Its message is on its way; it holds its locks. */
-        ORDERED,
-        /** Its message is on its way; it was rolled back in the engine. */
-        ORDERED_ROLLED_BACK
-    }
-
-    /** A local transaction that has passed and is to be answered once its position is visible. */
-    private record Passed(long position, TransactionId transaction) {}
-
     /** The keys that were written at a position, in a way that reads of rows conflict with. */
     private record Written(long position, long[] keys) {}
 
     private final Parameters parameters;
     private final Replica replica;
-    private final Map<TransactionId, Phase> local = new HashMap<>();
-    private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
-    /** Latest horizon of each replica, by rank in {@code members}; what the floor is computed from. */
-    private final int[] members;
-    private final long[] reached;
+    private final LocalTransactions local;
+    private final Horizons horizons;
     private CertificationIndex index = new CertificationIndex();
     /** What was written above the floor, oldest first; kept only if reads are sent as filters. */
     private final ArrayDeque<Written> written = new ArrayDeque<>();
     private long delivered;
-    /** No transaction that this replica asks to certify from now on has begun below it. */
-    private long horizon;
-    /** The horizon that this replica has told the others last. */
-    private long told;
-    private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
     public DatabaseStateMachine(Parameters parameters, Replica replica) {
         this.parameters = parameters;
         this.replica = replica;
-        this.members = parameters.replicas().stream().mapToInt(Integer::intValue).sorted().toArray();
-        this.reached = new long[members.length];
+        this.local = new LocalTransactions(replica);
+        this.horizons = new Horizons(parameters.replicas(), parameters.windowPositions(),
+                parameters.progressIntervalNanos(), PROGRESS_TIMER);
     }
 
     @Override
     public void submitted(TransactionId transaction, Request request) {
-        if (local.containsKey(transaction)) {
-            throw new IllegalStateException(transaction + " was submitted twice");
-        }
-        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
-            local.put(transaction, Phase.ORDERED);
-            replica.order(new Barrier(transaction, whole));
-        } else {
-            local.put(transaction, Phase.EXECUTING);
-        }
+        local.submitted(transaction, request);
     }
 
     @Override
     public void executed(TransactionId transaction, Execution execution) {
-        WriteSet writes = execution.writes();
-        if (local.replace(transaction, Phase.ORDERED) != Phase.EXECUTING) {
-            throw new IllegalStateException(transaction + " asked to commit but was not executing");
-        }
-        if (writes.isEmpty()) {
-            throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
-        }
-        if (execution.begun() < horizon) {
+        local.executed(transaction, execution);
+        if (execution.begun() < horizons.own()) {
             throw new IllegalArgumentException(
-                    transaction + " begun at " + execution.begun() + ", horizon " + horizon);
+                    transaction + " begun at " + execution.begun() + ", horizon " + horizons.own());
         }
         ReadSet reads = execution.reads().coarser(parameters.rowsPerTableMax());
         boolean byRow = parameters.reads() == Reads.ROWS;
-        told = horizon;
-        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, writes,
+        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizons.tell(),
+                execution.writes(),
                 byRow ? reads.keys() : reads.tableKeys(),
                 byRow ? null : BloomFilter.of(reads.rowKeys(), parameters.falsePositiveRate())));
     }
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        if (local.remove(transaction) != Phase.EXECUTING) {
-            throw new IllegalStateException(transaction + " failed but was not executing");
-        }
-        replica.answer(transaction, new Outcome.Aborted(cause));
+        local.failed(transaction, cause);
     }
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
-        Phase phase = local.get(transaction);
-        if (phase == Phase.EXECUTING) {
-            local.remove(transaction);
-            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
-        } else if (phase == Phase.ORDERED) {
-            local.put(transaction, Phase.ORDERED_ROLLED_BACK);
-        }
-        // Otherwise it has been decided: the world replays the write set that it was given to commit, or aborts it.
+        local.victim(transaction, forPosition);
     }
 
     @Override
@@ -266,67 +183,43 @@ public final class DatabaseStateMachine implements Protocol {
             throw new IllegalStateException("position " + position + " delivered after " + delivered);
         }
         delivered = position;
+        if (!(message instanceof Horizons.Progress)) {
+            horizons.matters(position);
+        }
         switch (message) {
             case Certify certify -> certify(position, sender, certify);
             case Barrier barrier -> {
                 note(barrier.request().keys(), position);
-                replica.execute(barrier.transaction(), position, barrier.request());
-                if (local.remove(barrier.transaction()) != null) {
-                    unanswered.add(new Passed(position, barrier.transaction()));
-                }
+                local.execute(position, barrier);
             }
-            case Progress progress -> {
-                reached(sender, progress.horizon());
+            case Horizons.Progress progress -> {
+                horizons.reached(sender, progress.horizon());
                 replica.skip(position);
             }
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
         }
         forget();
-        if (!timerRuns && delivered > told) {
-            timerRuns = true;
-            replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
-        }
+        horizons.watch(replica);
     }
 
     private void certify(long position, int sender, Certify request) {
-        TransactionId transaction = request.transaction();
-        Phase phase = local.remove(transaction);
-        AbortReason reason = conflict(request);
-        reached(sender, request.horizon());
-        if (reason != null) {
-            replica.skip(position);
-            if (phase != null) {
-                replica.abort(transaction);
-                replica.answer(transaction, new Outcome.Aborted(reason));
-            }
-            return;
+        AbortReason lost = conflict(request);
+        horizons.reached(sender, request.horizon());
+        if (lost == null) {
+            note(request.writes().keys(), position);
         }
-        note(request.writes().keys(), position);
-        if (phase == Phase.ORDERED) {
-            replica.commit(transaction, position, request.writes());
-        } else {
-            replica.apply(transaction, position, request.writes());
-        }
-        if (phase != null) {
-            unanswered.add(new Passed(position, transaction));
-        }
+        local.decided(position, request.transaction(), request.writes(), lost);
     }
 
     /** Why a transaction may not commit; null if it may. */
     private @Nullable AbortReason conflict(Certify request) {
-        if (request.begun() < index.floor()) {
-            return new AbortReason.TooOld(request.begun(), index.floor());
+        AbortReason lost = index.certify(request.writes().keys(), request.begun(), request.lastCommitted());
+        if (lost != null) {
+            return lost;
         }
-        KeySet keys = request.writes().keys();
-        int lost = index.conflict(keys, request.begun(), request.lastCommitted());
-        if (lost >= 0) {
-            return new AbortReason.LostCertification(lost,
-                    index.lastConflicting(keys.hash(lost), keys.kind(lost)));
-        }
-        KeySet reads = request.reads();
-        int stale = index.conflict(reads, request.begun(), request.begun());
-        if (stale >= 0) {
-            return new AbortReason.StaleRead(index.lastConflicting(reads.hash(stale), reads.kind(stale)));
+        AbortReason stale = index.stale(request.reads(), request.begun());
+        if (stale != null) {
+            return stale;
         }
         BloomFilter rows = request.rows();
         if (rows != null) {
@@ -360,39 +253,14 @@ public final class DatabaseStateMachine implements Protocol {
     }
 
     @Override
-    public void committed(long position, long newHorizon) {
-        horizon = Math.max(horizon, newHorizon);
-        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
-            Passed passed = unanswered.remove();
-            replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
-        }
+    public void committed(long position, long horizon) {
+        horizons.rise(horizon);
+        local.visible(position);
     }
 
     @Override
     public void timer(long timer) {
-        timerRuns = false;
-        if (horizon > told) {
-            told = horizon;
-            replica.order(new Progress(horizon));
-        } else if (delivered > told) {
-            timerRuns = true;
-            replica.timer(PROGRESS_TIMER, parameters.progressIntervalNanos());
-        }
-    }
-
-    @Override
-    public void prepared(TransactionId transaction) {
-        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
-    }
-
-    @Override
-    public void received(int sender, Message message) {
-        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
-    }
-
-    @Override
-    public void view(Set<Integer> alive) {
-        // The order alone decides; who is alive does not matter to certification.
+        horizons.ranOut(replica);
     }
 
     @Override
@@ -405,20 +273,9 @@ public final class DatabaseStateMachine implements Protocol {
         return true;
     }
 
-    private void reached(int sender, long toldHorizon) {
-        int rank = Arrays.binarySearch(members, sender);
-        if (rank >= 0) {
-            reached[rank] = Math.max(reached[rank], toldHorizon);
-        }
-    }
-
     /** No message still to be delivered is certified against positions up to the floor. */
     private void forget() {
-        long lowest = Long.MAX_VALUE;
-        for (long position : reached) {
-            lowest = Math.min(lowest, position);
-        }
-        index.forget(Math.max(lowest, delivered - parameters.windowPositions()));
+        index.forget(horizons.floor(delivered));
         while (!written.isEmpty() && written.peek().position() <= index.floor()) {
             written.remove();
         }
@@ -429,7 +286,7 @@ public final class DatabaseStateMachine implements Protocol {
         byte tag = from.get();
         return switch (tag) {
             case TAG_CERTIFY -> {
-                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                TransactionId transaction = TransactionId.decode(from);
                 long begun = from.getLong();
                 long lastCommitted = from.getLong();
                 long toldHorizon = from.getLong();
@@ -438,11 +295,8 @@ public final class DatabaseStateMachine implements Protocol {
                 yield new Certify(transaction, begun, lastCommitted, toldHorizon, writes, reads,
                         from.get() == 0 ? null : BloomFilter.decode(from));
             }
-            case TAG_BARRIER -> {
-                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
-                yield new Barrier(transaction, Request.Whole.decode(from));
-            }
-            case TAG_PROGRESS -> new Progress(from.getLong());
+            case Barrier.TAG -> Barrier.decode(from);
+            case Horizons.TAG_PROGRESS -> new Horizons.Progress(from.getLong());
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
         };
     }
@@ -450,15 +304,13 @@ public final class DatabaseStateMachine implements Protocol {
     @Override
     public byte[] snapshot() {
         forget();
-        int size = 1 + 1 + 8 + 4 + members.length * 12 + index.encodedSize() + 4;
+        int size = 1 + 1 + 8 + horizons.encodedSize() + index.encodedSize() + 4;
         for (Written transaction : written) {
             size += 8 + 4 + transaction.keys().length * 8;
         }
         ByteBuffer to = ByteBuffer.allocate(size);
-        to.put(SNAPSHOT_VERSION).put((byte) parameters.reads().ordinal()).putLong(delivered).putInt(members.length);
-        for (int i = 0; i < members.length; i++) {
-            to.putInt(members[i]).putLong(reached[i]);
-        }
+        to.put(SNAPSHOT_VERSION).put((byte) parameters.reads().ordinal()).putLong(delivered);
+        horizons.encode(to);
         index.encode(to);
         to.putInt(written.size());
         for (Written transaction : written) {
@@ -472,20 +324,13 @@ public final class DatabaseStateMachine implements Protocol {
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         if (from.get() != parameters.reads().ordinal()) {
             throw new IllegalArgumentException("the snapshot is of replicas that do not send reads as "
                     + parameters.reads() + ": what certification needs is not in it");
         }
         delivered = from.getLong();
-        int size = from.getInt();
-        for (int i = 0; i < size; i++) {
-            reached(from.getInt(), from.getLong());
-        }
+        horizons.restore(from, delivered);
         index = CertificationIndex.decode(from);
         for (int i = from.getInt(); i > 0; i--) {
             long position = from.getLong();

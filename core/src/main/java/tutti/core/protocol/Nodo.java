@@ -2,7 +2,6 @@ package tutti.core.protocol;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,8 +12,8 @@ import tutti.core.protocol.ClassMessage.Changes;
 import tutti.core.protocol.ClassMessage.Execute;
 import tutti.core.protocol.ClassMessage.Release;
 import tutti.core.protocol.ClassMessage.Submit;
+import tutti.core.protocol.ClassPlaces.Place;
 import tutti.core.txn.AbortReason;
-import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -69,7 +68,6 @@ public final class Nodo implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "nodo";
 
-    private static final byte SNAPSHOT_VERSION = 1;
     private static final long RESOLVE_TIMER = 1;
 
     /**
@@ -88,19 +86,10 @@ public final class Nodo implements Protocol {
         }
 
         public Parameters {
-            replicas = Set.copyOf(replicas);
-            if (!replicas.contains(node)) {
-                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
-            }
-            if (resolveIntervalNanos < 1) {
-                throw new IllegalArgumentException("resolveIntervalNanos " + resolveIntervalNanos);
-            }
+            replicas = Checks.replicas(node, replicas);
+            Checks.time("resolveIntervalNanos", resolveIntervalNanos);
         }
     }
-
-    /** A place in the class queues. */
-    private record Place(long sequence, TransactionId transaction,
-            ConflictClasses classes) implements ClassQueues.Member {}
 
     /** What this replica knows of a local transaction that has not been answered. */
     private enum Phase {
@@ -150,9 +139,6 @@ public final class Nodo implements Protocol {
      */
     private record Turn(long after, Local local, Replica.Priority priority) {}
 
-    /** A local transaction that is to be answered once its position is visible. */
-    private record Decided(long position, TransactionId transaction) {}
-
     private final Parameters parameters;
     private final Replica replica;
     private final ClassQueues<Place> queues = new ClassQueues<>();
@@ -160,17 +146,17 @@ public final class Nodo implements Protocol {
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     /** In order of {@code after}. */
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
-    private final ArrayDeque<Decided> unanswered = new ArrayDeque<>();
-    private Set<Integer> members;
+    private final Unanswered unanswered = new Unanswered();
+    private final Orphans orphans;
     private long delivered;
     private long visible;
-    private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
     public Nodo(Parameters parameters, Replica replica) {
         this.parameters = parameters;
         this.replica = replica;
-        this.members = parameters.replicas();
+        this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
+                RESOLVE_TIMER);
     }
 
     // ------------------------------------------------------------------------------------------ local transactions
@@ -348,7 +334,9 @@ public final class Nodo implements Protocol {
         }
         queues.add(place);
         if (own == null) {
-            resolveLater(place);
+            if (orphan(place.transaction())) {
+                orphans.watch(replica);
+            }
             return;
         }
         switch (own.phase) {
@@ -395,7 +383,7 @@ public final class Nodo implements Protocol {
         if (place == null) {
             throw new IllegalStateException(own.id + " has no place in the queues but waits for position " + position);
         }
-        unanswered.add(new Decided(position, own.id));
+        unanswered.add(position, own.id);
     }
 
     private void released(TransactionId transaction) {
@@ -412,10 +400,7 @@ public final class Nodo implements Protocol {
     @Override
     public void committed(long position, long horizon) {
         visible = position;
-        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
-            Decided decided = unanswered.remove();
-            replica.answer(decided.transaction(), new Outcome.Committed(decided.position()));
-        }
+        unanswered.visible(position, replica);
         takeTurns();
     }
 
@@ -423,57 +408,25 @@ public final class Nodo implements Protocol {
 
     @Override
     public void view(Set<Integer> alive) {
-        members = Set.copyOf(alive);
+        orphans.view(alive);
         resolve();
     }
 
     @Override
     public void timer(long timer) {
-        timerRuns = false;
+        orphans.ranOut();
         resolve();
     }
 
-    /** Whether nobody will finish it, and it is for this replica to say so. */
-    private boolean orphan(Place place) {
-        int initiator = place.transaction().node();
-        if (initiator == parameters.node()) {
-            return !local.containsKey(place.transaction());
-        }
-        return !members.contains(initiator)
-                && members.stream().mapToInt(Integer::intValue).min().orElse(-1) == parameters.node();
+    private boolean orphan(TransactionId transaction) {
+        return orphans.isOne(transaction, local.containsKey(transaction));
     }
 
     private void resolve() {
-        List<TransactionId> orphans = new ArrayList<>();
-        for (Place place : queues.members()) {
-            if (orphan(place)) {
-                orphans.add(place.transaction());
-                resolveLater(place);
-            }
-        }
-        if (!orphans.isEmpty()) {
-            replica.order(new Release(orphans));
-        }
-    }
-
-    private void resolveLater(Place place) {
-        if (!timerRuns && orphan(place)) {
-            timerRuns = true;
-            replica.timer(RESOLVE_TIMER, parameters.resolveIntervalNanos());
-        }
+        orphans.release(queues.members().stream().map(Place::transaction).filter(this::orphan).toList(), replica);
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
-
-    @Override
-    public void prepared(TransactionId transaction) {
-        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
-    }
-
-    @Override
-    public void received(int sender, Message message) {
-        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
-    }
 
     @Override
     public boolean executesAtOnce() {
@@ -487,29 +440,14 @@ public final class Nodo implements Protocol {
 
     @Override
     public byte[] snapshot() {
-        int size = 1 + 8 + 4;
-        for (Place place : queues.members()) {
-            size += 8 + TransactionId.ENCODED_BYTES + place.classes().encodedSize();
-        }
-        ByteBuffer to = ByteBuffer.allocate(size).put(SNAPSHOT_VERSION).putLong(delivered).putInt(places.size());
-        for (Place place : queues.members()) {
-            to.putLong(place.sequence());
-            place.transaction().encode(to);
-            place.classes().encode(to);
-        }
-        return to.array();
+        return new ClassPlaces(delivered, List.copyOf(queues.members())).encode();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
-        delivered = from.getLong();
-        for (int count = from.getInt(); count > 0; count--) {
-            Place place = new Place(from.getLong(), TransactionId.decode(from), ConflictClasses.decode(from));
+        ClassPlaces open = ClassPlaces.decode(snapshot);
+        delivered = open.delivered();
+        for (Place place : open.places()) {
             places.put(place.transaction(), place);
             queues.add(place);
         }

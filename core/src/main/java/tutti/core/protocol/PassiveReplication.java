@@ -1,7 +1,6 @@
 package tutti.core.protocol;
 
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -75,16 +74,9 @@ public final class PassiveReplication implements Protocol {
      */
     public record Parameters(int node, Set<Integer> replicas, long windowPositions, long takeOverDelayNanos) {
         public Parameters {
-            replicas = Set.copyOf(replicas);
-            if (!replicas.contains(node)) {
-                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
-            }
-            if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
-                throw new IllegalArgumentException("windowPositions " + windowPositions);
-            }
-            if (takeOverDelayNanos < 1) {
-                throw new IllegalArgumentException("takeOverDelayNanos " + takeOverDelayNanos);
-            }
+            replicas = Checks.replicas(node, replicas);
+            Checks.window(windowPositions);
+            Checks.time("takeOverDelayNanos", takeOverDelayNanos);
         }
     }
 
@@ -156,13 +148,10 @@ public final class PassiveReplication implements Protocol {
         }
     }
 
-    /** A local transaction that is to be answered once its position is visible. */
-    private record Passed(long position, TransactionId transaction) {}
-
     private final Parameters parameters;
     private final Replica replica;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
-    private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
+    private final Unanswered unanswered = new Unanswered();
     private CertificationIndex index = new CertificationIndex();
     private long epoch;
     private int primary;
@@ -275,10 +264,7 @@ public final class PassiveReplication implements Protocol {
     public void committed(long position, long newHorizon) {
         visible = position;
         horizon = Math.max(horizon, newHorizon);
-        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
-            Passed passed = unanswered.remove();
-            replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
-        }
+        unanswered.visible(position, replica);
         beginWaiting();
     }
 
@@ -305,7 +291,7 @@ public final class PassiveReplication implements Protocol {
                     index.note(barrier.request().keys(), position);
                     replica.execute(barrier.transaction(), position, barrier.request());
                     if (local.remove(barrier.transaction()) != null) {
-                        unanswered.add(new Passed(position, barrier.transaction()));
+                        unanswered.add(position, barrier.transaction());
                     }
                 } else {
                     replica.skip(position);
@@ -330,16 +316,7 @@ public final class PassiveReplication implements Protocol {
         TransactionId transaction = changes.transaction();
         KeySet keys = changes.writes().keys();
         Local own = local.remove(transaction);
-        AbortReason reason = null;
-        if (changes.begun() < index.floor()) {
-            reason = new AbortReason.TooOld(changes.begun(), index.floor());
-        } else {
-            int lost = index.conflict(keys, changes.begun(), changes.lastCommitted());
-            if (lost >= 0) {
-                reason = new AbortReason.LostCertification(lost,
-                        index.lastConflicting(keys.hash(lost), keys.kind(lost)));
-            }
-        }
+        AbortReason reason = index.certify(keys, changes.begun(), changes.lastCommitted());
         if (reason == null) {
             index.note(keys, position);
             if (own == null || own.rolledBack) {
@@ -348,7 +325,7 @@ public final class PassiveReplication implements Protocol {
                 replica.commit(transaction, position, changes.writes());
             }
             if (own != null) {
-                unanswered.add(new Passed(position, transaction));
+                unanswered.add(position, transaction);
             }
         } else {
             replica.skip(position);
@@ -412,16 +389,6 @@ public final class PassiveReplication implements Protocol {
     // ------------------------------------------------------------------------------------------ the rest
 
     @Override
-    public void prepared(TransactionId transaction) {
-        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
-    }
-
-    @Override
-    public void received(int sender, Message message) {
-        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
-    }
-
-    @Override
     public boolean executesAtOnce() {
         return false;
     }
@@ -432,7 +399,7 @@ public final class PassiveReplication implements Protocol {
         return switch (tag) {
             case TAG_CHANGES -> {
                 long of = from.getLong();
-                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                TransactionId transaction = TransactionId.decode(from);
                 long begun = from.getLong();
                 long lastCommitted = from.getLong();
                 long told = from.getLong();
@@ -440,7 +407,7 @@ public final class PassiveReplication implements Protocol {
             }
             case TAG_BARRIER -> {
                 long of = from.getLong();
-                TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
+                TransactionId transaction = TransactionId.decode(from);
                 yield new Barrier(of, transaction, Request.Whole.decode(from));
             }
             case TAG_TAKE_OVER -> new TakeOver(from.getLong());
@@ -458,11 +425,7 @@ public final class PassiveReplication implements Protocol {
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         delivered = from.getLong();
         epoch = from.getLong();
         primary = from.getInt();

@@ -1,7 +1,6 @@
 package tutti.core.protocol;
 
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -68,9 +67,8 @@ public final class PostgresR implements Protocol {
     public static final String NAME = "postgres-r";
 
     private static final byte TAG_CHANGES = 1;
-    private static final byte TAG_VOTE = 2;
-    private static final byte TAG_RESOLVE = 3;
-    private static final byte TAG_BARRIER = 4;
+    private static final byte TAG_VOTE = 3;
+    private static final byte TAG_RESOLVE = 4;
     private static final byte SNAPSHOT_VERSION = 1;
     private static final long RESOLVE_TIMER = 1;
     /** How many positions become visible between two times that the index is told to forget. */
@@ -92,16 +90,9 @@ public final class PostgresR implements Protocol {
     public record Parameters(int node, Set<Integer> replicas, long windowPositions, long resolveDelayNanos,
             boolean serializable) {
         public Parameters {
-            replicas = Set.copyOf(replicas);
-            if (!replicas.contains(node)) {
-                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
-            }
-            if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
-                throw new IllegalArgumentException("windowPositions " + windowPositions);
-            }
-            if (resolveDelayNanos < 1) {
-                throw new IllegalArgumentException("resolveDelayNanos " + resolveDelayNanos);
-            }
+            replicas = Checks.replicas(node, replicas);
+            Checks.window(windowPositions);
+            Checks.time("resolveDelayNanos", resolveDelayNanos);
         }
     }
 
@@ -114,7 +105,7 @@ public final class PostgresR implements Protocol {
 
         @Override
         public void encode(ByteBuffer to) {
-            encodeId(to.put(TAG_CHANGES), transaction);
+            transaction.encode(to.put(TAG_CHANGES));
             writes.encode(to);
         }
     }
@@ -128,7 +119,7 @@ public final class PostgresR implements Protocol {
 
         @Override
         public void encode(ByteBuffer to) {
-            encodeId(to.put(TAG_VOTE), transaction);
+            transaction.encode(to.put(TAG_VOTE));
             to.put((byte) (commit ? 1 : 0));
         }
     }
@@ -143,21 +134,7 @@ public final class PostgresR implements Protocol {
         @Override
         public void encode(ByteBuffer to) {
             to.put(TAG_RESOLVE).putInt(transactions.size());
-            transactions.forEach(transaction -> encodeId(to, transaction));
-        }
-    }
-
-    /** Asks for a request to be executed by every replica alone. */
-    record Barrier(TransactionId transaction, Request.Whole request) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 12 + request.encodedSize();
-        }
-
-        @Override
-        public void encode(ByteBuffer to) {
-            encodeId(to.put(TAG_BARRIER), transaction);
-            request.encode(to);
+            transactions.forEach(transaction -> transaction.encode(to));
         }
     }
 
@@ -190,13 +167,10 @@ public final class PostgresR implements Protocol {
     /** How a pending transaction touches a key. */
     private record Touch(Pending by, KeyKind kind) {}
 
-    /** A local transaction that is to be answered once its position is visible. */
-    private record Passed(long position, TransactionId transaction) {}
-
     private final Parameters parameters;
     private final Replica replica;
     private final Map<TransactionId, Local> local = new HashMap<>();
-    private final ArrayDeque<Passed> unanswered = new ArrayDeque<>();
+    private final Unanswered unanswered = new Unanswered();
     /** In the order of their changes. */
     private final LinkedHashMap<TransactionId, Pending> pending = new LinkedHashMap<>();
     /** Which of them touch a key. */
@@ -374,20 +348,10 @@ public final class PostgresR implements Protocol {
         if (execution.begun() < oldest) {
             return new AbortReason.TooOld(execution.begun(), oldest);
         }
-        KeySet keys = execution.writes().keys();
-        int lost = index.conflict(keys, execution.begun(), execution.lastCommitted());
-        if (lost >= 0) {
-            return new AbortReason.LostCertification(lost,
-                    index.lastConflicting(keys.hash(lost), keys.kind(lost)));
-        }
-        if (parameters.serializable()) {
-            KeySet reads = execution.reads().keys();
-            int stale = index.conflict(reads, execution.begun(), execution.begun());
-            if (stale >= 0) {
-                return new AbortReason.StaleRead(index.lastConflicting(reads.hash(stale), reads.kind(stale)));
-            }
-        }
-        return null;
+        AbortReason lost = index.certify(execution.writes().keys(), execution.begun(), execution.lastCommitted());
+        return lost == null && parameters.serializable()
+                ? index.stale(execution.reads().keys(), execution.begun())
+                : lost;
     }
 
     // ------------------------------------------------------------------------------------------ outcomes
@@ -407,7 +371,7 @@ public final class PostgresR implements Protocol {
                 replica.commit(transaction, position, decided.writes);
             }
             if (own != null) {
-                unanswered.add(new Passed(position, transaction));
+                unanswered.add(position, transaction);
             }
             remove(decided);
             decideAfter(decided);
@@ -433,7 +397,7 @@ public final class PostgresR implements Protocol {
         index.note(keys, position);
         replica.execute(barrier.transaction(), position, barrier.request());
         if (local.remove(barrier.transaction()) != null) {
-            unanswered.add(new Passed(position, barrier.transaction()));
+            unanswered.add(position, barrier.transaction());
         }
         for (Pending undecided : List.copyOf(pending.values())) {
             if (parameters.serializable() || conflict(keys, undecided.writes.keys())) {
@@ -444,10 +408,7 @@ public final class PostgresR implements Protocol {
 
     @Override
     public void committed(long position, long horizon) {
-        while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
-            Passed passed = unanswered.remove();
-            replica.answer(passed.transaction(), new Outcome.Committed(passed.position()));
-        }
+        unanswered.visible(position, replica);
         if (position >= forgetAt) {
             forgetAt = position + FORGET_EVERY;
             long lowest = Math.min(horizon, delivered);
@@ -496,16 +457,6 @@ public final class PostgresR implements Protocol {
     // ------------------------------------------------------------------------------------------ the rest
 
     @Override
-    public void prepared(TransactionId transaction) {
-        throw new IllegalStateException(NAME + " prepares nothing, but " + transaction + " was prepared");
-    }
-
-    @Override
-    public void received(int sender, Message message) {
-        throw new IllegalArgumentException(NAME + " multicasts nothing, but " + sender + " sent " + message);
-    }
-
-    @Override
     public boolean executesAtOnce() {
         return true;
     }
@@ -515,32 +466,14 @@ public final class PostgresR implements Protocol {
         return parameters.serializable();
     }
 
-    private static void encodeId(ByteBuffer to, TransactionId transaction) {
-        to.putInt(transaction.node()).putLong(transaction.serial());
-    }
-
-    private static TransactionId decodeId(ByteBuffer from) {
-        return new TransactionId(from.getInt(), from.getLong());
-    }
-
     @Override
     public Message decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
-            case TAG_CHANGES -> new Changes(decodeId(from), WriteSet.decode(from));
-            case TAG_VOTE -> new Vote(decodeId(from), from.get() != 0);
-            case TAG_RESOLVE -> {
-                int size = from.getInt();
-                if (size < 0 || size > from.remaining() / 12) {
-                    throw new IllegalArgumentException(size + " transactions in " + from.remaining() + " bytes");
-                }
-                List<TransactionId> transactions = new ArrayList<>(size);
-                for (int i = 0; i < size; i++) {
-                    transactions.add(decodeId(from));
-                }
-                yield new Resolve(List.copyOf(transactions));
-            }
-            case TAG_BARRIER -> new Barrier(decodeId(from), Request.Whole.decode(from));
+            case TAG_CHANGES -> new Changes(TransactionId.decode(from), WriteSet.decode(from));
+            case TAG_VOTE -> new Vote(TransactionId.decode(from), from.get() != 0);
+            case TAG_RESOLVE -> new Resolve(List.copyOf(TransactionId.decodeList(from)));
+            case Barrier.TAG -> Barrier.decode(from);
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
         };
     }
@@ -559,7 +492,7 @@ public final class PostgresR implements Protocol {
         to.put(SNAPSHOT_VERSION).put((byte) (parameters.serializable() ? 1 : 0)).putLong(delivered)
                 .putInt(pending.size());
         for (Pending undecided : pending.values()) {
-            encodeId(to, undecided.transaction);
+            undecided.transaction.encode(to);
             undecided.writes.encode(to);
         }
         return to.array();
@@ -567,18 +500,14 @@ public final class PostgresR implements Protocol {
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         if ((from.get() != 0) != parameters.serializable()) {
             throw new IllegalArgumentException("the snapshot is of replicas with another isolation than "
                     + (parameters.serializable() ? "serializable" : "snapshot"));
         }
         delivered = from.getLong();
         for (int i = from.getInt(); i > 0; i--) {
-            add(decodeId(from), WriteSet.decode(from));
+            add(TransactionId.decode(from), WriteSet.decode(from));
         }
         index.forget(delivered);
     }

@@ -43,7 +43,20 @@ public interface Protocol {
     void executed(TransactionId transaction, Execution execution);
 
     /** A remote transaction's changes are in place, as asked by {@link Replica#prepare}, and hold their locks. */
-    void prepared(TransactionId transaction);
+    default void prepared(TransactionId transaction) {
+        throw new IllegalStateException(transaction + " was prepared, but this protocol asks for nothing of the kind");
+    }
+
+    /**
+     * A remote transaction whose changes are being {@linkplain Replica#prepare prepared} waits in the engine for locks.
+     * Told while it lasts, at least whenever the holders are others; not every world can tell.
+     *
+     * @param transaction that waits; perhaps one that was prepared or given up a moment ago
+     * @param holders for whom it waits, directly or through others, of local transactions that have been
+     *            {@code executed} and remote ones that are prepared or to be prepared; in an order that is the same in
+     *            every replay
+     */
+    default void blocked(TransactionId transaction, Set<TransactionId> holders) {}
 
     /**
      * A local transaction ended before it asked to commit, a run asked for by the protocol failed, or the changes of a
@@ -83,10 +96,13 @@ public interface Protocol {
     default void tentative(int sender, Message message) {}
 
     /** A message came by {@link Replica#multicast}: reliably, in no particular order. */
-    void received(int sender, Message message);
+    default void received(int sender, Message message) {
+        throw new IllegalArgumentException(
+                "node " + sender + " sent " + message + ", but this protocol multicasts nothing");
+    }
 
-    /** The set of nodes that are believed alive changed. */
-    void view(Set<Integer> members);
+    /** The set of nodes that are believed alive changed. Means nothing to a protocol for which the order alone decides. */
+    default void view(Set<Integer> members) {}
 
     /** A timer asked for by {@link Replica#timer} has run out. */
     void timer(long timer);

@@ -3,10 +3,9 @@ package tutti.core.protocol;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -44,12 +43,25 @@ import tutti.core.txn.WriteSet;
  * <b>Locks.</b> A transaction locks what it writes at its own replica while it runs. When it has run, its replica, the
  * coordinator, asks all other members to make the changes and hold the locks. {@link KeyLocks} knows the keys of all that
  * have run or been prepared here; who meets them waits in here, and so it is known for whom. Local transactions that still
- * run hold locks that only the engine knows; the prepared one then waits in the engine.
+ * run hold locks that only the engine knows, and engines with strict two-phase locking lock what is read; the prepared one
+ * then waits in the engine, which says for whom ({@link #blocked}).
  *
  * <p>
- * <b>Deadlocks.</b> Each replica tells the members who waits for whom. In each set of transactions that all wait for one
- * another the one with the highest number is aborted by its coordinator. The news may be old, which can abort one too
- * many, never miss one for good. Waits that only an engine knows end by timeout.
+ * <b>Deadlocks.</b> Each replica tells the members who waits there for whom, in here or in the engine. In each set of
+ * transactions that all wait for one another the youngest is aborted by its coordinator ({@link WaitGraph}). No
+ * deadlock lasts: let T1, T2, …, T1 wait for one another, each for the next one.
+ * <ul>
+ * <li>Those that run and have not been prepared anywhere are in no other engine than their own. A circle of such ones only
+ * is in one engine, which sees it and refuses a wait. Otherwise leave them out of the circle: engines say for whom a prepared one waits <em>directly or
+ * through others</em>, so each of the rest waits for the next of the rest at some replica that knows it.
+ * <li>What these wait for does not end by itself, so their replicas tell it at each tick for as long as it lasts, and the
+ * coordinators of all of them come to know it together. Waits of the past are forgotten after a while and cannot keep a
+ * youngest one from being found that is not there any more.
+ * <li>None of the rest has been decided: it has then all votes, and waits nowhere. So the youngest is in its coordinator's first phase,
+ * where it can be aborted, and is.
+ * </ul>
+ * News may be old, too, when a wait is over; that may abort one too many, no more. An engine that does not say for whom it waits leaves the lock
+ * timeout, which may abort all of them at once.
  *
  * <p>
  * <b>Members and epochs.</b> Classical two-phase commit blocks when a coordinator is lost. Here the decision, with the
@@ -73,10 +85,17 @@ import tutti.core.txn.WriteSet;
  * </ul>
  * Votes repeat the epoch in which they were asked for, so that one of an earlier life is known. A prepared transaction is kept until
  * its end is known in the order: a coordinator that has ended it says after which position ({@link Ended}).
- * With strict two-phase locking in the engines a read is locked where it happens, and conflicts with every write of a
- * member in the same way: reads and writes exclude each other until the end, which makes the history serializable in order of
- * position, unless the session of a transaction dies while it waits for its decision, and its read locks with it: nobody
- * is told. Snapshot engines do not lock reads; what is left is snapshot isolation.
+ *
+ * <p>
+ * <b>Why it is serializable with strict two-phase locking in the engines.</b> A read is locked where it happens, and conflicts
+ * with every write of a member in the same way: reads and writes exclude each other until the end, which makes the history
+ * serializable in order of position. It remains to see to what commits at u without having asked for locks at A: decided
+ * when A was no member, or in its former life, or a request that every replica executes. Only A's engine knows which transactions
+ * have read what that overwrites; it makes them {@link #victim}s before u becomes visible. A transaction T of A whose decision was on its
+ * way when u was delivered is refused, as above. Every other one is not sent to be decided before u is visible ({@link #ask}), and so
+ * is a victim first if it read what u overwrites.
+ * One thing is left: if the session of T dies while T waits for its decision its read locks are gone,
+ * and nobody is told; then T is only as isolated as under snapshot isolation. Snapshot engines do not lock reads.
  */
 public final class TwoPhaseCommit implements Protocol {
     /** The name in configurations. */
@@ -101,10 +120,7 @@ public final class TwoPhaseCommit implements Protocol {
         }
 
         public Parameters {
-            replicas = Set.copyOf(replicas);
-            if (!replicas.contains(node)) {
-                throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
-            }
+            replicas = Checks.replicas(node, replicas);
             if (tickNanos < 1 || lockTicks < 1 || inquireTicks < 1) {
                 throw new IllegalArgumentException("tickNanos " + tickNanos + ", lockTicks " + lockTicks
                         + ", inquireTicks " + inquireTicks);
@@ -159,6 +175,8 @@ public final class TwoPhaseCommit implements Protocol {
         final TransactionId id;
         final WriteSet writes;
         Part part = Part.WAITING;
+        /** For whom it waits in the engine. */
+        Set<TransactionId> blockers = Set.of();
         long round;
         int ticks;
 
@@ -176,14 +194,16 @@ public final class TwoPhaseCommit implements Protocol {
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Map<TransactionId, Participation> remote = new LinkedHashMap<>();
     private final KeyLocks locks = new KeyLocks();
-    /** Who waits for whom, as each node has told last. */
-    private final Map<Integer, List<Wait>> waits = new TreeMap<>();
+    private final WaitGraph waits;
     private final ArrayDeque<Decided> invisible = new ArrayDeque<>();
     private final CertificationIndex index = new CertificationIndex();
     private final TreeMap<Integer, Member> members = new TreeMap<>();
     private Set<Integer> alive;
     private long epoch;
     private long delivered;
+    private long visible;
+    /** The last position at which something committed that had not asked for its locks here. */
+    private long overruled;
     /** Of this life; known once something was submitted. */
     private long incarnation = -1;
     private boolean joining;
@@ -194,6 +214,7 @@ public final class TwoPhaseCommit implements Protocol {
     public TwoPhaseCommit(Parameters parameters, Replica replica) {
         this.parameters = parameters;
         this.replica = replica;
+        this.waits = new WaitGraph(parameters.inquireTicks());
         this.alive = parameters.replicas();
         parameters.replicas().forEach(node -> members.put(node, new Member(0, 0)));
     }
@@ -222,10 +243,9 @@ public final class TwoPhaseCommit implements Protocol {
         own.phase = Phase.PREPARING;
         own.writes = execution.writes();
         KeySet keys = own.writes.keys();
-        int lost = index.conflict(keys, execution.begun(), execution.lastCommitted());
-        if (lost >= 0) {
-            abort(own, new AbortReason.LostCertification(lost,
-                    index.lastConflicting(keys.hash(lost), keys.kind(lost))));
+        AbortReason lost = index.lost(keys, execution.begun(), execution.lastCommitted());
+        if (lost != null) {
+            abort(own, lost);
             return;
         }
         for (TransactionId holder : locks.inTheWay(transaction, keys)) {
@@ -260,7 +280,7 @@ public final class TwoPhaseCommit implements Protocol {
             own.asked.addAll(unasked);
             replica.multicast(new Prepare(own.id, epoch, own.writes), unasked);
         }
-        if (own.votes.containsAll(others)) {
+        if (own.votes.containsAll(others) && visible >= overruled) {
             own.phase = Phase.DECIDED;
             replica.order(new Decide(own.id, epoch, own.writes));
         }
@@ -354,6 +374,7 @@ public final class TwoPhaseCommit implements Protocol {
             if (participation.part == Part.WAITING
                     && locks.inTheWay(participation.id, participation.writes.keys()).isEmpty()) {
                 participation.part = Part.PREPARING;
+                participation.blockers = Set.of();
                 locks.hold(participation.id, participation.writes.keys());
                 replica.prepare(participation.id, participation.writes);
             }
@@ -368,6 +389,14 @@ public final class TwoPhaseCommit implements Protocol {
         }
         participation.part = Part.PREPARED;
         vote(participation);
+    }
+
+    @Override
+    public void blocked(TransactionId transaction, Set<TransactionId> holders) {
+        Participation participation = remote.get(transaction);
+        if (participation != null) {
+            participation.blockers = new LinkedHashSet<>(holders);
+        }
     }
 
     /**
@@ -406,6 +435,7 @@ public final class TwoPhaseCommit implements Protocol {
             case Decide decide -> decide(position, decide);
             case Everywhere everywhere -> {
                 epoch = position;
+                overruled = position;
                 note(everywhere.request().keys(), position);
                 overrule(everywhere.transaction(), everywhere.request().keys(), position);
                 replica.execute(everywhere.transaction(), position, everywhere.request());
@@ -454,6 +484,7 @@ public final class TwoPhaseCommit implements Protocol {
             if (participation != null && participation.part == Part.PREPARING) {
                 replica.abort(transaction);
             }
+            overruled = position;
             overrule(transaction, keys, position);
             replica.apply(transaction, position, decide.writes());
         }
@@ -511,7 +542,7 @@ public final class TwoPhaseCommit implements Protocol {
             return;
         }
         epoch = position;
-        waits.remove(node);
+        waits.forget(node);
         dropPartsOf(node, Long.MAX_VALUE);
         for (Local own : List.copyOf(local.values())) {
             if (node == parameters.node()) {
@@ -538,12 +569,17 @@ public final class TwoPhaseCommit implements Protocol {
     @Override
     public void committed(long position, long horizon) {
         index.forget(horizon);
+        boolean settled = visible < overruled && position >= overruled;
+        visible = position;
         while (!invisible.isEmpty() && invisible.peek().position() <= position) {
             Decided decided = invisible.remove();
             locks.release(decided.transaction());
             if (decided.local()) {
                 replica.answer(decided.transaction(), new Outcome.Committed(decided.position()));
             }
+        }
+        if (settled) {
+            local.values().stream().filter(own -> own.phase == Phase.PREPARING).forEach(this::ask);
         }
         grant();
     }
@@ -579,6 +615,7 @@ public final class TwoPhaseCommit implements Protocol {
     @Override
     public void timer(long timer) {
         timerRuns = false;
+        waits.tick();
         removeLost();
         for (Local own : List.copyOf(local.values())) {
             if (own.phase == Phase.PREPARING && ++own.ticks > parameters.lockTicks()) {
@@ -605,6 +642,8 @@ public final class TwoPhaseCommit implements Protocol {
                 for (TransactionId holder : locks.inTheWay(participation.id, participation.writes.keys())) {
                     mine.add(new Wait(participation.id, holder));
                 }
+            } else if (participation.part == Part.PREPARING) {
+                participation.blockers.forEach(holder -> mine.add(new Wait(participation.id, holder)));
             }
         }
         if (!mine.isEmpty() || toldWaits) {
@@ -614,44 +653,19 @@ public final class TwoPhaseCommit implements Protocol {
             if (!others.isEmpty()) {
                 replica.multicast(new Waits(mine), others);
             }
-            waits.put(parameters.node(), mine);
+            waits.told(parameters.node(), mine);
             breakDeadlocks();
         }
     }
 
-    private static final Comparator<TransactionId> BY_AGE = Comparator
-            .comparingLong((TransactionId id) -> id.serial() & 0xffff_ffffL).thenComparingInt(TransactionId::node)
-            .thenComparingLong(TransactionId::serial);
-
+    /** A transaction of this replica that waits for others which wait for it is aborted if it is the one to give way. */
     private void breakDeadlocks() {
-        Map<TransactionId, Set<TransactionId>> forward = new HashMap<>();
-        Map<TransactionId, Set<TransactionId>> backward = new HashMap<>();
-        for (List<Wait> told : waits.values()) {
-            for (Wait wait : told) {
-                forward.computeIfAbsent(wait.waiter(), _ -> new HashSet<>()).add(wait.holder());
-                backward.computeIfAbsent(wait.holder(), _ -> new HashSet<>()).add(wait.waiter());
-            }
-        }
+        Set<TransactionId> giving = waits.givingWay(local.keySet());
         for (Local own : List.copyOf(local.values())) {
-            Set<TransactionId> together = reachable(own.id, forward);
-            together.retainAll(reachable(own.id, backward));
-            if (own.phase == Phase.PREPARING && together.contains(own.id)
-                    && together.stream().allMatch(other -> BY_AGE.compare(other, own.id) <= 0)) {
+            if (own.phase == Phase.PREPARING && giving.contains(own.id)) {
                 abort(own, new AbortReason.Failed("distributed-deadlock"));
             }
         }
-    }
-
-    private static Set<TransactionId> reachable(TransactionId from, Map<TransactionId, Set<TransactionId>> arrows) {
-        Set<TransactionId> reached = new HashSet<>();
-        ArrayDeque<TransactionId> open = new ArrayDeque<>(arrows.getOrDefault(from, Set.of()));
-        while (!open.isEmpty()) {
-            TransactionId next = open.remove();
-            if (reached.add(next)) {
-                open.addAll(arrows.getOrDefault(next, Set.of()));
-            }
-        }
-        return reached;
     }
 
     @Override
@@ -668,7 +682,7 @@ public final class TwoPhaseCommit implements Protocol {
             case Inquire inquire -> inquired(sender, inquire.transaction());
             case Waits told -> {
                 if (members.containsKey(sender)) {
-                    waits.put(sender, told.waits());
+                    waits.told(sender, told.waits());
                     breakDeadlocks();
                 }
             }
@@ -714,11 +728,7 @@ public final class TwoPhaseCommit implements Protocol {
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         delivered = from.getLong();
         epoch = from.getLong();
         members.clear();

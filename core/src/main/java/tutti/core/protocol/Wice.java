@@ -15,7 +15,6 @@ import tutti.core.protocol.WiceMessage.Stored;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
-import tutti.core.txn.WriteSet;
 
 /**
  * {@code wice}: {@link SnapshotIsolation} for clusters joined by a WAN: one-copy snapshot isolation, ordered in one of the
@@ -212,12 +211,16 @@ public final class Wice implements Protocol {
     // ------------------------------------------------------------------------------------------ into the order
 
     /** The world of the certification: messages go into the order from wherever they are, answers wait. */
-    private final class Certifier implements Replica {
+    private final class Certifier extends PassingReplica {
+        Certifier() {
+            super(replica);
+        }
+
         @Override
         public void order(Message message) {
             long life = switch (message) {
                 case SnapshotIsolation.Certify certify -> certify.transaction().incarnation();
-                case SnapshotIsolation.Barrier barrier -> barrier.transaction().incarnation();
+                case Barrier barrier -> barrier.transaction().incarnation();
                 default -> -1;
             };
             if (life < 0) {
@@ -240,51 +243,6 @@ public final class Wice implements Protocol {
             } else {
                 replica.answer(transaction, outcome);
             }
-        }
-
-        @Override
-        public void run(TransactionId transaction, Priority priority) {
-            replica.run(transaction, priority);
-        }
-
-        @Override
-        public void prepare(TransactionId transaction, WriteSet writes) {
-            replica.prepare(transaction, writes);
-        }
-
-        @Override
-        public void apply(TransactionId transaction, long position, WriteSet writes) {
-            replica.apply(transaction, position, writes);
-        }
-
-        @Override
-        public void commit(TransactionId transaction, long position, WriteSet writes) {
-            replica.commit(transaction, position, writes);
-        }
-
-        @Override
-        public void execute(TransactionId transaction, long position, Request.Whole request) {
-            replica.execute(transaction, position, request);
-        }
-
-        @Override
-        public void skip(long position) {
-            replica.skip(position);
-        }
-
-        @Override
-        public void abort(TransactionId transaction) {
-            replica.abort(transaction);
-        }
-
-        @Override
-        public void multicast(Message message, Set<Integer> nodes) {
-            replica.multicast(message, nodes);
-        }
-
-        @Override
-        public void timer(long timer, long delayNanos) {
-            replica.timer(timer, delayNanos);
         }
     }
 
@@ -620,11 +578,7 @@ public final class Wice implements Protocol {
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte version = from.get();
-        if (version != SNAPSHOT_VERSION) {
-            throw new IllegalArgumentException("snapshot of version " + version + ", expected " + SNAPSHOT_VERSION);
-        }
+        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
         handed = from.getLong();
         began = handed;
         worldDelivered = handed;

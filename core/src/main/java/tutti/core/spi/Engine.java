@@ -1,6 +1,7 @@
 package tutti.core.spi;
 
 import java.util.List;
+import java.util.Set;
 import tutti.core.txn.WriteSet;
 
 /**
@@ -54,8 +55,8 @@ public interface Engine extends AutoCloseable {
          * replica} does: no user triggers, no foreign key checks. Takes the row locks. On failure everything is rolled
          * back and the applier is idle.
          *
-         * @param position of the first; the others are later. 0 if they have none yet: nobody is told then who makes it
-         *            wait
+         * @param position of the first; the others are later. 0 if they have none yet: whoever makes it wait then
+         *            need not leave ({@link BlockedListener#waits})
          * @param writes at least one
          */
         void apply(long position, List<WriteSet> writes, Completion<Void> done);
@@ -105,5 +106,11 @@ public interface Engine extends AutoCloseable {
          * repeatedly while it lasts. From any thread.
          */
         default void blocked(LocalTransaction waiter, LocalTransaction holder) {}
+
+        /**
+         * An applier that {@linkplain Applier#apply makes changes} of no position waits, directly or through others, for
+         * all these. Told repeatedly while it makes them, also that it waits for nobody. From any thread.
+         */
+        default void waits(Applier waiter, Set<LocalTransaction> locals, Set<Applier> appliers) {}
     }
 }

@@ -40,11 +40,8 @@ public interface Order extends AutoCloseable {
      *
      * @param payload at most {@link #maxPayloadBytes()}; must not be modified afterwards
      * @param nodes members of the group; this one may be among them
-     * @throws UnsupportedOperationException if this order carries only what it orders, and its world has other means
      */
-    default void multicast(byte[] payload, Set<Integer> nodes) {
-        throw new UnsupportedOperationException("this order carries only what it orders");
-    }
+    void multicast(byte[] payload, Set<Integer> nodes);
 
     /**
      * Advice: nothing is ordered faster than one of these nodes answers, so one of them should lead. Empty if it does not

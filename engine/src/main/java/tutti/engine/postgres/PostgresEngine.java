@@ -6,8 +6,11 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -59,6 +62,8 @@ public final class PostgresEngine implements Engine {
     /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
     private static final int LOCK_CLASS = 0x74757474;
     private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(10);
+    /** Questions under way, above which no other is asked. */
+    private static final int QUESTIONS_MAX = 8;
     /** How long an applier may be busy before it is asked what it waits for, and how often then. */
     private static final long WATCH_MILLIS = 4;
     /** Steps that a sequence takes at a restart: more values than one gives in the time that a crash can lose. */
@@ -80,6 +85,7 @@ public final class PostgresEngine implements Engine {
     private final BackendSettings settings;
     private final String secret;
     private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions = new ConcurrentHashMap<>();
+    private final Map<Integer, Applier> appliers = new ConcurrentHashMap<>();
     private final Object adminLock = new Object();
     private volatile TableCatalog catalog = TableCatalog.EMPTY;
     private volatile References references = References.NONE;
@@ -189,6 +195,13 @@ public final class PostgresEngine implements Engine {
     public Registration registerSession(int backendPid, Supplier<? extends @Nullable LocalTransaction> current) {
         sessions.put(backendPid, current);
         return () -> sessions.remove(backendPid, current);
+    }
+
+    /** Makes an applier known, so that one that waits for another can be told from whom; until its connection is gone. */
+    public void registerApplier(BackendConnection connection, Applier applier) {
+        int pid = connection.processId();
+        appliers.put(pid, applier);
+        CompletableFuture<Void> _ = connection.closed().whenComplete((_, _) -> appliers.remove(pid, applier));
     }
 
     /** A session's entry. */
@@ -305,35 +318,73 @@ public final class PostgresEngine implements Engine {
         }, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
     }
 
+    /** Looks after an applier of no position until the returned task is cancelled: says again and again for whom it waits. */
+    public ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid) {
+        return loop.scheduleAtFixedRate(
+                () -> blockers("an applier that prepares", allBlockers(backendPid), pids -> {
+                    Set<LocalTransaction> locals = new LinkedHashSet<>();
+                    Set<Applier> others = new LinkedHashSet<>();
+                    for (int pid : pids) {
+                        Supplier<? extends @Nullable LocalTransaction> session = sessions.get(pid);
+                        LocalTransaction holder = session == null ? null : session.get();
+                        if (holder != null) {
+                            locals.add(holder);
+                        }
+                        Applier other = appliers.get(pid);
+                        if (other != null) {
+                            others.add(other);
+                        }
+                    }
+                    listener.waits(waiter, locals, others);
+                }), WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
     private void ask(long position, int backendPid) {
         ask("the applier of position " + position, backendPid, holder -> listener.blocked(position, holder));
     }
 
     private void ask(String waiter, int backendPid, Consumer<LocalTransaction> heard) {
-        if (sessions.isEmpty() || closed) {
-            return;
+        if (!sessions.isEmpty()) {
+            blockers(waiter, "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))",
+                    pids -> pids.forEach(pid -> tell(waiter, pid, heard)));
         }
-        CompletableFuture<Void> _ = admin().thenCompose(connection -> connection.inFlight() > 8
-                ? CompletableFuture.completedFuture(new QueryResult(List.of(), List.of()))
-                : connection.query("SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))"))
-                .thenAccept(result -> tell(waiter, result, heard)).exceptionally(failed -> {
-                    LOG.warn("cannot find out what {} waits for", waiter, failed);
-                    return null;
-                });
     }
 
-    private void tell(String waiter, QueryResult result, Consumer<LocalTransaction> heard) {
-        for (List<@Nullable String> row : result.rows()) {
-            String pid = row.getFirst();
-            Supplier<? extends @Nullable LocalTransaction> session = pid == null
-                    ? null
-                    : sessions.get(Integer.parseInt(pid));
-            LocalTransaction holder = session == null ? null : session.get();
-            if (holder == null) {
-                LOG.debug("{} waits for process {}, which has no open local transaction", waiter, pid);
-            } else {
-                heard.accept(holder);
+    /** Asks for whom a process waits, directly or through others. */
+    private static String allBlockers(int backendPid) {
+        return "WITH RECURSIVE blockers(pid) AS (SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid
+                + ")) UNION SELECT next.pid FROM blockers,"
+                + " pg_catalog.unnest(pg_catalog.pg_blocking_pids(blockers.pid)) AS next(pid)) SELECT pid FROM blockers";
+    }
+
+    private void blockers(String waiter, String sql, Consumer<List<Integer>> heard) {
+        if (closed) {
+            return;
+        }
+        CompletableFuture<Void> _ = admin().thenAccept(connection -> {
+            if (connection.inFlight() <= QUESTIONS_MAX) {
+                CompletableFuture<Void> _ = connection.query(sql).thenAccept(result -> heard.accept(pids(result)))
+                        .exceptionally(failed -> unknown(waiter, failed));
             }
+        }).exceptionally(failed -> unknown(waiter, failed));
+    }
+
+    private static @Nullable Void unknown(String waiter, Throwable failed) {
+        LOG.warn("cannot find out what {} waits for", waiter, failed);
+        return null;
+    }
+
+    private static List<Integer> pids(QueryResult result) {
+        return result.rows().stream().map(List::getFirst).filter(Objects::nonNull).map(Integer::valueOf).toList();
+    }
+
+    private void tell(String waiter, int pid, Consumer<LocalTransaction> heard) {
+        Supplier<? extends @Nullable LocalTransaction> session = sessions.get(pid);
+        LocalTransaction holder = session == null ? null : session.get();
+        if (holder == null) {
+            LOG.debug("{} waits for process {}, which has no open local transaction", waiter, pid);
+        } else {
+            heard.accept(holder);
         }
     }
 

@@ -15,7 +15,6 @@ import tutti.sim.kernel.RandomStream;
 final class Knobs {
     private static final long MILLI = 1_000_000;
     private static final double MILLIS_MEAN = 40;
-    private static final long PROGRESS_MILLIS_MIN = 15;
 
     private Knobs() {}
 
@@ -25,7 +24,9 @@ final class Knobs {
             RandomStream own = dice.fork(parameter.name());
             switch (parameter) {
                 case Parameter.Time time -> values.put(time.name(), millis(time, own) + "ms");
-                case Parameter.Choice choice -> values.put(choice.name(), own.pick(choice.words()));
+                // The orders of this world are decided by all.
+                case Parameter.Choice choice -> values.put(choice.name(),
+                        choice.name().equals("voters") ? "all" : own.pick(choice.words()));
                 case Parameter.Fraction _ -> values.put(parameter.name(), own.chance(0.5) ? "0.3" : "0.001");
                 case Parameter.Text text -> values.put(text.name(),
                         text.name().equals("clusters") ? clusters(own, replicas) : text.byDefault());
@@ -38,9 +39,7 @@ final class Knobs {
 
     private static long millis(Parameter.Time time, RandomStream own) {
         long drawn = 1 + (long) own.exponential(MILLIS_MEAN);
-        // Replicas that tell each other their progress all the time never come to rest: each tells of the others' messages.
-        long least = time.name().equals("progress-interval") ? PROGRESS_MILLIS_MIN : 1;
-        return Math.max(Math.max(least, time.minimumNanos() / MILLI), Math.min(time.normalNanos() / MILLI / 5, drawn));
+        return Math.max(Math.max(1, time.minimumNanos() / MILLI), Math.min(time.normalNanos() / MILLI / 5, drawn));
     }
 
     /** Two clusters, with at least one replica each. */

@@ -88,7 +88,7 @@ public final class ScenarioRun {
                 uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), 1 + knobs.nextInt(5), knobs.between(20, 400),
                 uniform(knobs, 10 * Nanos.MILLI, 200 * Nanos.MILLI), mutation.repliesEarly());
         for (int node = 0; node < scenario.hosts().size(); node++) {
-            replicas.add(new ReplicaHost(network.host(scenario.hosts().get(node)), node, network, settings, recording,
+            replicas.add(new ReplicaHost(network.host(scenario.hosts().get(node)), node, settings, recording,
                     _ -> ++messages));
         }
         replicas.forEach(replica -> replica.host().boot());

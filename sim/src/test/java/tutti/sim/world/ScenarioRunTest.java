@@ -11,7 +11,9 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.TwoPhaseCommit;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.Scenario.OrderKind;
 
@@ -42,6 +44,19 @@ class ScenarioRunTest {
         }
         assertTrue(counts.getOrDefault("committed", 0) > SEEDS * TRANSACTIONS / 2, counts::toString);
         assertTrue(counts.getOrDefault("crash", 0) > 0, counts::toString);
+    }
+
+    /**
+     * With strict two-phase locking, all at once: prepared changes that waited in the engines for what others had read ended
+     * by timeout only, and not all within a minute.
+     */
+    @ParameterizedTest
+    @ValueSource(longs = {446, 9021})
+    void twoPhaseCommitHearsOfWaitsInEngines(long seed) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, TwoPhaseCommit.NAME, Map.of(), OrderKind.GROUP,
+                1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
+        assertTrue(result.counts().getOrDefault("aborted: distributed-deadlock", 0) > 0, result.counts()::toString);
     }
 
     @Test

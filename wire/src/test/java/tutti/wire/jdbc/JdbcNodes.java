@@ -62,7 +62,8 @@ final class JdbcNodes implements AutoCloseable {
             Door door = new Door(FrontEndSettings.Authentication.SCRAM, null, false, 50, Duration.ofSeconds(30),
                     1 << 24);
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(
-                    new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti", "tutti", "tutti", door,
+                    new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
+                            "tutti", "tutti", door,
                             dialect, TRANSACTION_BYTES_MAX),
                     nodes.get(i), engines.get(i), engines.get(i)::tables, loops);
             frontEnds.add(frontEnd);

@@ -3,8 +3,10 @@ package tutti.core.protocol.world;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
@@ -71,6 +73,7 @@ final class Sessions {
     static final class Prepared extends ModelEngine.Owner {
         final TransactionId id;
         final Map<Integer, Long> rows;
+        Set<TransactionId> toldBlockers = Set.of();
         boolean done;
         boolean certified;
 
@@ -386,6 +389,7 @@ final class Sessions {
                     failPrepared(preparation, "deadlock");
                 } else {
                     preparation.waitsFor = holder;
+                    tellBlocked(preparation);
                 }
                 return;
             }
@@ -394,6 +398,22 @@ final class Sessions {
         preparation.waitsFor = null;
         preparation.done = true;
         site.tell(() -> site.protocol.prepared(preparation.id));
+    }
+
+    /** For whom it waits has changed, or may have. */
+    private void tellBlocked(Prepared preparation) {
+        Set<TransactionId> holders = new LinkedHashSet<>();
+        for (ModelEngine.Owner next = preparation.waitsFor; next != null; next = next.waitsFor) {
+            if (next instanceof Prepared other) {
+                holders.add(other.id);
+            } else if (next instanceof Local local && local.phase == Phase.ASKED) {
+                holders.add(local.id);
+            }
+        }
+        if (!holders.equals(preparation.toldBlockers)) {
+            preparation.toldBlockers = holders;
+            site.tell(() -> site.protocol.blocked(preparation.id, holders));
+        }
     }
 
     private void failPrepared(Prepared preparation, String label) {

@@ -66,7 +66,9 @@ public final class PostgresApplier implements Applier {
             }
             schemaChanged = false;
             applying = true;
-            ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
+            ScheduledFuture<?> watch = position == 0
+                    ? engine.watch(loop, this, server.processId())
+                    : engine.watch(loop, position, server.processId());
             applyFrom(server, engine.catalog(), changes, 0, true, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
@@ -377,6 +379,7 @@ public final class PostgresApplier implements Applier {
                 } else {
                     connection = server;
                     prepared.clear();
+                    engine.registerApplier(server, this);
                     CompletableFuture<Void> _ = server.closed().thenRun(() -> lost(server));
                     guarded(done, action, server);
                 }

@@ -10,8 +10,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.BlockedListener;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract.Result;
 import tutti.engine.postgres.LocalSession;
@@ -191,6 +200,70 @@ class ReplicationTest {
             CaptureException refused = assertThrows(CaptureException.class,
                     () -> CaptureReader.read(older, List.of(older), gathered));
             assertEquals("40001", refused.sqlState());
+        }
+    }
+
+    @Test
+    void anApplierThatPreparesSaysForWhomItWaits() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v int)")) {
+            pair.transaction("INSERT INTO t VALUES (1, 0), (2, 0)");
+            WriteSet one = pair.session.commit("UPDATE t SET v = 1 WHERE id = 1");
+            WriteSet two = pair.session.commit("UPDATE t SET v = 1 WHERE id = 2");
+            BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+            BackendConnection between = TestServer.connect(pair.other);
+            LocalTransaction middle = new Nameless();
+            Applier waiter = pair.engine.openApplier();
+            pair.engine.onBlocked(new BlockedListener() {
+                @Override
+                public void blocked(long position, LocalTransaction holder) {
+                    throw new AssertionError("nothing here has a position");
+                }
+
+                @Override
+                public void waits(Applier who, Set<LocalTransaction> locals, Set<Applier> appliers) {
+                    if (who.equals(waiter) && locals.equals(Set.of(middle))
+                            && appliers.equals(Set.of(pair.applier))) {
+                        heard.add("waits");
+                    }
+                }
+            });
+            try (PostgresEngine.Registration registered = pair.engine.registerSession(between.processId(),
+                    () -> middle)) {
+                Result<Void> held = new Result<>();
+                pair.applier.apply(0, List.of(one), held);
+                held.success();
+                TestServer.execute(between, "BEGIN");
+                TestServer.execute(between, "UPDATE t SET v = 2 WHERE id = 2");
+                CompletableFuture<QueryResult> stuck = between.query("UPDATE t SET v = 2 WHERE id = 1");
+                Result<Void> prepared = new Result<>();
+                waiter.apply(0, List.of(two), prepared);
+                assertEquals("waits", heard.poll(30, TimeUnit.SECONDS));
+                pair.applier.rollback(() -> {});
+                stuck.get(30, TimeUnit.SECONDS);
+                TestServer.execute(between, "ROLLBACK");
+                prepared.success();
+                assertNotNull(registered);
+            }
+            waiter.close();
+            between.close();
+        }
+    }
+
+    /** Somebody's transaction; nobody asks anything of it. */
+    private static final class Nameless implements LocalTransaction {
+        @Override
+        public void commit(long position, Completion<Void> done) {
+            throw new AssertionError("not to be committed");
+        }
+
+        @Override
+        public void rollback(Runnable done) {
+            throw new AssertionError("not to be rolled back");
+        }
+
+        @Override
+        public void answer(Outcome outcome) {
+            throw new AssertionError("not to be answered");
         }
     }
 

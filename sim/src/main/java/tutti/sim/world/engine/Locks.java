@@ -198,9 +198,31 @@ final class Locks {
 
     /** Whether {@code from} waits, directly or not, for {@code target}. */
     private static boolean waitsFor(Owner from, Owner target, Set<Owner> seen) {
+        for (Owner one : directlyWaitsFor(from)) {
+            if (one.equals(target) || (seen.add(one) && waitsFor(one, target, seen))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** For whom an owner waits, directly or not; in the same order in every run. */
+    static Set<Owner> waitsFor(Owner from) {
+        Set<Owner> found = new LinkedHashSet<>();
+        ArrayDeque<Owner> open = new ArrayDeque<>(directlyWaitsFor(from));
+        while (!open.isEmpty()) {
+            Owner next = open.remove();
+            if (found.add(next)) {
+                open.addAll(directlyWaitsFor(next));
+            }
+        }
+        return found;
+    }
+
+    private static List<Owner> directlyWaitsFor(Owner from) {
         Request request = from.waiting;
         if (request == null) {
-            return false;
+            return List.of();
         }
         List<Owner> next = new ArrayList<>(others(request.lock, from, request.mode));
         for (Request before : request.lock.queue) {
@@ -209,12 +231,7 @@ final class Locks {
             }
             next.add(before.owner);
         }
-        for (Owner one : next) {
-            if (one.equals(target) || (seen.add(one) && waitsFor(one, target, seen))) {
-                return true;
-            }
-        }
-        return false;
+        return next;
     }
 
     /** Gives back all that an owner holds, and what it waits for. */

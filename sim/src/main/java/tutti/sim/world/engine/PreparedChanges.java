@@ -1,6 +1,7 @@
 package tutti.sim.world.engine;
 
 import java.util.Iterator;
+import java.util.List;
 import java.util.function.Consumer;
 import tutti.core.spi.Completion;
 import tutti.core.txn.WriteSet;
@@ -46,6 +47,11 @@ public final class PreparedChanges extends Branch {
     /** Whether it holds all its locks. */
     public boolean isReady() {
         return ready && !isRolledBack();
+    }
+
+    /** For whom it waits now, directly or through others. */
+    public List<Branch> blockers() {
+        return Locks.waitsFor(this).stream().filter(Branch.class::isInstance).map(Branch.class::cast).toList();
     }
 
     @Override

@@ -12,6 +12,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
+import tutti.core.protocol.PassingProtocol;
+import tutti.core.protocol.PassingReplica;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;

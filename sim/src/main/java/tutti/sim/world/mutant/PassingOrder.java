@@ -1,6 +1,7 @@
 package tutti.sim.world.mutant;
 
 import java.nio.ByteBuffer;
+import java.util.Set;
 import tutti.core.spi.Order;
 import tutti.sim.world.order.SimOrder;
 
@@ -30,6 +31,11 @@ class PassingOrder implements SimOrder {
     @Override
     public void submit(byte[] payload) throws OverflowException {
         order.submit(payload);
+    }
+
+    @Override
+    public void multicast(byte[] payload, Set<Integer> nodes) {
+        order.multicast(payload, nodes);
     }
 
     @Override
@@ -63,6 +69,11 @@ class PassingOrder implements SimOrder {
         @Override
         public void delivered(long position, int sender, ByteBuffer payload) {
             listener.delivered(position, sender, payload);
+        }
+
+        @Override
+        public void received(int sender, ByteBuffer payload) {
+            listener.received(sender, payload);
         }
 
         @Override

@@ -3,6 +3,9 @@ package tutti.sim.world.order;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.core.group.GroupEffects;
 import tutti.core.group.GroupMember;
@@ -39,6 +42,7 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     private @Nullable GroupMember member;
     private @Nullable Listener listener;
     private @Nullable Tentative tentative;
+    private @Nullable Letters letters;
     private boolean telling;
     private boolean closed;
     private long logBytes;
@@ -79,6 +83,7 @@ public final class GroupOrder implements SimOrder, GroupEffects {
         GroupMember made = new GroupMember(parameters, log, after, this);
         member = made;
         network.bind(host, PORT, this::received);
+        letters = new Letters(host, network, this::letter);
         host.onCrash(() -> closed = true);
         made.start(host.now());
         tell();
@@ -94,6 +99,15 @@ public final class GroupOrder implements SimOrder, GroupEffects {
 
     private void received(Datagram datagram) {
         member().received(host.now(), node(datagram.from().host()), (Packet) datagram.payload());
+        tell();
+    }
+
+    private void letter(String from, byte[] payload) {
+        toTell.add(() -> {
+            if (listener != null) {
+                listener.received(node(from), ByteBuffer.wrap(payload));
+            }
+        });
         tell();
     }
 
@@ -133,6 +147,21 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     }
 
     @Override
+    public void multicast(byte[] payload, Set<Integer> nodes) {
+        Letters carrier = letters;
+        if (carrier == null) {
+            throw new IllegalStateException("the order has not been started");
+        }
+        if (payload.length > maxPayloadBytes()) {
+            throw new IllegalArgumentException(
+                    "a message of " + payload.length + " bytes, the limit is " + maxPayloadBytes());
+        }
+        for (int to : new TreeSet<>(nodes)) {
+            carrier.send(names.host(to), payload);
+        }
+    }
+
+    @Override
     public int maxPayloadBytes() {
         return parameters.flow().payloadBytesMax();
     }
@@ -155,6 +184,9 @@ public final class GroupOrder implements SimOrder, GroupEffects {
         if (!closed) {
             closed = true;
             network.unbind(host, PORT);
+            if (letters != null) {
+                letters.close();
+            }
         }
     }
 
@@ -219,6 +251,10 @@ public final class GroupOrder implements SimOrder, GroupEffects {
 
     @Override
     public void view(View view) {
+        if (letters != null) {
+            letters.absent(parameters.members().stream().filter(one -> !view.members().contains(one)).map(names::host)
+                    .collect(Collectors.toSet()));
+        }
         toTell.add(() -> {
             if (listener != null) {
                 listener.view(view);

@@ -25,6 +25,7 @@ import tutti.sim.kernel.RandomStream;
 public final class IdealOrder {
     private static final Label ORDER = Label.of("ideal order", "order");
     private static final Label DELIVER = Label.of("ideal order", "deliver");
+    private static final Label RECEIVE = Label.of("ideal order", "receive");
     private static final Label VIEW = Label.of("ideal order", "view");
     private static final Label GUESS = Label.of("ideal order", "tentative");
     private static final int BATCH_MAX = 64;
@@ -157,6 +158,8 @@ public final class IdealOrder {
         private boolean lost;
         private long orderedUntil;
         private long queuedBytes;
+        /** Until when what was multicast to each member is on its way. */
+        private final Map<Integer, Long> onTheWayUntil = new HashMap<>();
         private int suspected = -1;
         private Set<Integer> told = Set.of();
 
@@ -202,6 +205,29 @@ public final class IdealOrder {
             kernel.schedule(orderedUntil - kernel.now(), ORDER, () -> arrived(entry));
             for (Member member : open.values()) {
                 member.guess(entry);
+            }
+        }
+
+        @Override
+        public void multicast(byte[] payload, Set<Integer> nodes) {
+            if (payload.length > PAYLOAD_BYTES_MAX) {
+                throw new IllegalArgumentException("a message of " + payload.length + " bytes");
+            }
+            for (int to : new TreeSet<>(nodes)) {
+                Member member = open.get(to);
+                if (member != null) {
+                    long at = Math.max(onTheWayUntil.getOrDefault(to, 0L),
+                            kernel.now() + settings.deliver.sample(random));
+                    onTheWayUntil.put(to, at);
+                    member.host.after(at - kernel.now(), RECEIVE, () -> member.received(node, payload));
+                }
+            }
+        }
+
+        private void received(int sender, byte[] payload) {
+            Listener to = listener;
+            if (to != null && !closed) {
+                to.received(sender, ByteBuffer.wrap(payload));
             }
         }
 

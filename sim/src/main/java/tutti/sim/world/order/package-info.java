@@ -1,7 +1,6 @@
 /**
  * Total orders in the simulated world, behind the same SPI as the real ones: {@link tutti.sim.world.order.GroupOrder}, made
  * of real group communication over the simulated network, and {@link tutti.sim.world.order.IdealOrder}, which is given.
- * {@link tutti.sim.world.order.Courier} carries what needs no order.
  */
 @NullMarked
 package tutti.sim.world.order;

@@ -4,8 +4,10 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Replica.Priority;
@@ -36,6 +38,9 @@ final class Locals implements SimEngine.Blockers {
     private static final Label STEP = Label.of("replica", "statement");
     private static final Label LOSE = Label.of("replica", "lost session");
     private static final Label PREPARE = Label.of("replica", "prepare again");
+    private static final Label WATCH = Label.of("replica", "watch waits");
+    /** How often an engine is asked for whom something waits. */
+    private static final long WATCH_NANOS = 4 * Nanos.MILLI;
     private static final long PREPARE_AGAIN_NANOS = Nanos.MILLI;
     private static final long LOSE_NANOS_MEAN = 2 * Nanos.MILLI;
 
@@ -379,6 +384,38 @@ final class Locals implements SimEngine.Blockers {
                 }
             });
         });
+        watch(preparation, preparation.changes, Set.of());
+    }
+
+    /** Has the protocol told for whom changes wait that are being made, for as long as they do. */
+    private void watch(Preparation preparation, PreparedChanges changes, Set<TransactionId> told) {
+        host.after(WATCH_NANOS, WATCH, () -> {
+            if (preparation.ended || !changes.equals(preparation.changes) || changes.isReady()
+                    || changes.isRolledBack()) {
+                return;
+            }
+            Set<TransactionId> holders = new LinkedHashSet<>();
+            changes.blockers().forEach(blocker -> known(blocker, holders));
+            if (!holders.equals(told)) {
+                replica.tell(() -> replica.protocol().blocked(preparation.id, holders));
+            }
+            watch(preparation, changes, holders);
+        });
+    }
+
+    /** Whose a branch is, if the protocol has heard of it. */
+    private void known(Branch branch, Set<TransactionId> known) {
+        switch (branch) {
+            case SimSession session -> {
+                Local local = open.get(session.run().transaction());
+                if (local != null && session.equals(local.session) && local.asked) {
+                    known.add(local.id);
+                }
+            }
+            case PreparedChanges changes -> prepared.values().stream()
+                    .filter(preparation -> changes.equals(preparation.changes))
+                    .forEach(preparation -> known.add(preparation.id));
+        }
     }
 
     private void forget(Preparation preparation) {

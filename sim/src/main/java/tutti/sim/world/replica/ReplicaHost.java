@@ -13,7 +13,6 @@ import tutti.core.txn.TransactionId;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.net.Network;
 import tutti.sim.world.engine.SimEngine;
 import tutti.sim.world.order.SimOrder;
 
@@ -66,19 +65,10 @@ public final class ReplicaHost {
             }
             return all;
         }
-
-        String hostOf(int node) {
-            return hosts.get(node);
-        }
-
-        int nodeOf(String host) {
-            return hosts.indexOf(host);
-        }
     }
 
     private final Host host;
     private final int node;
-    private final Network network;
     private final Settings settings;
     private final WorldLog log;
     private final Function<ReplicaHost, Long> messages;
@@ -93,11 +83,10 @@ public final class ReplicaHost {
      *
      * @param messages numbers the messages of the whole simulation
      */
-    public ReplicaHost(Host host, int node, Network network, Settings settings, WorldLog log,
+    public ReplicaHost(Host host, int node, Settings settings, WorldLog log,
             Function<ReplicaHost, Long> messages) {
         this.host = host;
         this.node = node;
-        this.network = network;
         this.settings = settings;
         this.log = log;
         this.messages = messages;
@@ -173,10 +162,6 @@ public final class ReplicaHost {
     /** Its database. */
     public SimEngine engine() {
         return engine;
-    }
-
-    Network network() {
-        return network;
     }
 
     Settings settings() {

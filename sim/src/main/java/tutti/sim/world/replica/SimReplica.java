@@ -23,7 +23,6 @@ import tutti.sim.kernel.Clock;
 import tutti.sim.kernel.Label;
 import tutti.sim.world.engine.Run;
 import tutti.sim.world.engine.SimEngine;
-import tutti.sim.world.order.Courier;
 import tutti.sim.world.order.SimOrder;
 
 /**
@@ -47,7 +46,6 @@ final class SimReplica implements Replica {
     private final int node;
     private final SimEngine engine;
     private final SimOrder order;
-    private final Courier courier;
     private final Protocol protocol;
     private final Locals locals;
     private final Pipeline pipeline;
@@ -75,7 +73,6 @@ final class SimReplica implements Replica {
         this.node = home.node();
         this.engine = home.engine();
         this.order = order;
-        this.courier = new Courier(host, home.network(), this::letter);
         this.protocol = home.settings().protocol().create(node, home.settings().replicas(), this);
         this.pipeline = new Pipeline(host, engine, home.settings().appliers(), new Positions());
         this.locals = new Locals(this, host, engine, home.log(), home.settings(),
@@ -164,12 +161,6 @@ final class SimReplica implements Replica {
         effects.add(effect);
     }
 
-    private void letter(String from, byte[] payload) {
-        Message message = protocol.decode(ByteBuffer.wrap(payload));
-        int sender = home.settings().nodeOf(from);
-        tell(() -> protocol.received(sender, message));
-    }
-
     private void tentative(int sender, byte[] payload) {
         Envelope envelope = Envelope.decode(ByteBuffer.wrap(payload));
         if (envelope.kind() == Envelope.Kind.PROTOCOL) {
@@ -207,6 +198,12 @@ final class SimReplica implements Replica {
                     });
                 }
             }
+        }
+
+        @Override
+        public void received(int sender, ByteBuffer payload) {
+            Message message = protocol.decode(payload);
+            tell(() -> protocol.received(sender, message));
         }
 
         @Override
@@ -410,8 +407,7 @@ final class SimReplica implements Replica {
         ByteBuffer to = ByteBuffer.allocate(message.encodedSize());
         message.encode(to);
         byte[] payload = to.array();
-        effect(10, payload.length, () -> nodes.stream().sorted()
-                .forEach(one -> courier.send(home.settings().hostOf(one), payload)));
+        effect(10, payload.length, () -> order.multicast(payload, nodes));
     }
 
     @Override

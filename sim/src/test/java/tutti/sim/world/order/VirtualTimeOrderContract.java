@@ -2,6 +2,7 @@ package tutti.sim.world.order;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -62,12 +63,6 @@ abstract class VirtualTimeOrderContract extends OrderContract {
         return node -> new Turns(network.host(names.get(node)), opener, node);
     }
 
-    /** In the simulated world {@link Courier} does that. */
-    @Override
-    protected final boolean multicasts() {
-        return false;
-    }
-
     @AfterEach
     void stopTime() throws InterruptedException {
         over = true;
@@ -108,6 +103,16 @@ abstract class VirtualTimeOrderContract extends OrderContract {
             turn.lock();
             try {
                 order.submit(payload);
+            } finally {
+                turn.unlock();
+            }
+        }
+
+        @Override
+        public void multicast(byte[] payload, Set<Integer> nodes) {
+            turn.lock();
+            try {
+                order.multicast(payload, nodes);
             } finally {
                 turn.unlock();
             }

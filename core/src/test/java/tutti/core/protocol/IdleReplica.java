@@ -1,73 +1,64 @@
-package tutti.sim.world.mutant;
+package tutti.core.protocol;
 
 import java.util.Set;
-import tutti.core.protocol.Message;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
-/** Passes everything on that a protocol asks of its world. */
-class PassingReplica implements Replica {
-    final Replica world;
-
-    PassingReplica(Replica world) {
-        this.world = world;
-    }
-
+/** A world that does nothing. */
+public class IdleReplica implements Replica {
     @Override
     public void run(TransactionId transaction, Priority priority) {
-        world.run(transaction, priority);
+        // Nobody does it.
     }
 
     @Override
     public void prepare(TransactionId transaction, WriteSet writes) {
-        world.prepare(transaction, writes);
+        // Nobody does it.
     }
 
     @Override
     public void apply(TransactionId transaction, long position, WriteSet writes) {
-        world.apply(transaction, position, writes);
+        // Nobody does it.
     }
 
     @Override
     public void commit(TransactionId transaction, long position, WriteSet writes) {
-        world.commit(transaction, position, writes);
+        // Nobody does it.
     }
 
     @Override
     public void execute(TransactionId transaction, long position, Request.Whole request) {
-        world.execute(transaction, position, request);
+        // Nobody does it.
     }
 
     @Override
     public void skip(long position) {
-        world.skip(position);
+        // Nobody does it.
     }
 
     @Override
     public void abort(TransactionId transaction) {
-        world.abort(transaction);
+        // Nobody does it.
     }
 
     @Override
     public void answer(TransactionId transaction, Outcome outcome) {
-        world.answer(transaction, outcome);
+        // Nobody does it.
     }
 
     @Override
     public void order(Message message) {
-        world.order(message);
+        // Nobody does it.
     }
 
     @Override
     public void multicast(Message message, Set<Integer> nodes) {
-        world.multicast(message, nodes);
+        // Nobody does it.
     }
 
     @Override
     public void timer(long timer, long delayNanos) {
-        world.timer(timer, delayNanos);
+        // Nobody does it.
     }
 }

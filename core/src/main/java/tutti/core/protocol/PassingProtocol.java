@@ -1,19 +1,17 @@
-package tutti.sim.world.mutant;
+package tutti.core.protocol;
 
 import java.nio.ByteBuffer;
 import java.util.Set;
-import tutti.core.protocol.Execution;
-import tutti.core.protocol.Message;
-import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Request;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 
-/** Passes everything on that a world tells a protocol. */
-class PassingProtocol implements Protocol {
-    final Protocol protocol;
+/** Passes everything on that a world tells a protocol: for whoever stands between the two and changes a part of it. */
+public class PassingProtocol implements Protocol {
+    /** That is told. */
+    protected final Protocol protocol;
 
-    PassingProtocol(Protocol protocol) {
+    /** In front of a protocol. */
+    public PassingProtocol(Protocol protocol) {
         this.protocol = protocol;
     }
 
@@ -30,6 +28,11 @@ class PassingProtocol implements Protocol {
     @Override
     public void prepared(TransactionId transaction) {
         protocol.prepared(transaction);
+    }
+
+    @Override
+    public void blocked(TransactionId transaction, Set<TransactionId> holders) {
+        protocol.blocked(transaction, holders);
     }
 
     @Override

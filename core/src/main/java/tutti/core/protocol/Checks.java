@@ -1,0 +1,31 @@
+package tutti.core.protocol;
+
+import java.util.Set;
+import tutti.core.certify.CertificationIndex;
+
+/** Checks of parameters that several protocols have. */
+final class Checks {
+    private Checks() {}
+
+    /** All replicas, of which {@code node} must be one. */
+    static Set<Integer> replicas(int node, Set<Integer> replicas) {
+        if (!replicas.contains(node)) {
+            throw new IllegalArgumentException("node " + node + " is not among the replicas " + replicas);
+        }
+        return Set.copyOf(replicas);
+    }
+
+    /** How far back a transaction may have executed, in positions. */
+    static void window(long windowPositions) {
+        if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
+            throw new IllegalArgumentException("windowPositions " + windowPositions);
+        }
+    }
+
+    /** A time in nanoseconds, which must be positive. */
+    static void time(String name, long nanos) {
+        if (nanos < 1) {
+            throw new IllegalArgumentException(name + " " + nanos);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Set;
+
+/**
+ * How far the replicas have come, for protocols in which every replica certifies every transaction: below which position
+ * nothing is certified any more, so that all may forget, and forget alike; and how a replica that has nothing to say says
+ * so. {@link SnapshotIsolation} and {@link DatabaseStateMachine} use it.
+ *
+ * <p>
+ * <b>The floor.</b> A replica's horizon is a position below which no transaction has begun that it will ask to certify from
+ * then on. It tells its horizon with each of these, and in a {@link Progress} if there are none. The floor is the smallest
+ * horizon that was told last by any replica, alive or not, but at least the window's edge. Horizons are told in the total order,
+ * so at the same position all replicas have the same floor. Let T be delivered at p with b, the position before it began,
+ * and let f be the floor at p. If b &ge; f, nothing that T is compared with has been forgotten: the floor never falls. If
+ * b &lt; f, T is refused, by all replicas alike. While its sender lives that does not happen inside the window: T is sent
+ * with a horizon at or below b, what its sender told before was lower still, and the floor is no higher than
+ * what the sender has told.
+ *
+ * <p>
+ * <b>Progress.</b> What the others wait to hear is that this replica is past the last position at which something was noted that
+ * could be forgotten ({@link #matters}). As long as it has not told so, a timer runs; when it runs out, the replica
+ * tells its horizon if it has risen. Each replica's horizon rises to every position, sooner or later, so each tells it in the
+ * end, and then is silent: progress messages have positions, too, but do not matter. If they did, each would be answered by
+ * the others for ever.
+ */
+final class Horizons {
+    /** What {@link Progress} begins with. */
+    static final byte TAG_PROGRESS = 3;
+
+    /** Says how far a replica has come, when it has had nothing else to say. */
+    record Progress(long horizon) implements Message {
+        @Override
+        public int encodedSize() {
+            return 1 + 8;
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            to.put(TAG_PROGRESS).putLong(horizon);
+        }
+    }
+
+    private final long windowPositions;
+    private final long intervalNanos;
+    private final long timer;
+    /** All replicas, ascending, and what each has told last. */
+    private final int[] replicas;
+    private final long[] reached;
+    /** The last position at which something was noted, or could have been. */
+    private long mattered;
+    /** No transaction that this replica asks to certify from now on has begun below it. */
+    private long own;
+    /** What this replica has told last. */
+    private long told;
+    private boolean timerRuns;
+
+    /**
+     * At the beginning of the order.
+     *
+     * @param replicas all, alive or not
+     * @param windowPositions how far the floor is behind at most, in positions
+     * @param intervalNanos after how long an otherwise silent replica says how far it has come, in nanoseconds
+     * @param timer number of the timer that is used for it
+     */
+    Horizons(Set<Integer> replicas, long windowPositions, long intervalNanos, long timer) {
+        this.windowPositions = windowPositions;
+        this.intervalNanos = intervalNanos;
+        this.timer = timer;
+        this.replicas = replicas.stream().mapToInt(Integer::intValue).sorted().toArray();
+        this.reached = new long[this.replicas.length];
+    }
+
+    /** The world has told of a horizon of this replica. */
+    void rise(long horizon) {
+        own = Math.max(own, horizon);
+    }
+
+    /** This replica's horizon, which is being told to the others. */
+    long tell() {
+        told = own;
+        return own;
+    }
+
+    /** This replica's horizon. */
+    long own() {
+        return own;
+    }
+
+    /** A replica has told its horizon, in the order. Others than replicas do not count. */
+    void reached(int sender, long horizon) {
+        int rank = Arrays.binarySearch(replicas, sender);
+        if (rank >= 0) {
+            reached[rank] = Math.max(reached[rank], horizon);
+        }
+    }
+
+    /** At this position something may have been noted that is to be forgotten one day. */
+    void matters(long position) {
+        mattered = position;
+    }
+
+    /** No message after position {@code delivered} is certified against positions up to this one. */
+    long floor(long delivered) {
+        long lowest = Long.MAX_VALUE;
+        for (long position : reached) {
+            lowest = Math.min(lowest, position);
+        }
+        return Math.max(lowest, delivered - windowPositions);
+    }
+
+    /** Has the timer run, if this replica has something to tell. */
+    void watch(Replica replica) {
+        if (!timerRuns && mattered > told) {
+            timerRuns = true;
+            replica.timer(timer, intervalNanos);
+        }
+    }
+
+    /** The timer has run out. */
+    void ranOut(Replica replica) {
+        timerRuns = false;
+        if (mattered > told && own > told) {
+            replica.order(new Progress(tell()));
+        } else {
+            watch(replica);
+        }
+    }
+
+    /** Bytes that {@link #encode} writes. */
+    int encodedSize() {
+        return 4 + replicas.length * (4 + 8);
+    }
+
+    /** Appends what is a function of the ordered prefix. */
+    void encode(ByteBuffer to) {
+        to.putInt(replicas.length);
+        for (int i = 0; i < replicas.length; i++) {
+            to.putInt(replicas[i]).putLong(reached[i]);
+        }
+    }
+
+    /** Reads what {@link #encode} wrote, as of position {@code delivered}. */
+    void restore(ByteBuffer from, long delivered) {
+        mattered = delivered;
+        for (int count = from.getInt(); count > 0; count--) {
+            reached(from.getInt(), from.getLong());
+        }
+    }
+}

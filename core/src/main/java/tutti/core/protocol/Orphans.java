@@ -1,0 +1,76 @@
+package tutti.core.protocol;
+
+import java.util.List;
+import java.util.Set;
+import tutti.core.protocol.ClassMessage.Release;
+import tutti.core.txn.TransactionId;
+
+/**
+ * Transactions that have places in the class queues and whose replica will not end them, and how they lose their places.
+ *
+ * <p>
+ * The places are given up by an ordered {@link Release}, which does nothing if the transaction has left the queues by then.
+ * So of two that ask for it, and of a release and a late message of a replica that was taken for gone, whatever comes first in
+ * the order counts, at all replicas alike: suspicions cause releases, they decide nothing. The lowest of those that seem
+ * to be alive asks, again and again until it is seen to have happened; if views differ, several ask. A replica asks by itself for
+ * what it does not know, which is of a former life.
+ */
+final class Orphans {
+    private final int node;
+    private final long intervalNanos;
+    private final long timer;
+    private Set<Integer> alive;
+    private boolean timerRuns;
+
+    /**
+     * @param node this replica
+     * @param replicas all of them
+     * @param intervalNanos until a release is asked for again, in nanoseconds
+     * @param timer number of the timer that is used for it
+     */
+    Orphans(int node, Set<Integer> replicas, long intervalNanos, long timer) {
+        this.node = node;
+        this.alive = replicas;
+        this.intervalNanos = intervalNanos;
+        this.timer = timer;
+    }
+
+    /** These are believed alive now. */
+    void view(Set<Integer> nodes) {
+        alive = Set.copyOf(nodes);
+    }
+
+    /**
+     * Whether nobody will finish it, and it is for this replica to say so.
+     *
+     * @param known whether this replica is about to finish it, or its client waits for that
+     */
+    boolean isOne(TransactionId transaction, boolean known) {
+        if (transaction.node() == node) {
+            return !known;
+        }
+        return !alive.contains(transaction.node())
+                && alive.stream().mapToInt(Integer::intValue).min().orElse(-1) == node;
+    }
+
+    /** The timer has run out. */
+    void ranOut() {
+        timerRuns = false;
+    }
+
+    /** There is one: it will be looked after later. */
+    void watch(Replica replica) {
+        if (!timerRuns) {
+            timerRuns = true;
+            replica.timer(timer, intervalNanos);
+        }
+    }
+
+    /** Asks for the release of all that there are. */
+    void release(List<TransactionId> orphans, Replica replica) {
+        if (!orphans.isEmpty()) {
+            watch(replica);
+            replica.order(new Release(orphans));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package tutti.core.protocol;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import tutti.core.protocol.TwoPhaseMessage.Decide;
+import tutti.core.protocol.TwoPhaseMessage.Everywhere;
+import tutti.core.protocol.TwoPhaseMessage.Prepare;
+import tutti.core.protocol.TwoPhaseMessage.Vote;
+import tutti.core.protocol.TwoPhaseMessage.Wait;
+import tutti.core.protocol.TwoPhaseMessage.Waits;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/** Replica 0 of two, told by hand; {@code TwoPhaseCommitSuiteTest} has whole runs. */
+class TwoPhaseCommitTest {
+    private static final Set<Integer> BOTH = Set.of(0, 1);
+    private static final TransactionId OWN = new TransactionId(0, 7);
+    private static final TransactionId OTHER = new TransactionId(1, 3);
+    private static final WriteSet OWN_WRITES = writes(1);
+
+    private static final class World extends IdleReplica {
+        final List<Message> ordered = new ArrayList<>();
+        final List<Message> sent = new ArrayList<>();
+        final List<TransactionId> prepared = new ArrayList<>();
+        final List<Outcome> answers = new ArrayList<>();
+
+        @Override
+        public void order(Message message) {
+            ordered.add(message);
+        }
+
+        @Override
+        public void multicast(Message message, Set<Integer> nodes) {
+            sent.add(message);
+        }
+
+        @Override
+        public void prepare(TransactionId transaction, WriteSet writes) {
+            prepared.add(transaction);
+        }
+
+        @Override
+        public void answer(TransactionId transaction, Outcome outcome) {
+            answers.add(outcome);
+        }
+    }
+
+    private final World world = new World();
+    private final TwoPhaseCommit protocol = new TwoPhaseCommit(TwoPhaseCommit.Parameters.defaults(0, BOTH), world);
+
+    private static WriteSet writes(long key) {
+        return new WriteSet(new KeySet.Builder().add(key, KeyKind.UPDATE).build(), new byte[]{1});
+    }
+
+    private void execute() {
+        protocol.submitted(OWN, Request.Interactive.UNDECLARED);
+        protocol.executed(OWN, new Execution(0, 0, OWN_WRITES, ReadSet.EMPTY));
+        assertInstanceOf(Prepare.class, world.sent.removeFirst());
+    }
+
+    /** Under strict two-phase locking it may have read what the request overwrites; only its engine can tell. */
+    @Test
+    void nothingIsDecidedBeforeWhatMayHaveOverwrittenItsReadsIsVisible() {
+        execute();
+        Request.Whole request = new Request.Whole(new byte[0], ConflictClasses.ALL, writes(2).keys(),
+                Request.Placement.ALL);
+        protocol.delivered(1, 1, new Everywhere(OTHER, request));
+        protocol.received(1, new Vote(OWN, 0, true));
+        assertEquals(List.of(), world.ordered);
+        protocol.committed(1, 0);
+        assertEquals(List.of(new Decide(OWN, 1, OWN_WRITES)), world.ordered);
+    }
+
+    @Test
+    void aVictimOfWhatCommittedWithoutLocksIsNotDecided() {
+        execute();
+        protocol.delivered(1, 1, new Decide(OTHER, 0, writes(2)));
+        protocol.received(1, new Vote(OWN, 0, true));
+        protocol.victim(OWN, 1);
+        protocol.committed(1, 0);
+        assertEquals(List.of(), world.ordered);
+        assertEquals(List.of(new Outcome.Aborted(new AbortReason.Victim(1))), world.answers);
+    }
+
+    /** Each waits in the engine of the other's replica, for what that has read: no key set shows it. */
+    @Test
+    void aDeadlockOfWhichOnlyEnginesKnowIsBroken() {
+        execute();
+        protocol.received(1, new Prepare(OTHER, 0, writes(2)));
+        assertEquals(List.of(OTHER), world.prepared);
+        protocol.received(1, new Waits(List.of(new Wait(OWN, OTHER))));
+        protocol.timer(1);
+        assertEquals(List.of(), world.answers);
+        protocol.blocked(OTHER, Set.of(OWN));
+        protocol.timer(1);
+        assertEquals(List.of(new Waits(List.of(new Wait(OTHER, OWN)))),
+                world.sent.stream().filter(Waits.class::isInstance).toList());
+        assertEquals(List.of(new Outcome.Aborted(new AbortReason.Failed("distributed-deadlock"))), world.answers);
+    }
+}
