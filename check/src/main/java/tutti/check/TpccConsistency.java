@@ -105,9 +105,10 @@ public final class TpccConsistency {
                                 left join (select no_w_id, no_d_id, max(no_o_id) as max_no_o_id from new_order group by no_w_id, no_d_id)
                                 as n on no_w_id = d_w_id and no_d_id = d_id
                                 where d_next_o_id - 1 is distinct from max_o_id or max_no_o_id <> max_o_id"""),
-                new Condition("3", "max(NO_O_ID) - min(NO_O_ID) + 1 = count(NEW_ORDER)", """
-                        select no_w_id, no_d_id, min(no_o_id) as least, max(no_o_id) as most, count(*) as new_orders from new_order
-                        group by no_w_id, no_d_id having max(no_o_id) - min(no_o_id) + 1 <> count(*)"""),
+                new Condition("3", "max(NO_O_ID) - min(NO_O_ID) + 1 = count(NEW_ORDER)",
+                        """
+                                select no_w_id, no_d_id, min(no_o_id) as least, max(no_o_id) as most, count(*) as new_orders from new_order
+                                group by no_w_id, no_d_id having max(no_o_id) - min(no_o_id) + 1 <> count(*)"""),
                 new Condition("4", "sum(O_OL_CNT) = count(ORDER_LINE)",
                         """
                                 select coalesce(o_w_id, ol_w_id) as w_id, coalesce(o_d_id, ol_d_id) as d_id, sum_o_ol_cnt, lines

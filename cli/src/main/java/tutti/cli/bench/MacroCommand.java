@@ -151,7 +151,8 @@ final class MacroCommand implements Callable<Integer> {
                 Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), mix.label(), count,
                         counts.perMinute(), counts.abortPercent(), counts.readPercent(), memory);
                 all.add(measured);
-                screen.line(String.format(Locale.ROOT, "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%, %3.0f MiB",
+                screen.line(String.format(Locale.ROOT,
+                        "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%, %3.0f MiB",
                         MacroTable.name(measured), mix.label(), count, measured.perMinute, measured.abortPercent,
                         memory / 1048576.0));
             }

@@ -109,7 +109,8 @@ final class MacroTable {
             }
             y += ROW_HEIGHT;
         }
-        return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + (LABEL_WIDTH + BAR_WIDTH + 90) + "\" height=\"" + y
+        return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + (LABEL_WIDTH + BAR_WIDTH + 90) + "\" height=\""
+                + y
                 + "\"><style>text{font:11.5px system-ui,sans-serif;fill:#1b1f24}.title{font-weight:600}rect{fill:#3566c8}"
                 + ".paper{fill:#fff}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>" + svg + "</svg>\n";
     }
