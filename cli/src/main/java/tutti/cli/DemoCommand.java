@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -63,6 +64,12 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
 
+    @Option(names = "--engine", paramLabel = "NAME", defaultValue = "postgres", description = "What holds the nodes' copies: postgres, or h2 or hsqldb in the nodes' own processes (default: ${DEFAULT-VALUE}).")
+    private String engine;
+
+    @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
+    private int secondaries;
+
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
@@ -78,11 +85,13 @@ final class DemoCommand implements Callable<Integer> {
                     "choose another --data directory, or leave it out");
         }
         Path directory = data != null ? data : Files.createTempDirectory("tutti-demo-");
+        Map<String, String> settings = new HashMap<>(NodeEngine.settings(engine, secondaries));
+        settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
         boolean passed = false;
         try {
             passed = new Demo(plan, screen)
                     .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti",
-                            ClusterSpec.protocolParameters(protocol, parameters), NodeJvm.command()), report, json);
+                            settings, NodeJvm.command()), report, json);
         } finally {
             if (data == null && passed) {
                 delete(directory);

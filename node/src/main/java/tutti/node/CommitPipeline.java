@@ -36,6 +36,10 @@ import tutti.node.metrics.NodeMetrics;
  * ordered, and those are pushed out of the way ({@link Engine.BlockedListener}).
  *
  * <p>
+ * <b>Few groups.</b> A transaction costs the engine less in a large group. So what comes while the head is at work waits
+ * for it, and is one group then; only when much waits do other appliers begin with it.
+ *
+ * <p>
  * <b>Exactly once.</b> When a commit's result is lost, its positions are tried again one by one, and each looks at the
  * engine's recorded position after it has taken its row locks and before it commits: whoever did the same work before
  * has ended by then, because it held the same locks.
@@ -46,6 +50,9 @@ import tutti.node.metrics.NodeMetrics;
 final class CommitPipeline {
     /** Most bytes of changes in one engine transaction, unless a single write set is larger. */
     private static final long GROUP_BYTES_MAX = 1 << 20;
+    /** What may wait behind the head for its turn, and so for a group as large as possible: transactions, and their bytes. */
+    private static final int WAITING_MAX = 8;
+    private static final long WAITING_BYTES_MAX = 1 << 16;
     /** The n-th attempt waits n² of these, at most {@link #RETRY_NANOS_MAX}. */
     private static final long RETRY_NANOS = 500_000L;
     private static final long RETRY_NANOS_MAX = 100_000_000L;
@@ -129,6 +136,9 @@ final class CommitPipeline {
     private final Map<Long, int[]> busy = new HashMap<>();
     private long visible;
     private long queuedBytes;
+    /** Remote slots that no group has, and their bytes. */
+    private int waiting;
+    private long waitingBytes;
     private boolean advancing;
     private boolean advanceAgain;
 
@@ -249,6 +259,7 @@ final class CommitPipeline {
         slot.kind = Kind.REMOTE;
         slot.state = State.WAITING;
         slot.local = null;
+        waits(slot, 1);
         count(slot, -1);
     }
 
@@ -273,7 +284,15 @@ final class CommitPipeline {
         }
         slots.add(slot);
         queuedBytes += slot.writes.changes().length;
+        if (slot.kind == Kind.REMOTE) {
+            waits(slot, 1);
+        }
         advance();
+    }
+
+    private void waits(Slot slot, int by) {
+        waiting += by;
+        waitingBytes += (long) by * slot.writes.changes().length;
     }
 
     /** Does whatever can be done now. Completions may call it again from inside; that is folded into one more pass. */
@@ -442,6 +461,7 @@ final class CommitPipeline {
                 bytes = 0;
             }
             bytes += slot.writes.changes().length;
+            waits(slot, -1);
             makeWay(slot.writes.keys(), slot.position);
             slot.group = group;
             group.slots.add(slot);
@@ -456,7 +476,9 @@ final class CommitPipeline {
      * theirs until it is their turn, and the head may come to need one (a local commit that failed, a barrier).
      */
     private boolean applierFree(Slot slot) {
-        return slot.equals(slots.peek()) ? !idle.isEmpty() : idle.size() > 1;
+        return slot.equals(slots.peek())
+                ? !idle.isEmpty()
+                : idle.size() > 1 && (waiting >= WAITING_MAX || waitingBytes >= WAITING_BYTES_MAX);
     }
 
     private void start(Group group) {
@@ -475,6 +497,13 @@ final class CommitPipeline {
         group.transactions = writes.size();
         Engine.Applier applier = idle.remove();
         group.applier = applier;
+        if (group.first().equals(slots.peek()) && group.first().attempts == 0) {
+            // All before it is visible, so nothing has to be asked between the changes and their commit.
+            group.slots.forEach(slot -> slot.state = State.COMMITTING);
+            applier.applyAndCommit(group.first().position, writes, group.last().position,
+                    onLoop(_ -> committed(group), failure -> commitFailed(group, failure)));
+            return;
+        }
         applier.apply(group.first().position, writes, onLoop(_ -> {
             for (Slot slot : group.slots) {
                 slot.state = State.APPLIED;
@@ -511,20 +540,25 @@ final class CommitPipeline {
             }));
             return;
         }
-        applier.commit(group.last().position, onLoop(_ -> {
-            release(group);
-            groupVisible(group);
-        }, failure -> {
-            release(group);
-            retryLater(group.first(), failure, () -> {
-                if (engine.appliedPosition() >= group.last().position) {
-                    groupVisible(group);
-                } else {
-                    disband(group);
-                    advance();
-                }
-            });
-        }));
+        applier.commit(group.last().position,
+                onLoop(_ -> committed(group), failure -> commitFailed(group, failure)));
+    }
+
+    private void committed(Group group) {
+        release(group);
+        groupVisible(group);
+    }
+
+    private void commitFailed(Group group, EngineFailure failure) {
+        release(group);
+        retryLater(group.first(), failure, () -> {
+            if (engine.appliedPosition() >= group.last().position) {
+                groupVisible(group);
+            } else {
+                disband(group);
+                advance();
+            }
+        });
     }
 
     private void groupVisible(Group group) {
@@ -552,6 +586,9 @@ final class CommitPipeline {
         for (Slot slot : group.slots) {
             slot.group = null;
             slot.state = State.WAITING;
+            if (slot.kind == Kind.REMOTE) {
+                waits(slot, 1);
+            }
             slot.attempts = Math.max(slot.attempts, 1);
             count(slot, -1);
         }

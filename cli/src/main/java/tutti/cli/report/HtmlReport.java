@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * and for narrow windows.
  */
 public final class HtmlReport {
-    private static final String STYLE = """
+    static final String STYLE = """
             :root{color-scheme:light dark;--ink:#1b1f24;--soft:#5d6670;--paper:#fff;--card:#f5f6f8;--edge:#dde1e6;
             --good:#12744a;--bad:#c1272d;--warn:#9a5b00;
             --c0:#3566c8;--c1:#d1661f;--c2:#1f8a70;--c3:#a0459b;--c4:#b58a00;--c5:#c43c5c;--c6:#4f8fb5;--c7:#6b7280}

@@ -2,10 +2,12 @@ package tutti.cli.sim;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
+import tutti.cli.eval.FiguresCommand;
+import tutti.cli.eval.RunCommand;
 
 /** The group of commands that simulate. */
 @Command(name = "sim", description = "Run protocols in a deterministic simulation, under faults, and check every history;"
         + " docs/testing.md says what is checked.", subcommands = {CheckCommand.class, ReplayCommand.class,
-                MutantsCommand.class,
+                MutantsCommand.class, RunCommand.class, FiguresCommand.class,
                 HelpCommand.class}, synopsisSubcommandLabel = "COMMAND")
 public final class SimCommand {}

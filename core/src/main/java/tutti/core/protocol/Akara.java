@@ -41,12 +41,14 @@ import tutti.core.txn.TransactionId;
  * <li>The swap (line 56) takes effect at the other replicas when the updates are delivered. In the figure nobody tells
  * them: with u of a third party ordered between t' and t, they would make u wait for t' while t's replica makes t'
  * wait for u, and real conflicts of t and t' would be applied in two orders.
+ * <li>n bounds those that were scheduled and hold locks without being sure of their place, whether they still execute or wait
+ * in Q2b or Q2c (line 11): who has executed is no less in the way of others than who executes.
  * <li>A transaction that is first in all queues is scheduled whatever n says (line 11): otherwise those behind it, waiting
  * for it with locks in their hands, can keep others from leaving their slots.
- * <li>One that is first and has not been executed for a while is given priority: it may wait for the lock of one that
- * waits in its turn for a ready one in Q2c, and line 52 sees only ready ones in Q2b.
- * <li>An interactive transaction cannot be executed again. It is not aborted by line 57, but waits; what pushes it aside
- * in the engine aborts it for good.
+ * <li>Line 57 aborts t if an earlier t' is still executed. The text of section 3.2 means a t' that is blocked by t; if every
+ * earlier t' counted, most of what finishes soon would be aborted. Nobody tells a protocol who is blocked, so t waits, and
+ * one that is first and has not been executed for a while is given priority: whoever blocks it is pushed aside.
+ * <li>An interactive transaction cannot be executed again: what pushes it aside in the engine aborts it for good.
  * <li>A transaction that changed nothing, failed for good, or whose replica is gone leaves by an ordered {@link Release},
  * as in {@link Nodo}.
  * </ul>
@@ -118,7 +120,7 @@ public final class Akara implements Protocol {
         REMOTE,
         /** Of this replica, not scheduled yet; if active, it will not be. */
         WAITING,
-        /** Executes optimistically; takes one of n. */
+        /** Executes optimistically. */
         RUNNING,
         /** Executed, holds its locks: ready to commit. */
         READY,
@@ -146,6 +148,8 @@ public final class Akara implements Protocol {
         /** How it was executed last. */
         @Nullable
         Execution execution;
+        /** It takes one of n. */
+        boolean scheduled;
         /** It was first, and running, when patience was looked at last. */
         boolean seenFirst;
 
@@ -190,7 +194,8 @@ public final class Akara implements Protocol {
     private final ArrayDeque<Transaction> reconsidered = new ArrayDeque<>();
     private final CertificationIndex index = new CertificationIndex();
     private final Orphans orphans;
-    private int running;
+    /** How many are scheduled and hold their locks, or wait for them, without being sure of their place. */
+    private int scheduled;
     private long delivered;
     private boolean patienceTimerRuns;
 
@@ -381,15 +386,16 @@ public final class Akara implements Protocol {
         }
         if (t.state != State.WAITING || active(t)) {
             move(t, Queue.Q2B);
-        } else if (running < parameters.optimisticMax() || first(t)) {
+        } else if (scheduled < parameters.optimisticMax() || first(t)) {
             t.state = State.RUNNING;
-            running++;
+            t.scheduled = true;
+            scheduled++;
             replica.run(t.id, Replica.Priority.OPTIMISTIC);
             move(t, Queue.Q2B);
         }
     }
 
-    /** Lines 15 to 18, 33 and 34, 45 and 46; otherwise lines 52 to 57. */
+    /** Lines 15 to 18, 33 and 34, 45 and 46; otherwise lines 52 to 56. */
     private void fromQ2b(Transaction t) {
         if (t.state == State.RUNNING || t.state == State.PRIORITY) {
             return;
@@ -397,14 +403,9 @@ public final class Akara implements Protocol {
         Transaction next = q(Queue.Q2B).next(t.cc);
         if (t.equals(next)) {
             move(t, Queue.Q2C);
-        } else if (t.state == State.READY && next != null && next.state == State.RUNNING) {
-            if (t.cc.equals(next.cc)) {
-                swap(t, next);
-                reconsidered.add(t);
-            } else if (t.repeatable()) {
-                t.state = State.NOT_READY;
-                replica.abort(t.id);
-            }
+        } else if (t.state == State.READY && next != null && next.state == State.RUNNING && t.cc.equals(next.cc)) {
+            swap(t, next);
+            reconsidered.add(t);
         }
     }
 
@@ -415,6 +416,7 @@ public final class Akara implements Protocol {
         }
         AbortReason lost = t.state == State.READY ? certify(t) : null;
         if (lost != null) {
+            stop(t);
             t.state = State.NOT_READY;
             replica.abort(t.id);
             if (!t.repeatable()) {
@@ -426,6 +428,7 @@ public final class Akara implements Protocol {
             t.state = State.PRIORITY;
             replica.run(t.id, Replica.Priority.ORDERED);
         } else if (t.state == State.READY && t.execution != null) {
+            stop(t);
             t.state = State.SENT;
             replica.order(new Changes(t.id, t.execution.writes()));
         } else if (t.state == State.WAITING && t.request instanceof Request.Whole whole) {
@@ -504,7 +507,7 @@ public final class Akara implements Protocol {
         if (t.state != State.RUNNING && t.state != State.PRIORITY) {
             throw new IllegalStateException(id + " was executed in state " + t.state);
         }
-        stop(t);
+        t.seenFirst = false;
         t.state = State.READY;
         t.execution = execution;
         if (execution.writes().isEmpty()) {
@@ -560,11 +563,12 @@ public final class Akara implements Protocol {
         reconsider();
     }
 
-    /** It executes no more, and its slot is free. To be followed by a change of its state: once for each time it ran. */
+    /** Its slot is free: it holds no locks any more, or is sure of its place. */
     private void stop(Transaction t) {
         t.seenFirst = false;
-        if (t.state == State.RUNNING) {
-            running--;
+        if (t.scheduled) {
+            t.scheduled = false;
+            scheduled--;
             reconsidered.addAll(q(Queue.Q2A).heads(ConflictClasses.ALL));
         }
     }
@@ -579,7 +583,7 @@ public final class Akara implements Protocol {
 
     /** Has the timer look after transactions that are first and still execute without priority. */
     private void watch() {
-        if (!patienceTimerRuns && running > 0) {
+        if (!patienceTimerRuns && scheduled > 0) {
             patienceTimerRuns = true;
             replica.timer(PATIENCE_TIMER, parameters.patienceNanos());
         }

@@ -254,7 +254,7 @@ public sealed interface Parameter {
     }
 
     /** The candidate with the fewest letters to change; the first of several. */
-    static String nearest(String text, List<String> candidates) {
+    public static String nearest(String text, List<String> candidates) {
         String best = candidates.getFirst();
         int fewest = Integer.MAX_VALUE;
         for (String candidate : candidates) {

@@ -70,6 +70,27 @@ public interface Engine extends AutoCloseable {
         /** Commits, recording {@code position}, the last of the applied ones. On failure it is not known whether. */
         void commit(long position, Completion<Void> done);
 
+        /**
+         * {@link #apply}, and {@link #commit} as soon as that is done: for changes that nothing has to become visible before.
+         * On failure it is not known whether they are committed; if not, everything is rolled back.
+         *
+         * @param first position of the first write set
+         * @param last position to record
+         */
+        default void applyAndCommit(long first, List<WriteSet> writes, long last, Completion<Void> done) {
+            apply(first, writes, new Completion<>() {
+                @Override
+                public void succeeded(Void nothing) {
+                    commit(last, done);
+                }
+
+                @Override
+                public void failed(EngineFailure cause) {
+                    done.failed(cause);
+                }
+            });
+        }
+
         /** Gives the applied changes up. */
         void rollback(Runnable done);
 

@@ -11,6 +11,7 @@ import io.microraft.impl.state.RaftState;
 import io.microraft.model.log.SnapshotEntry;
 import io.microraft.model.message.AppendEntriesFailureResponse;
 import io.microraft.model.message.AppendEntriesRequest;
+import io.microraft.model.message.AppendEntriesSuccessResponse;
 import io.microraft.model.message.InstallSnapshotRequest;
 import io.microraft.model.message.RaftMessage;
 import io.microraft.persistence.RestoredRaftState;
@@ -57,7 +58,6 @@ public final class RaftOrder implements Order {
     private static final int ENTRIES_PER_APPEND = 256;
     private static final int BYTES_PER_APPEND = 4 << 20;
     private static final int CHECKPOINT_ENTRIES = 4096;
-    private static final int TASKS_MAX = 10_000;
 
     private final RaftOrderConfig config;
     private final NodeDirectory directory;
@@ -105,6 +105,8 @@ public final class RaftOrder implements Order {
             directory.established(config.identity());
             network = new PeerNetwork(config, new FromNetwork());
             opened.add(network);
+            double speed = HEARTBEATS_MISSED * 1000.0 / config.failureTimeout().toMillis();
+            thread = new RaftThread("order-" + config.self() + "-raft", speed, network::flush, this::fail);
         } catch (IOException | RuntimeException e) {
             for (AutoCloseable closeable : opened.reversed()) {
                 closeAfter(e, closeable);
@@ -119,8 +121,6 @@ public final class RaftOrder implements Order {
         lastKnown = table.positions();
         view = new View(Set.of(config.self()), false, -1);
         submissions = new Submissions(config, directory.incarnation(), this::toLeader);
-        double speed = HEARTBEATS_MISSED * 1000.0 / config.failureTimeout().toMillis();
-        thread = new RaftThread("order-" + config.self() + "-raft", speed, TASKS_MAX, this::fail);
         raft = build(checkpoint);
         preference = new Preference(config, thread, raft, network);
     }
@@ -217,7 +217,7 @@ public final class RaftOrder implements Order {
         to.view(view);
         to.start();
         thread.start();
-        network.start();
+        network.start(thread);
         thread.execute(this::checkStalled);
         thread.execute(this::checkForgottenPreVote);
         preference.watch();
@@ -248,14 +248,16 @@ public final class RaftOrder implements Order {
             throw new IllegalArgumentException(
                     "a message of " + payload.length + " bytes, the limit is " + config.payloadBytesMax());
         }
+        if (nodes.contains(config.self())) {
+            received(config.self(), ByteBuffer.wrap(payload));
+        }
         byte[] frame = MessageCodec.letter(payload);
-        for (int to : nodes) {
-            if (to == config.self()) {
-                received(to, ByteBuffer.wrap(payload));
-            } else {
+        Set<Integer> others = Set.copyOf(nodes);
+        thread.execute(() -> {
+            for (int to : others) {
                 network.send(to, frame);
             }
-        }
+        });
     }
 
     @Override
@@ -329,6 +331,8 @@ public final class RaftOrder implements Order {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } catch (IOException e) {
+            LOGGER.warn("closing the connections of node {}", config.self(), e);
         }
         for (AutoCloseable closeable : List.of(log, directory)) {
             try {
@@ -492,6 +496,12 @@ public final class RaftOrder implements Order {
 
     /** What MicroRaft sends. On the Raft thread. */
     private final class ToNetwork implements Transport {
+        /** The last answer to an append: to whom, in which term, how far the log was the leader's, when. */
+        private int answeredTo = -1;
+        private int answeredTerm;
+        private long answeredIndex;
+        private long answeredNanos;
+
         @Override
         public void send(RaftEndpoint target, RaftMessage message) {
             if (stopped) {
@@ -503,6 +513,8 @@ public final class RaftOrder implements Order {
                     // Ask where the follower's log ends; its refusal leads to catchUp.
                     long last = log.lastIndex();
                     RaftOrder.this.send(to, append(last, termAt(last), List.of(), m.getFlowControlSequenceNumber()));
+                } else if (message instanceof AppendEntriesSuccessResponse m && needless(to, m)) {
+                    LOGGER.trace("nothing new for node {}", to);
                 } else {
                     RaftOrder.this.send(to, message);
                 }
@@ -514,6 +526,24 @@ public final class RaftOrder implements Order {
             }
         }
 
+        /**
+         * Whether the leader learns nothing from an answer: it only told how far the log is committed, waits for no answer to
+         * that, and has had one that says as much a moment ago. (It must hear from a majority from time to time, or resigns.)
+         */
+        private boolean needless(int to, AppendEntriesSuccessResponse m) {
+            long now = System.nanoTime();
+            if (m.getFlowControlSequenceNumber() == 0 && m.getQuerySequenceNumber() == 0 && to == answeredTo
+                    && m.getTerm() == answeredTerm && m.getLastLogIndex() <= answeredIndex
+                    && now - answeredNanos < config.failureTimeout().toNanos() / 10) {
+                return true;
+            }
+            answeredTo = to;
+            answeredTerm = m.getTerm();
+            answeredIndex = m.getLastLogIndex();
+            answeredNanos = now;
+            return false;
+        }
+
         @Override
         public boolean isReachable(RaftEndpoint endpoint) {
             return network.reachable().contains(Node.id(endpoint));
@@ -522,13 +552,13 @@ public final class RaftOrder implements Order {
 
     private final class FromNetwork implements PeerNetwork.Receiver {
         @Override
-        public void received(int from, ByteBuffer frame) throws IOException, InterruptedException {
+        public void received(int from, ByteBuffer frame) throws IOException {
             MessageCodec.Wire wire = MessageCodec.decode(from, frame);
             if (wire instanceof MessageCodec.Wire.Letter(ByteBuffer payload)) {
                 RaftOrder.this.received(from, payload);
                 return;
             }
-            thread.executeFromOutside(() -> handle(from, wire));
+            handle(from, wire);
         }
 
         @Override

@@ -1,6 +1,10 @@
 package tutti.order.raft;
 
 import io.microraft.executor.RaftNodeExecutor;
+import java.io.IOException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -10,36 +14,39 @@ import java.util.PriorityQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * The one thread on which a node's Raft runs, and its timers.
+ * The one thread on which a node's Raft runs, its timers, and its end of the connections to the other nodes: what arrives
+ * is dealt with where it is read, without waking another thread.
  *
  * <p>
  * MicroRaft counts its timeouts in whole seconds, which is too coarse for a quick fail-over. So its time runs faster
  * here: a delay of one second ends after {@code 1 / speed} real seconds, and {@link #clock} agrees with that.
  */
 final class RaftThread implements RaftNodeExecutor {
+    /** How many tasks may run before the connections are looked at. */
+    private static final int TASKS_PER_TURN = 64;
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
     private record Timer(long atNanos, long number, Runnable task) {}
 
+    /** Told that its channel can do something; on this thread. */
+    interface Ready {
+        void ready(SelectionKey key) throws IOException;
+    }
+
     private final ConcurrentLinkedQueue<Runnable> tasks = new ConcurrentLinkedQueue<>();
-    private final AtomicInteger waiting = new AtomicInteger();
     private final AtomicBoolean parked = new AtomicBoolean();
     /** Of this thread only. */
     private final PriorityQueue<Timer> timers = new PriorityQueue<>(
             Comparator.comparingLong(Timer::atNanos).thenComparingLong(Timer::number));
     private long timersMade;
     private volatile boolean stopped;
-    private final ReentrantLock roomLock = new ReentrantLock();
-    private final Condition room = roomLock.newCondition();
-    private final AtomicInteger wantRoom = new AtomicInteger();
-    private final int tasksMax;
+    private final Selector selector;
     private final double speed;
     private final Thread thread;
+    private final Runnable afterEach;
     private final Consumer<Throwable> onError;
     private final long originNanos = System.nanoTime();
 
@@ -47,13 +54,14 @@ final class RaftThread implements RaftNodeExecutor {
      * A thread that does not run yet.
      *
      * @param speed how many of MicroRaft's seconds pass in one real second
-     * @param tasksMax how many tasks may wait until {@link #executeFromOutside} makes its caller wait
+     * @param afterEach run after each task and each event of a channel, to send what they have left to be sent
      * @param onError told what a task threw; the thread goes on
      */
-    RaftThread(String name, double speed, int tasksMax, Consumer<Throwable> onError) {
+    RaftThread(String name, double speed, Runnable afterEach, Consumer<Throwable> onError) throws IOException {
         this.speed = speed;
-        this.tasksMax = tasksMax;
+        this.afterEach = afterEach;
         this.onError = onError;
+        selector = Selector.open();
         thread = Thread.ofPlatform().daemon().name(name).unstarted(this::run);
     }
 
@@ -62,11 +70,12 @@ final class RaftThread implements RaftNodeExecutor {
     }
 
     /** Stops after the current task; no task begins after this returns. Does not wait for itself. */
-    void stop() throws InterruptedException {
+    void stop() throws InterruptedException, IOException {
         stopped = true;
-        LockSupport.unpark(thread);
-        makeRoom();
-        if (!isCurrent() && thread.isAlive()) {
+        selector.wakeup();
+        if (thread.getState() == Thread.State.NEW) {
+            selector.close();
+        } else if (!isCurrent()) {
             thread.join();
         }
         tasks.clear();
@@ -81,37 +90,20 @@ final class RaftThread implements RaftNodeExecutor {
         if (stopped) {
             return;
         }
-        waiting.incrementAndGet();
         tasks.add(task);
         if (parked.get() && parked.compareAndSet(true, false)) {
-            LockSupport.unpark(thread);
+            selector.wakeup();
         }
     }
 
-    /** As {@link #execute}, but waits while too many tasks wait. Not for this thread itself. */
-    void executeFromOutside(Runnable task) throws InterruptedException {
-        if (waiting.get() >= tasksMax) {
-            roomLock.lock();
-            try {
-                wantRoom.incrementAndGet();
-                while (!stopped && waiting.get() >= tasksMax) {
-                    room.await();
-                }
-            } finally {
-                wantRoom.decrementAndGet();
-                roomLock.unlock();
-            }
-        }
-        execute(task);
+    /** Has a non-blocking channel looked after from now on, until it is closed. From this thread. */
+    SelectionKey register(SocketChannel channel, int operations, Ready ready) throws IOException {
+        return channel.register(selector, operations, ready);
     }
 
-    private void makeRoom() {
-        roomLock.lock();
-        try {
-            room.signalAll();
-        } finally {
-            roomLock.unlock();
-        }
+    /** Has channels that were closed forgotten at once. Any thread. */
+    void wakeUp() {
+        selector.wakeup();
     }
 
     @Override
@@ -135,16 +127,25 @@ final class RaftThread implements RaftNodeExecutor {
     }
 
     private void run() {
+        try (selector) {
+            turns();
+        } catch (IOException e) {
+            onError.accept(e);
+        }
+    }
+
+    private void turns() throws IOException {
         while (!stopped) {
             runDueTimers();
-            Runnable task = tasks.poll();
-            if (task == null) {
-                park();
-                continue;
+            int run = 0;
+            for (Runnable task = tasks.poll(); task != null && !stopped; task = tasks.poll()) {
+                run(task);
+                if (++run == TASKS_PER_TURN) {
+                    break;
+                }
             }
-            run(task);
-            if (waiting.decrementAndGet() < tasksMax && wantRoom.get() > 0) {
-                makeRoom();
+            if (!stopped) {
+                select();
             }
         }
     }
@@ -152,24 +153,39 @@ final class RaftThread implements RaftNodeExecutor {
     private void run(Runnable task) {
         try {
             task.run();
+            afterEach.run();
         } catch (Throwable e) {
             onError.accept(e);
         }
     }
 
-    /** Waits for a task or the next timer. */
-    private void park() {
+    /** Deals with what has happened on the connections; if no task waits, waits for that, for one, or for the next timer. */
+    private void select() throws IOException {
         parked.set(true);
-        // A task added between the poll and the flag is seen here; one added after the flag unparks.
-        if (tasks.isEmpty() && !stopped) {
-            Timer next = timers.peek();
-            if (next == null) {
-                LockSupport.park(this);
-            } else {
-                LockSupport.parkNanos(this, next.atNanos() - (System.nanoTime() - originNanos));
-            }
+        // A task added between the last poll and the flag is seen here; one added after the flag wakes the selector.
+        if (!tasks.isEmpty() || stopped) {
+            parked.set(false);
+            selector.selectNow(this::ready);
+            return;
+        }
+        Timer next = timers.peek();
+        if (next == null) {
+            selector.select(this::ready);
+        } else {
+            long nanos = next.atNanos() - (System.nanoTime() - originNanos);
+            selector.select(this::ready, Math.max(1, (nanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI));
         }
         parked.set(false);
+    }
+
+    private void ready(SelectionKey key) {
+        parked.set(false);
+        try {
+            ((Ready) key.attachment()).ready(key);
+            afterEach.run();
+        } catch (Throwable e) {
+            onError.accept(e);
+        }
     }
 
     private void runDueTimers() {

@@ -102,6 +102,11 @@ public final class Host implements Clock {
         return kernel;
     }
 
+    /** Its processors; what runs on them directly is forgotten when it crashes, and otherwise not told of its lives. */
+    public CpuPool cpu() {
+        return cpu;
+    }
+
     /** Its disk. */
     public Disk disk() {
         return disk;

@@ -34,6 +34,9 @@ public record Impairment(List<String> from, List<String> to, Effect effect) {
         /** Each fragment is lost with this probability, and with one fragment the datagram. */
         record Lose(double rate) implements Effect {}
 
+        /** Each datagram is lost with this probability, however many fragments it has: the messages of D5.1, table 3.3. */
+        record Discard(double rate) implements Effect {}
+
         /** Times in which everything is lost take turns with times in which all arrives. */
         record LoseInBursts(Distribution lost, Distribution received) implements Effect {}
 

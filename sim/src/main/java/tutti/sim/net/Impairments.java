@@ -117,6 +117,7 @@ final class Impairments {
                     fate.lost |= random.chance(lose.rate());
                 }
             }
+            case Impairment.Effect.Discard discard -> fate.lost |= random.chance(discard.rate());
             case Impairment.Effect.LoseInBursts bursts -> fate.lost |= one.bursts
                     .computeIfAbsent(to, name -> new Burst(random.fork(name), kernel.now()))
                     .loses(kernel.now(), bursts);

@@ -46,6 +46,7 @@ public final class Network {
     private long dropped;
     private long unbound;
     private long wireBytes;
+    private @Nullable PacketCapture capture;
 
     /** How a host is attached, and what listens on it. */
     private static final class Line {
@@ -89,6 +90,11 @@ public final class Network {
         this.kernel = kernel;
         this.random = kernel.random("net");
         this.impairments = new Impairments(kernel);
+    }
+
+    /** Has whatever hosts send to others taken down. */
+    public void capture(PacketCapture to) {
+        capture = to;
     }
 
     /** Makes a segment. */
@@ -215,6 +221,9 @@ public final class Network {
 
     private long transmit(long id, Pipe pipe, Datagram datagram) {
         long nanos = pipe.transmit(datagram.bytes());
+        if (capture != null && pipe.equals(line(datagram.from().host()).out)) {
+            capture.sent(kernel.now(), datagram);
+        }
         if (nanos == Pipe.DROPPED) {
             drop(id);
         } else {

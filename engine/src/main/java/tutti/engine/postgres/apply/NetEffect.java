@@ -81,39 +81,45 @@ final class NetEffect {
         return effect.steps;
     }
 
+    /** Tells the changes apart one by one, frequent ones first: a switch over types costs more until it is optimised. */
     private void add(Change change) {
-        if (change instanceof Change.Truncate(TableName name)) {
+        if (change instanceof Change.Update(TableName name, byte[] after)) {
+            Table table = begin(name);
+            update(table, after);
+            end(table);
+        } else if (change instanceof Change.Insert(TableName name, byte[] after)) {
+            Table table = begin(name);
+            insert(table, after);
+            end(table);
+        } else if (change instanceof Change.Delete(TableName name, byte[] before)) {
+            Table table = begin(name);
+            delete(table, before);
+            end(table);
+        } else if (change instanceof Change.Rekey(TableName name, byte[] before, byte[] after)) {
+            Table table = begin(name);
+            delete(table, before);
+            end(table);
+            insert(table, after);
+            end(table);
+        } else if (change instanceof Change.Truncate(TableName name)) {
             flushRows();
             truncated.add(name);
-            return;
+        } else {
+            throw new IllegalArgumentException("a statement is not a row");
         }
+    }
+
+    /** Before a change of a row: changes that must be made before it are, if it must be made alone. */
+    private Table begin(TableName name) {
         flushTruncated();
-        Table table = table(switch (change) {
-            case Change.Insert insert -> insert.table();
-            case Change.Update update -> update.table();
-            case Change.Rekey rekey -> rekey.table();
-            case Change.Delete delete -> delete.table();
-            case Change.Truncate truncate -> truncate.table();
-            case Change.Execute _ -> throw new IllegalArgumentException("a statement is not a row");
-        });
-        boolean alone = !table.primaryKey().exact();
-        if (alone) {
-            flushRows();
-        }
-        switch (change) {
-            case Change.Insert insert -> insert(table, insert.row());
-            case Change.Update update -> update(table, update.row());
-            case Change.Delete delete -> delete(table, delete.row());
-            case Change.Rekey rekey -> {
-                delete(table, rekey.before());
-                if (alone) {
-                    flushRows();
-                }
-                insert(table, rekey.after());
-            }
-            case Change.Truncate _,Change.Execute _ -> throw new IllegalStateException("handled before");
-        }
-        if (alone) {
+        Table table = table(name);
+        end(table);
+        return table;
+    }
+
+    /** After a change of a row: it is made now, if it must be made alone. */
+    private void end(Table table) {
+        if (!table.primaryKey().exact()) {
             flushRows();
         }
     }
@@ -128,15 +134,21 @@ final class NetEffect {
     }
 
     private Fate fate(Table table, byte[] of) {
-        row.parse(of, 0);
-        if (row.columns() != table.columns().size()) {
+        UniqueKey key = table.primaryKey();
+        List<Integer> columns = key.columns();
+        // Rows with too few or too many columns are refused by the engine: only the key is looked at here.
+        int last = 0;
+        for (int column : columns) {
+            last = Math.max(last, column);
+        }
+        row.parse(of, 0, last + 1);
+        if (row.columns() <= last) {
             throw new IllegalArgumentException("a row of table " + table.displayName() + " has " + row.columns()
                     + " columns, here it has " + table.columns().size());
         }
-        UniqueKey key = table.primaryKey();
         StringBuilder name = new StringBuilder();
-        for (int i = 0; i < key.columns().size(); i++) {
-            byte[] value = row.value(key.columns().get(i));
+        for (int i = 0; i < columns.size(); i++) {
+            byte[] value = row.value(columns.get(i));
             if (value == null) {
                 throw new IllegalArgumentException("NULL in the primary key of a row of " + table.displayName());
             }

@@ -163,13 +163,20 @@ public final class PostgresApplier implements Applier {
                 batch.plain("TRUNCATE " + String.join(", ", names));
             }
             case Step.Rows(var table, var operation, var rows) -> {
-                String name = operation.name().charAt(0) + Long.toString(table.oid());
+                boolean one = RowStatements.singly(operation, rows.size());
+                String name = operation.name().charAt(0) + (one ? "1_" : "_") + table.oid();
                 if (prepared.putIfAbsent(name, 1) == null) {
                     Frontend.closeStatement(batch.bytes, name);
-                    Frontend.parse(batch.bytes, name, RowStatements.sql(table, operation));
+                    Frontend.parse(batch.bytes, name, one
+                            ? RowStatements.sqlForOne(table, operation)
+                            : RowStatements.sql(table, operation));
                 }
                 int bind = Frontend.beginBind(batch.bytes, "", name, false, 1);
-                RowStatements.array(batch.bytes, rows);
+                if (one) {
+                    Frontend.parameter(batch.bytes, rows.getFirst());
+                } else {
+                    RowStatements.array(batch.bytes, rows);
+                }
                 Frontend.endBind(batch.bytes, bind, false);
                 Frontend.execute(batch.bytes, "", 0);
                 batch.expectRows(rows.size(), operation + " of table " + table.displayName());

@@ -7,9 +7,29 @@ import tutti.engine.postgres.apply.NetEffect.Operation;
 import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.Table.Column;
 
-/** The SQL that inserts, updates or deletes an array of rows of one table, and the array in text form. */
+/**
+ * The SQL that inserts, updates or deletes rows of one table, and the rows in text form: an array of them as one parameter;
+ * or one row, which is found without a join and without a function that returns rows (10 µs less for an update).
+ */
 final class RowStatements {
     private RowStatements() {}
+
+    /** Whether there is a statement for a single row that costs less than the one for an array. */
+    static boolean singly(Operation operation, int rows) {
+        return rows == 1 && operation != Operation.INSERT;
+    }
+
+    /** The statement's text for {@linkplain #singly a single row}; its one parameter is of the table's row type. */
+    static String sqlForOne(Table table, Operation operation) {
+        String name = table.qualifiedName();
+        String row = "($1::" + name + ").";
+        return switch (operation) {
+            case UPDATE -> "UPDATE ONLY " + name + " AS t SET " + assignments(table, row) + " WHERE "
+                    + sameKey(table, row);
+            case DELETE -> "DELETE FROM ONLY " + name + " AS t WHERE " + sameKey(table, row);
+            case INSERT -> throw new IllegalArgumentException("rows are inserted as an array");
+        };
+    }
 
     /** The statement's text; its one parameter is an array of the table's row type. */
     static String sql(Table table, Operation operation) {
@@ -18,13 +38,16 @@ final class RowStatements {
         return switch (operation) {
             case INSERT -> "INSERT INTO " + name + " (" + given(table, "") + ") OVERRIDING SYSTEM VALUE SELECT "
                     + given(table, "r.") + " FROM" + rows;
-            case UPDATE -> "UPDATE ONLY " + name + " AS t SET "
-                    + table.columns().stream().filter(column -> !column.generated() && !column.identityAlways())
-                            .map(column -> Table.quote(column.name()) + " = r." + Table.quote(column.name()))
-                            .collect(Collectors.joining(", "))
-                    + " FROM" + rows + " WHERE " + sameKey(table);
-            case DELETE -> "DELETE FROM ONLY " + name + " AS t USING" + rows + " WHERE " + sameKey(table);
+            case UPDATE -> "UPDATE ONLY " + name + " AS t SET " + assignments(table, "r.") + " FROM" + rows + " WHERE "
+                    + sameKey(table, "r.");
+            case DELETE -> "DELETE FROM ONLY " + name + " AS t USING" + rows + " WHERE " + sameKey(table, "r.");
         };
+    }
+
+    private static String assignments(Table table, String row) {
+        return table.columns().stream().filter(column -> !column.generated() && !column.identityAlways())
+                .map(column -> Table.quote(column.name()) + " = " + row + Table.quote(column.name()))
+                .collect(Collectors.joining(", "));
     }
 
     private static String given(Table table, String prefix) {
@@ -32,9 +55,9 @@ final class RowStatements {
                 .map(column -> prefix + Table.quote(column.name())).collect(Collectors.joining(", "));
     }
 
-    private static String sameKey(Table table) {
+    private static String sameKey(Table table, String row) {
         return table.primaryKey().columns().stream().map(table.columns()::get).map(Column::name)
-                .map(name -> "t." + Table.quote(name) + " = r." + Table.quote(name))
+                .map(name -> "t." + Table.quote(name) + " = " + row + Table.quote(name))
                 .collect(Collectors.joining(" AND "));
     }
 

@@ -21,30 +21,43 @@ public final class RowText {
      * @throws IllegalArgumentException if there is none
      */
     public RowText parse(byte[] from, int start) {
+        return parse(from, start, Integer.MAX_VALUE);
+    }
+
+    /**
+     * Reads the first columns of the row that begins at {@code start}; {@link #end} is not known afterwards unless these are
+     * all.
+     *
+     * @param wanted how many, at least 1; fewer are no error
+     * @throws IllegalArgumentException if there is no row
+     */
+    public RowText parse(byte[] from, int start, int wanted) {
         text = from;
-        columns = 0;
-        if (start >= from.length || from[start] != '(') {
+        int length = from.length;
+        if (start >= length || from[start] != '(') {
             throw new IllegalArgumentException("no row begins at byte " + start);
         }
+        int found = 0;
         int at = start + 1;
         int begin = at;
         boolean quoted = false;
-        while (at < from.length) {
+        while (at < length) {
             byte b = from[at];
             if (b == '"') {
                 quoted = !quoted;
             } else if (b == '\\') {
                 at++;
             } else if (!quoted && (b == ',' || b == ')')) {
-                if (columns == starts.length) {
-                    starts = Arrays.copyOf(starts, columns * 2);
-                    ends = Arrays.copyOf(ends, columns * 2);
+                if (found == starts.length) {
+                    starts = Arrays.copyOf(starts, found * 2);
+                    ends = Arrays.copyOf(ends, found * 2);
                 }
-                starts[columns] = begin;
-                ends[columns++] = at;
+                starts[found] = begin;
+                ends[found++] = at;
                 begin = at + 1;
-                if (b == ')') {
+                if (b == ')' || found == wanted) {
                     end = at + 1;
+                    columns = found;
                     return this;
                 }
             }
@@ -53,7 +66,7 @@ public final class RowText {
         throw new IllegalArgumentException("the row that begins at byte " + start + " has no end");
     }
 
-    /** Number of columns; the row of a table without columns counts as one NULL. */
+    /** Number of columns that have been read; the row of a table without columns counts as one NULL. */
     public int columns() {
         return columns;
     }

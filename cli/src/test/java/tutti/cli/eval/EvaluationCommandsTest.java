@@ -1,0 +1,94 @@
+package tutti.cli.eval;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tutti.cli.sim.SimCommand;
+
+class EvaluationCommandsTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    private final StringWriter out = new StringWriter();
+
+    private int run(String... arguments) {
+        out.getBuffer().setLength(0);
+        CommandLine line = new CommandLine(new SimCommand());
+        line.setOut(new PrintWriter(out));
+        line.setErr(new PrintWriter(out));
+        return line.execute(arguments);
+    }
+
+    @Test
+    void aSweepIsRunPrintedAndWritten() throws Exception {
+        Path scenario = Files.writeString(directory.resolve("my.yaml"), """
+                extends: gorda-lan
+                title: Mine
+                run: {transactions: 200, warm-up: 1s, repetitions: 2}
+                sweep: {workload.clients: [90, 180]}
+                """);
+        Path json = directory.resolve("numbers.json");
+        Path html = directory.resolve("report.html");
+        assertEquals(0, run("run", scenario.toString(), "--json", json.toString(), "--html", html.toString()),
+                out::toString);
+        assertTrue(out.toString().contains(" ± "), out.toString());
+        assertTrue(out.toString().contains("all replicas committed the same sequence"), out.toString());
+        assertTrue(out.toString().contains("simulated seconds per real second"), out.toString());
+        JsonNode runs = JsonMapper.builder().build().readTree(Files.readString(json)).get("runs");
+        assertEquals(4, runs.size());
+        assertEquals("180", runs.get(2).get("point").get("workload.clients").asString());
+        assertTrue(runs.get(0).get("tpm").asDouble() > 100);
+        assertTrue(Files.readString(html).contains("</svg>"));
+    }
+
+    @Test
+    void aSingleRunHasATimelineAndAReport() throws Exception {
+        Path trace = directory.resolve("trace.json");
+        Path html = directory.resolve("report.html");
+        assertEquals(0, run("run", "gorda-lan", "--set", "run.transactions=100", "--set", "run.warm-up=1s", "--trace",
+                trace.toString(), "--html", html.toString(), "--seed", "3"), out::toString);
+        JsonNode events = JsonMapper.builder().build().readTree(Files.readString(trace)).get("traceEvents");
+        assertTrue(events.size() > 300, () -> events.size() + " events");
+        assertTrue(out.toString().contains("seed 3, "), out.toString());
+        assertTrue(Files.readString(html).contains("Transactions by stage"));
+    }
+
+    @Test
+    void packetsOfRealGroupCommunicationAreCaptured() throws Exception {
+        Path pcap = directory.resolve("run.pcap");
+        assertTrue(run("run", "gorda-lan", "--pcap", pcap.toString()) != 0);
+        assertTrue(out.toString().contains("order.kind=group"), out.toString());
+        assertEquals(0,
+                run("run", "gorda-lan-3", "--set", "run.transactions=50", "--set", "run.warm-up=100ms", "--pcap",
+                        pcap.toString()),
+                out::toString);
+        assertTrue(Files.size(pcap) > 2000, () -> out.toString());
+    }
+
+    @Test
+    void whatIsWrongIsAnErrorOfUsage() {
+        assertTrue(run("run", "gorda-lan", "--set", "workload.clients=none") != 0);
+        assertTrue(run("figures", "--paper", "akara", "--only", "10") != 0);
+    }
+
+    @Test
+    void aFigureIsMade() throws Exception {
+        assertEquals(0, run("figures", "--paper", "akara", "--only", "8c", "--transactions", "800", "--out",
+                directory.toString()), out::toString);
+        assertTrue(Files.readString(directory.resolve("akara-8c.csv")).contains("delivery,"));
+        assertTrue(out.toString().contains("about 99"), out.toString());
+        assertTrue(Files.exists(directory.resolve("index.html")));
+        assertEquals(0, run("figures", "--paper", "gorda", "--only", "3.8", "--transactions", "300", "--out",
+                directory.toString()), out::toString);
+        assertTrue(Files.readString(directory.resolve("gorda-3.8.svg")).contains("random loss 5%"));
+    }
+}

@@ -1,0 +1,35 @@
+package tutti.sim.model;
+
+import java.util.List;
+import tutti.sim.kernel.Distribution;
+
+/** What goes wrong, from a time on (D5.1, table 3.3). */
+public sealed interface ModelFault {
+    /** When it begins, in nanoseconds of simulated time. */
+    long atNanos();
+
+    /** Which sites it concerns. */
+    List<Integer> sites();
+
+    /** Delays are longer, and elapsed times seem shorter, by this rate. */
+    record ClockDrift(long atNanos, List<Integer> sites, double rate) implements ModelFault {}
+
+    /** Whatever real code has scheduled happens later by this. */
+    record SchedulingLatency(long atNanos, List<Integer> sites, Distribution latency) implements ModelFault {}
+
+    /** Each fragment of a message is discarded upon reception with this probability. */
+    record RandomLoss(long atNanos, List<Integer> sites, double rate) implements ModelFault {}
+
+    /**
+     * Times in which all messages are discarded upon reception take turns with times in which they are received.
+     *
+     * @param lost how long the former are
+     * @param received how long the latter are
+     */
+    record BurstyLoss(long atNanos, List<Integer> sites, Distribution lost, Distribution received)
+            implements
+                ModelFault {}
+
+    /** The site stops for good. */
+    record Crash(long atNanos, List<Integer> sites) implements ModelFault {}
+}

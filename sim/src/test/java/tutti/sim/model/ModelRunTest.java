@@ -1,0 +1,143 @@
+package tutti.sim.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.scenario.ScenarioException;
+import tutti.sim.scenario.ScenarioReader;
+
+class ModelRunTest {
+    private static ModelConfig config(String scenario, String... keysAndValues) throws ScenarioException {
+        Map<String, String> keys = new HashMap<>(Map.of("run.transactions", "1500", "run.warm-up", "2s"));
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            keys.put(keysAndValues[i], keysAndValues[i + 1]);
+        }
+        return ScenarioReader.read(scenario, keys).config();
+    }
+
+    private static RunResult run(ModelConfig config, long seed) {
+        RunResult result = new ModelRun(config, seed, new TraceFile(0), List.of()).run();
+        assertEquals("", result.safety());
+        assertTrue(result.total().committed() + result.total().aborted() >= 1500, result.fingerprint());
+        return result;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active"})
+    void aSeedDeterminesARun(String protocol) throws ScenarioException {
+        ModelConfig config = config("gorda-lan", "protocol.name", protocol, "workload.clients", "360");
+        RunResult first = run(config, 1);
+        assertEquals(first.fingerprint(), run(config, 1).fingerprint());
+        assertNotEquals(first.fingerprint(), run(config, 2).fingerprint());
+        assertTrue(first.total().abortRate() < 0.05, () -> protocol + " aborts " + first.total().aborts());
+    }
+
+    @Test
+    void conservativeOrderIsBoundByItsQueuesAndOptimisticExecutionIsNot() throws ScenarioException {
+        String[] many = {"workload.clients", "1980", "run.warm-up", "20s"};
+        double si = run(config("gorda-lan", many), 1).tpm();
+        ModelConfig slow = config("gorda-lan", many[0], many[1], many[2], many[3], "protocol.name", "nodo");
+        RunResult nodo = run(slow, 1);
+        assertTrue(si > 9000, () -> "si makes " + si + " tpm");
+        assertTrue(nodo.tpm() > 3000 && nodo.tpm() < 5000, () -> "nodo makes " + nodo.tpm() + " tpm");
+        assertTrue(nodo.of(Kind.NEW_ORDER).stageMillis()[Stage.ORDERING.ordinal()] > 1000, "it waits in Q2");
+    }
+
+    @Test
+    void coarseReadSetsStarveDelivery() throws ScenarioException {
+        RunResult coarse = run(config("gorda-lan", "workload.clients", "1980", "protocol.name", "dbsm",
+                "protocol.parameters.rows-per-table", "50"), 1);
+        assertTrue(coarse.of(Kind.DELIVERY).abortRate() > 0.9, () -> "aborts " + coarse.of(Kind.DELIVERY).aborts());
+        assertTrue(coarse.of(Kind.NEW_ORDER).abortRate() < 0.05, () -> "aborts " + coarse.of(Kind.NEW_ORDER).aborts());
+    }
+
+    @Test
+    void wiceAnswersAtThePrimaryAfterTwoOneWayDelays() throws ScenarioException {
+        RunResult wice = run(config("gorda-wan", "workload.clients", "600", "protocol.name", "wice", "order.members",
+                "first-cluster"), 1);
+        RunResult.Outcomes payments = wice.kinds().getOrDefault("a", Map.of()).get(Kind.PAYMENT);
+        assertEquals(405, payments.latencies().percentileMillis(0.5), 10);
+        assertTrue(wice.total("a").abortRate() < 0.01, () -> "aborts " + wice.total("a").aborts());
+    }
+
+    /** The modelled sequencer stands for the real one: if packets cost no processor time, the steps take the same time. */
+    @Test
+    void realGroupCommunicationTakesAsLongAsTheModelledSequencer() throws ScenarioException {
+        double modelled = run(config("gorda-lan-3", "order.kind", "sequencer"), 1).certification().meanMillis();
+        ModelConfig config = config("gorda-lan-3");
+        Calibration paper = config.calibration();
+        Calibration.Code code = paper.code();
+        Calibration free = new Calibration(paper.cpu(), paper.logWritesPerRow(), paper.logAccessNanos(),
+                paper.logParallelism(), paper.applyShare(),
+                new Calibration.Code(code.messageNanos(), code.byteNanos(), code.eventNanos(), 0));
+        double real = run(new ModelConfig(config.topology(), free, config.workload(), config.policy(),
+                config.protocol(), config.order(), config.length(), config.faults(), config.charge()), 1)
+                .certification().meanMillis();
+        assertEquals(modelled, real, 0.15 * modelled);
+    }
+
+    @Test
+    void lossIsRepairedAndSlowsCertificationDown() throws ScenarioException {
+        ModelConfig config = config("gorda-lan-3");
+        ModelConfig lossy = new ModelConfig(config.topology(), config.calibration(), config.workload(), config.policy(),
+                config.protocol(), config.order(), config.length(),
+                List.of(new ModelFault.RandomLoss(0, List.of(0, 1, 2), 0.05)), config.charge());
+        RunResult calm = run(config, 1);
+        RunResult result = run(lossy, 1);
+        assertTrue(result.traffic().lost() > 0);
+        assertTrue(result.certification().percentileMillis(0.9) > 2 * calm.certification().percentileMillis(0.9));
+    }
+
+    @Test
+    void aSiteThatStopsTakesItsClientsWithIt() throws ScenarioException {
+        ModelConfig config = config("gorda-lan-3");
+        ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
+                config.policy(), config.protocol(), config.order(), config.length(),
+                List.of(new ModelFault.Crash(3_000_000_000L, List.of(0)),
+                        new ModelFault.ClockDrift(0, List.of(1), 0.1),
+                        new ModelFault.SchedulingLatency(0, List.of(2),
+                                Distribution.parse("exponential 200us"))),
+                config.charge());
+        RunResult result = run(crashing, 1);
+        double before = result.samples().get(2).committedPerSecond();
+        double after = result.samples().getLast().committedPerSecond();
+        assertTrue(after > before / 3 && after < before, () -> before + " then " + after);
+    }
+
+    @Test
+    void measuredCostsCanBeReplayed() throws ScenarioException {
+        ModelRun measured = new ModelRun(config("gorda-lan-3", "run.charge", "measured"), 1, new TraceFile(0),
+                List.of());
+        String fingerprint = measured.run().fingerprint();
+        List<Costs> costs = measured.costs().stream().map(one -> Costs.of(one.toArray())).toList();
+        assertEquals(fingerprint,
+                new ModelRun(config("gorda-lan-3", "run.charge", "replay"), 1, new TraceFile(0), costs)
+                        .run().fingerprint());
+    }
+
+    @Test
+    void openAndPartlyOpenClientsComeAtARate() throws ScenarioException {
+        for (String arrival : List.of("open", "partly-open")) {
+            ModelConfig config = config("gorda-lan", "workload.arrival", arrival, "workload.rate", "50",
+                    "workload.staying", "0.5", "workload.thinking.neworder", "constant 1ms",
+                    "workload.thinking.payment", "constant 1ms");
+            double perSecond = run(config, 1).tpm() / 60;
+            double expected = arrival.equals("open") ? 50 : 100;
+            assertEquals(expected, perSecond, expected / 5, arrival);
+        }
+    }
+
+    @Test
+    void twoPhaseLockingAbortsNothingHere() throws ScenarioException {
+        RunResult result = run(config("gorda-cluster", "database.locks", "locking", "workload.clients", "600"), 1);
+        assertTrue(result.total().aborts().keySet().stream().noneMatch("first-updater"::equals));
+    }
+}
