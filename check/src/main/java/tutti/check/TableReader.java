@@ -15,10 +15,11 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Tells what tables one PostgreSQL database has, how they are defined and what is in them: all in one snapshot, with the
+ * Tells what tables one database has, how they are defined and what is in them; of a PostgreSQL server (of another database,
+ * {@link JdbcTableReader}): all in one snapshot, with the
  * settings pinned that the text form of values depends on. One thread at a time.
  */
-final class TableReader implements AutoCloseable {
+class TableReader implements AutoCloseable {
     private static final int FETCH_ROWS = 2_000;
     private static final String SETTINGS = """
             set datestyle to 'ISO, YMD'; set intervalstyle to 'postgres'; set timezone to 'UTC';
@@ -54,7 +55,7 @@ final class TableReader implements AutoCloseable {
     private final Connection connection;
     private final Set<String> bookkeepingSchemas;
 
-    private TableReader(String name, Connection connection, Set<String> bookkeepingSchemas) {
+    TableReader(String name, Connection connection, Set<String> bookkeepingSchemas) {
         this.name = name;
         this.connection = connection;
         this.bookkeepingSchemas = bookkeepingSchemas;
@@ -87,6 +88,9 @@ final class TableReader implements AutoCloseable {
 
     /** Takes the connection over. */
     static TableReader open(String name, Connection connection, Set<String> bookkeepingSchemas) throws SQLException {
+        if (connection.getMetaData().getDatabaseProductVersion().contains("Tutti")) {
+            return new JdbcTableReader(name, connection, bookkeepingSchemas);
+        }
         TableReader reader = new TableReader(name, connection, bookkeepingSchemas);
         try (Statement statement = connection.createStatement()) {
             statement.execute(SETTINGS);
@@ -156,7 +160,7 @@ final class TableReader implements AutoCloseable {
         Statement statement = connection.createStatement();
         try {
             statement.setFetchSize(FETCH_ROWS);
-            return new Rows(statement, statement.executeQuery("select " + table.keyText() + " collate \"C\", "
+            return new SortedRows(statement, statement.executeQuery("select " + table.keyText() + " collate \"C\", "
                     + table.rowText() + " collate \"C\" from only " + table.name() + " order by 1, 2"));
         } catch (SQLException e) {
             statement.close();
@@ -165,25 +169,32 @@ final class TableReader implements AutoCloseable {
     }
 
     /** A stream of rows. */
-    static final class Rows implements AutoCloseable {
-        private final Statement statement;
-        private final ResultSet result;
-
-        Rows(Statement statement, ResultSet result) {
-            this.statement = statement;
-            this.result = result;
-        }
-
+    interface Rows extends AutoCloseable {
         /** Goes to the next row; false at the end. */
-        boolean next() throws SQLException {
+        boolean next() throws SQLException;
+
+        String key() throws SQLException;
+
+        String row() throws SQLException;
+
+        @Override
+        void close() throws SQLException;
+    }
+
+    /** Rows as the server sorts them. */
+    private record SortedRows(Statement statement, ResultSet result) implements Rows {
+        @Override
+        public boolean next() throws SQLException {
             return result.next();
         }
 
-        String key() throws SQLException {
+        @Override
+        public String key() throws SQLException {
             return result.getString(1);
         }
 
-        String row() throws SQLException {
+        @Override
+        public String row() throws SQLException {
             return result.getString(2);
         }
 

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -69,6 +70,12 @@ final class DemoCommand implements Callable<Integer> {
             + " round trip. Default: interactive, and stored where the protocol needs whole requests.")
     private @Nullable TpccForm form;
 
+    @Option(names = "--engine", paramLabel = "NAME", defaultValue = "postgres", description = "What holds the nodes' copies: postgres, or h2 or hsqldb in the nodes' own processes (default: ${DEFAULT-VALUE}).")
+    private String engine;
+
+    @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
+    private int secondaries;
+
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
@@ -83,6 +90,10 @@ final class DemoCommand implements Callable<Integer> {
             throw Failure.usage("under protocol " + protocol + " transactions must be handed in whole",
                     "take --form stored");
         }
+        if (chosen == TpccForm.STORED && !engine.equals("postgres")) {
+            throw Failure.usage("TPC-C's stored transactions are PL/pgSQL functions, which " + engine + " has not",
+                    "take --engine postgres" + (wholeOnly ? ", or another protocol" : ", or --form interactive"));
+        }
         DemoPlan plan = new DemoPlan(nodes, warehouses, reduced, terminals, placement, seconds, seed, !noKill, chosen);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         if (data != null && ClusterFile.read(data).isPresent()) {
@@ -90,11 +101,13 @@ final class DemoCommand implements Callable<Integer> {
                     "choose another --data directory, or leave it out");
         }
         Path directory = data != null ? data : Files.createTempDirectory("tutti-demo-");
+        Map<String, String> settings = new HashMap<>(NodeEngine.settings(engine, secondaries));
+        settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
         boolean passed = false;
         try {
             passed = new Demo(plan, screen)
                     .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti",
-                            ClusterSpec.protocolParameters(protocol, parameters), NodeJvm.command()), report, json);
+                            settings, NodeJvm.command()), report, json);
         } finally {
             if (data == null && passed) {
                 delete(directory);

@@ -21,7 +21,7 @@ import tutti.cli.cluster.ClusterSpec;
 
 /** Runs a whole cluster on this machine in the foreground, until it is interrupted. */
 @Command(name = "start", description = "Run a cluster on this machine in the foreground, each node a process of its own"
-        + " with a PostgreSQL server of its own, until interrupted (Ctrl-C). Data and ports are kept in the data"
+        + " with a database of its own, until interrupted (Ctrl-C). Data and ports are kept in the data"
         + " directory; DIR/cluster.json says where everything is.", footer = {"",
                 "Then, for example: psql postgresql://postgres:tutti@127.0.0.1:6432/tutti"})
 final class StartCommand implements Callable<Integer> {
@@ -40,6 +40,12 @@ final class StartCommand implements Callable<Integer> {
 
     @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
+
+    @Option(names = "--engine", paramLabel = "NAME", defaultValue = "postgres", description = "What holds the nodes' copies: postgres, or h2 or hsqldb in the nodes' own processes (default: ${DEFAULT-VALUE}).")
+    private String engine;
+
+    @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
+    private int secondaries;
 
     @Option(names = "--database", paramLabel = "NAME", defaultValue = "tutti", description = "The database that is replicated (default: ${DEFAULT-VALUE}).")
     private String database;
@@ -67,12 +73,8 @@ final class StartCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         CountDownLatch allDead = new CountDownLatch(1);
         AtomicReference<@Nullable Cluster> started = new AtomicReference<>();
-        Map<String, String> settings = new LinkedHashMap<>(ClusterSpec.protocolParameters(protocol, parameters));
-        if (flightRecorder) {
-            settings.put("flight-recorder", "{enabled: true}");
-        }
-        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password, settings,
-                NodeJvm.command());
+        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password,
+                settings(), NodeJvm.command());
         Cluster cluster = Cluster.start(wanted, (node, exitStatus) -> died(screen, node, exitStatus, started.get(),
                 allDead));
         started.set(cluster);
@@ -87,6 +89,15 @@ final class StartCommand implements Callable<Integer> {
             allDead.await();
         }
         throw new Failure("no node is left", "their logs are in " + cluster.directory());
+    }
+
+    private Map<String, String> settings() {
+        Map<String, String> settings = new LinkedHashMap<>(NodeEngine.settings(engine, secondaries));
+        settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
+        if (flightRecorder) {
+            settings.put("flight-recorder", "{enabled: true}");
+        }
+        return settings;
     }
 
     private static List<List<String>> rows(List<ClusterFile.Node> nodes) {

@@ -44,6 +44,11 @@ public record FrontEndSettings(
                 256 << 20, 1 << 20);
     }
 
+    /** Whom it lets in. */
+    Door door() {
+        return new Door(authentication, tls, tlsRequired, connectionLimit, authenticationTimeout, messageLimit);
+    }
+
     /** The same with another authentication. */
     public FrontEndSettings with(Authentication other) {
         return new FrontEndSettings(listen, engine, other, tls, tlsRequired, connectionLimit, authenticationTimeout,

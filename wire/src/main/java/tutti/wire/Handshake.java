@@ -5,19 +5,16 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.handler.ssl.SslContext;
 import io.netty.util.concurrent.Future;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.pgwire.Backend;
-import tutti.pgwire.BackendConnection;
-import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Fields;
@@ -30,15 +27,16 @@ import tutti.pgwire.Scram;
 import tutti.pgwire.StartupPacket;
 
 /**
- * How does a client's connection begin? TLS if both want it, the start-up packet, SCRAM against the engine's own roles,
- * and a connection to the engine as the same role, proved by what the client proved.
+ * How does a client's connection begin? TLS if both want it, the start-up packet, SCRAM against the host's roles, and a
+ * session with the host as that role. On the client's event loop.
  */
-final class Handshake implements FrameSink {
+public final class Handshake implements FrameSink {
     private static final Logger LOG = LoggerFactory.getLogger(Handshake.class);
     private static final String UNSAFE_ENCODINGS = "SJIS|SHIFT_JIS|SHIFT_JIS_2004|MSKANJI|SHIFTJIS|WIN932|WINDOWS932"
             + "|BIG5|WIN950|WINDOWS950|GBK|WIN936|WINDOWS936|GB18030|UHC|WIN949|WINDOWS949|JOHAB";
 
-    private final PostgresFrontEnd frontEnd;
+    private final Host host;
+    private final Door door;
     private final Channel client;
     private final FrameReader reader;
     private final Future<?> timeout;
@@ -48,13 +46,73 @@ final class Handshake implements FrameSink {
     private boolean mechanismChosen;
     private boolean ended;
 
-    Handshake(PostgresFrontEnd frontEnd, Channel client) {
-        this.frontEnd = frontEnd;
+    /** Whom a client wants to talk to. Called on clients' event loops. */
+    public interface Host {
+        /** Whom it lets in. */
+        Door door();
+
+        /** Whether there are too many clients. */
+        boolean full();
+
+        /** The database that is replicated. */
+        String database();
+
+        /** The verifier of a role's password; null if there is no such role. Completed on any thread. */
+        CompletableFuture<Scram.@Nullable Verifier> verifier(String role);
+
+        /** From which verifiers of roles that do not exist are made; the same for as long as it lives. */
+        byte[] mockSecret();
+
+        /** A client has asked to cancel what another session runs; nobody is told whether there is one. */
+        void cancel(StartupPacket.Cancel request);
+
+        /** Opens a session. Completed on any thread; exceptionally with a {@link PostgresException} for the client. */
+        CompletableFuture<? extends Opened> open(Arrival arrival);
+    }
+
+    /**
+     * A client that may have a session.
+     *
+     * @param client its connection
+     * @param reader what reads from it; paused until the session begins
+     * @param user its role
+     * @param parameters what else its start-up packet says of the session
+     * @param credentials what it has proved
+     */
+    public record Arrival(Channel client, FrameReader reader, String user, Map<String, String> parameters,
+            Credentials credentials) {}
+
+    /** A session that is about to begin. */
+    public interface Opened {
+        /** What is told about the session, by name. */
+        Map<String, String> parameters();
+
+        /** Its number, for cancel requests. */
+        int processId();
+
+        /** Its key, for cancel requests. */
+        byte[] secretKey();
+
+        /** Begins it: what is answered takes the client's messages from now on. Null if it has ended already. */
+        @Nullable
+        FrameSink begin();
+
+        /** The client has been told of the session, and is about to hear that it may begin. */
+        default void introduced() {}
+
+        /** The client has gone before it began. */
+        void abandon();
+    }
+
+    /** The beginning of a client's connection to {@code host}. */
+    Handshake(Host host, Channel client) {
+        this.host = host;
+        this.door = host.door();
         this.client = client;
-        this.reader = new FrameReader(this, true, frontEnd.settings().messageLimit());
+        this.reader = new FrameReader(this, true, door.messageLimit());
         this.timeout = client.eventLoop().schedule(
                 () -> refuse(Errors.fatal("57014", "canceling authentication due to timeout")),
-                frontEnd.settings().authenticationTimeout().toNanos(), TimeUnit.NANOSECONDS);
+                door.authenticationTimeout().toNanos(), TimeUnit.NANOSECONDS);
     }
 
     FrameReader reader() {
@@ -86,7 +144,7 @@ final class Handshake implements FrameSink {
             case StartupPacket.Ssl _ -> ssl(bodyLength);
             case StartupPacket.Gss _ -> writeByte('N');
             case StartupPacket.Cancel cancel -> {
-                frontEnd.cancel(cancel);
+                host.cancel(cancel);
                 client.close();
             }
             case StartupPacket.Startup packet -> start(packet);
@@ -99,7 +157,7 @@ final class Handshake implements FrameSink {
     }
 
     private void ssl(int bodyLength) {
-        SslContext tls = frontEnd.settings().tls();
+        SslContext tls = door.tls();
         if (tls == null || client.pipeline().get("tls") != null) {
             writeByte('N');
             return;
@@ -126,18 +184,18 @@ final class Handshake implements FrameSink {
             refuse(refusal);
             return;
         }
-        switch (frontEnd.settings().authentication()) {
+        switch (door.authentication()) {
             case TRUST -> connect(new Credentials.None());
             case SCRAM -> {
                 reader.pause();
-                frontEnd.roles().verifier(user).whenComplete((verifier, failure) -> client.eventLoop()
+                host.verifier(user).whenComplete((verifier, failure) -> client.eventLoop()
                         .execute(() -> offerScram(verifier, failure)));
             }
         }
     }
 
     private @Nullable ErrorFields refusal(Map<String, String> parameters) {
-        if (frontEnd.settings().tlsRequired() && client.pipeline().get("tls") == null) {
+        if (door.tlsRequired() && client.pipeline().get("tls") == null) {
             return Errors.fatal("28000", "this server takes TLS connections only: set sslmode=require");
         }
         if (user.isEmpty()) {
@@ -154,9 +212,9 @@ final class Handshake implements FrameSink {
                     "client encoding " + encoding + " is not supported, because its characters may contain ASCII"
                             + " bytes: use UTF8");
         }
-        if (frontEnd.full()) {
+        if (host.full()) {
             return Errors.fatal("53300", "sorry, too many clients already: the limit of this node is "
-                    + frontEnd.settings().connectionLimit());
+                    + door.connectionLimit());
         }
         return null;
     }
@@ -167,10 +225,10 @@ final class Handshake implements FrameSink {
         }
         if (failure != null) {
             LOG.warn("the role {} could not be looked up", user, failure);
-            refuse(Errors.fatal(Errors.CANNOT_CONNECT_NOW, "the node's PostgreSQL does not answer"));
+            refuse(Errors.fatal(Errors.CANNOT_CONNECT_NOW, "the node's database does not answer"));
             return;
         }
-        scram = new Scram.Server(verifier == null ? Scram.Verifier.mock(frontEnd.mockSecret(), user) : verifier);
+        scram = new Scram.Server(verifier == null ? Scram.Verifier.mock(host.mockSecret(), user) : verifier);
         ByteBuf out = client.alloc().buffer();
         Backend.authenticationSasl(out, Scram.MECHANISM);
         client.writeAndFlush(out, client.voidPromise());
@@ -209,61 +267,28 @@ final class Handshake implements FrameSink {
     private void connect(Credentials credentials) {
         Map<String, String> parameters = new TreeMap<>(
                 java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
-        BackendSettings engine = frontEnd.settings().engine();
         String database = parameters.getOrDefault("database", user);
-        if (!database.equals(engine.database())) {
+        if (!database.equals(host.database())) {
             refuse(Errors.fatal("3D000", "database \"" + database + "\" is not replicated: this node serves database \""
-                    + engine.database() + "\""));
+                    + host.database() + "\""));
             return;
         }
         List.of("user", "database", "replication").forEach(parameters::remove);
         parameters.keySet().removeIf(name -> name.startsWith("_pq_."));
-        if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
-            parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
-        }
-        if (!frontEnd.services().transactions().serializable()
-                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation"))
-                        .toLowerCase(Locale.ROOT).contains("serializable")) {
-            refuse(Errors.fatal("0A000", Classifier.NOT_SERIALIZABLE));
-            return;
-        }
-        ErrorFields mode = new Modes(frontEnd.services().transactions().wholeOnly()).begin(parameters);
-        if (mode != null) {
-            refuse(Errors.fatal(mode.sqlState(), mode.message()));
-            return;
-        }
-        if (!parameters.getOrDefault("options", "").contains(Modes.VARIABLE)) {
-            parameters.putIfAbsent(Modes.VARIABLE, Modes.Mode.DEFAULT.toString());
-        }
         reader.pause();
-        BackendConnection.connect(client.eventLoop(), engine.as(user, credentials).withParameters(parameters))
-                .whenComplete((connection, failure) -> {
+        host.open(new Arrival(client, reader, user, parameters, credentials))
+                .whenComplete((opened, failure) -> client.eventLoop().execute(() -> {
                     if (failure != null) {
-                        refuse(engineRefusal(failure));
+                        refuse(refusal(failure));
                     } else if (ended) {
-                        connection.close();
+                        opened.abandon();
                     } else {
-                        confirm(connection);
+                        begin(opened);
                     }
-                });
+                }));
     }
 
-    private void confirm(BackendConnection connection) {
-        frontEnd.confirm().whenComplete((_, failure) -> client.eventLoop().execute(() -> {
-            if (failure != null) {
-                connection.abort();
-                refuse(engineRefusal(failure));
-            } else if (ended) {
-                connection.close();
-            } else if (connection.channel().isActive()) {
-                begin(connection);
-            } else {
-                refuse(Errors.fatal(Errors.CANNOT_CONNECT_NOW, "the node's PostgreSQL has ended the session"));
-            }
-        }));
-    }
-
-    private static ErrorFields engineRefusal(Throwable failure) {
+    private static ErrorFields refusal(Throwable failure) {
         Throwable cause = failure instanceof CompletionException && failure.getCause() != null
                 ? failure.getCause()
                 : failure;
@@ -271,33 +296,27 @@ final class Handshake implements FrameSink {
             return refused.fields();
         }
         LOG.warn("no connection to the engine for a client", cause);
-        return Errors.fatal(Errors.CANNOT_CONNECT_NOW, "the node's PostgreSQL cannot be reached");
+        return Errors.fatal(Errors.CANNOT_CONNECT_NOW, "the node's database cannot be reached");
     }
 
-    private void begin(BackendConnection connection) {
+    private void begin(Opened session) {
+        FrameSink sink = session.begin();
+        if (sink == null) {
+            refuse(Errors.fatal(Errors.CANNOT_CONNECT_NOW, "the node's database has ended the session"));
+            return;
+        }
         timeout.cancel(false);
         ended = true;
-        Session session = new Session(frontEnd.services(), client, reader, connection);
-        session.modes.begin(java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
-        BackendSide backendSide = new BackendSide(session);
-        ClientSide clientSide = new ClientSide(session, backendSide,
-                new Classifier(frontEnd.services().transactions().serializable()));
-        connection.takeOver(backendSide);
-        frontEnd.opened(session);
         ByteBuf out = client.alloc().buffer();
         Backend.authenticationOk(out);
-        session.reports = java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters()
-                .getOrDefault("options", "").contains("tutti.report=on");
-        List<String> names = new ArrayList<>(connection.parameters().keySet());
-        names.forEach(name -> Backend.parameterStatus(out, name,
-                java.util.Objects.requireNonNull(connection.parameters().get(name))));
-        Backend.backendKeyData(out, connection.processId(), connection.secretKey());
+        session.parameters().forEach((name, value) -> Backend.parameterStatus(out, name, value));
+        Backend.backendKeyData(out, session.processId(), session.secretKey());
         client.write(out, client.voidPromise());
-        session.report();
+        session.introduced();
         ByteBuf ready = client.alloc().buffer();
         Backend.readyForQuery(ready, Backend.IDLE);
         client.writeAndFlush(ready, client.voidPromise());
-        reader.sink(clientSide);
+        reader.sink(sink);
         reader.resume();
     }
 

@@ -1,28 +1,28 @@
 package tutti.wire;
 
-import io.netty.bootstrap.ServerBootstrap;
-import io.netty.channel.Channel;
-import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.WriteBufferWaterMark;
-import io.netty.channel.group.ChannelGroup;
-import io.netty.channel.group.DefaultChannelGroup;
-import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.LocalTransaction;
 import tutti.node.Transactions;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.FrameSink;
+import tutti.pgwire.PostgresException;
+import tutti.pgwire.Scram;
 import tutti.pgwire.StartupPacket;
-import tutti.pgwire.Transport;
 
 /**
  * A node's PostgreSQL server: unmodified clients connect to it, each gets a connection of its own to the node's engine,
@@ -31,17 +31,14 @@ import tutti.pgwire.Transport;
  * <p>
  * Thread rules: {@link #start} and {@link #close} from any thread but an event loop; they wait.
  */
-public final class PostgresFrontEnd implements AutoCloseable {
-    private static final int BACKLOG = 512;
+public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     private final FrontEndSettings settings;
-    private final EventLoopGroup loops;
     private final SessionServices services;
     private final SessionRegistry registry;
     private final Roles roles;
     private final byte[] mockSecret = new byte[32];
     private final ConcurrentHashMap<Integer, Session> sessions = new ConcurrentHashMap<>();
-    private final ChannelGroup clients = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
-    private @Nullable Channel server;
+    private final ClientPort port;
 
     /** The engine, as far as sessions come and go: hears which processes are theirs, and lets them in. */
     public interface SessionRegistry {
@@ -84,7 +81,7 @@ public final class PostgresFrontEnd implements AutoCloseable {
     public PostgresFrontEnd(FrontEndSettings settings, Transactions transactions, Capture capture,
             SessionRegistry registry, EventLoopGroup loops) {
         this.settings = settings;
-        this.loops = loops;
+        this.port = new ClientPort(loops);
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.sql()),
                 settings.heldLimit(), registry);
@@ -92,59 +89,130 @@ public final class PostgresFrontEnd implements AutoCloseable {
         new SecureRandom().nextBytes(mockSecret);
     }
 
-    /**
-     * Listens.
-     *
-     * @return where
-     * @throws IOException if the address is taken or not this machine's
-     */
+    @Override
     public InetSocketAddress start() throws IOException {
-        ServerBootstrap bootstrap = new ServerBootstrap().group(loops).channel(Transport.serverChannel())
-                .option(ChannelOption.SO_BACKLOG, BACKLOG).option(ChannelOption.SO_REUSEADDR, true)
-                .childOption(ChannelOption.TCP_NODELAY, true).childOption(ChannelOption.SO_KEEPALIVE, true)
-                .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(64 << 10, 256 << 10))
-                .childHandler(new ChannelInitializer<Channel>() {
-                    @Override
-                    protected void initChannel(Channel client) {
-                        clients.add(client);
-                        client.pipeline().addLast("frames", new Handshake(PostgresFrontEnd.this, client).reader());
-                    }
-                });
-        var bound = bootstrap.bind(settings.listen()).awaitUninterruptibly();
-        if (!bound.isSuccess()) {
-            throw new IOException("cannot listen on " + settings.listen() + ": " + bound.cause().getMessage()
-                    + "; choose another address or port", bound.cause());
-        }
-        server = bound.channel();
-        return (InetSocketAddress) bound.channel().localAddress();
+        return port.open(settings.listen(), this);
     }
 
-    /** Clients with a session. Any thread. */
+    @Override
     public int sessions() {
         return sessions.size();
     }
 
-    FrontEndSettings settings() {
-        return settings;
+    @Override
+    public Door door() {
+        return settings.door();
     }
 
-    Roles roles() {
-        return roles;
+    @Override
+    public boolean full() {
+        return port.connections() > settings.connectionLimit();
     }
 
-    byte[] mockSecret() {
+    @Override
+    public String database() {
+        return settings.engine().database();
+    }
+
+    @Override
+    public CompletableFuture<Scram.@Nullable Verifier> verifier(String role) {
+        return roles.verifier(role);
+    }
+
+    @Override
+    public byte[] mockSecret() {
         return mockSecret;
     }
 
-    boolean full() {
-        return clients.size() > settings.connectionLimit();
+    /** Connects to the engine as the same role, proved by what the client has proved. */
+    @Override
+    public CompletableFuture<Connected> open(Handshake.Arrival arrival) {
+        Map<String, String> parameters = new TreeMap<>(arrival.parameters());
+        if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
+            parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
+        }
+        if (!services.transactions().serializable()
+                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation"))
+                        .toLowerCase(Locale.ROOT).contains("serializable")) {
+            return CompletableFuture.failedFuture(
+                    new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
+        }
+        ErrorFields mode = new Modes(services.transactions().wholeOnly()).begin(parameters);
+        if (mode != null) {
+            return CompletableFuture
+                    .failedFuture(new PostgresException(Errors.fatal(mode.sqlState(), mode.message())));
+        }
+        if (!parameters.getOrDefault("options", "").contains(Modes.VARIABLE)) {
+            parameters.putIfAbsent(Modes.VARIABLE, Modes.Mode.DEFAULT.toString());
+        }
+        return BackendConnection
+                .connect(arrival.client().eventLoop(),
+                        settings.engine().as(arrival.user(), arrival.credentials()).withParameters(parameters))
+                .thenCompose(connection -> registry.confirm().handle((_, failure) -> {
+                    if (failure != null) {
+                        connection.abort();
+                        throw new CompletionException(failure);
+                    }
+                    return new Connected(arrival, connection);
+                }));
     }
 
-    CompletableFuture<Void> confirm() {
-        return registry.confirm();
+    /** A client with a connection to the engine. */
+    final class Connected implements Handshake.Opened {
+        private final Handshake.Arrival arrival;
+        private final BackendConnection connection;
+        private @Nullable Session session;
+
+        Connected(Handshake.Arrival arrival, BackendConnection connection) {
+            this.arrival = arrival;
+            this.connection = connection;
+        }
+
+        @Override
+        public Map<String, String> parameters() {
+            return connection.parameters();
+        }
+
+        @Override
+        public int processId() {
+            return connection.processId();
+        }
+
+        @Override
+        public byte[] secretKey() {
+            return connection.secretKey();
+        }
+
+        @Override
+        public @Nullable FrameSink begin() {
+            if (!connection.channel().isActive()) {
+                return null;
+            }
+            Session begun = new Session(services, arrival.client(), arrival.reader(), connection);
+            begun.modes.begin(arrival.parameters());
+            begun.reports = arrival.parameters().getOrDefault("options", "").contains("tutti.report=on");
+            session = begun;
+            BackendSide backendSide = new BackendSide(begun);
+            connection.takeOver(backendSide);
+            opened(begun);
+            return new ClientSide(begun, backendSide, new Classifier(services.transactions().serializable()));
+        }
+
+        @Override
+        public void introduced() {
+            Session begun = session;
+            if (begun != null) {
+                begun.report();
+            }
+        }
+
+        @Override
+        public void abandon() {
+            connection.close();
+        }
     }
 
-    void opened(Session session) {
+    private void opened(Session session) {
         int processId = session.connection().processId();
         Runnable unregister = registry.register(processId, session::transaction);
         sessions.put(processId, session);
@@ -154,24 +222,17 @@ public final class PostgresFrontEnd implements AutoCloseable {
         });
     }
 
-    void cancel(StartupPacket.Cancel request) {
+    @Override
+    public void cancel(StartupPacket.Cancel request) {
         Session session = sessions.get(request.processId());
         if (session != null && MessageDigest.isEqual(session.connection().secretKey(), request.secretKey())) {
             session.client().eventLoop().execute(session::cancelByClient);
         }
     }
 
-    SessionServices services() {
-        return services;
-    }
-
-    /** Stops listening and closes all clients' connections. */
     @Override
     public void close() {
-        if (server != null) {
-            server.close().awaitUninterruptibly();
-        }
-        clients.close().awaitUninterruptibly();
+        port.close();
         roles.close();
     }
 }

@@ -19,13 +19,18 @@ import tutti.core.protocol.Protocols;
  * @param protocol how the copies are kept identical
  * @param password of the role {@code postgres}, unless the directory holds a cluster already, which keeps its own
  * @param database the database that is replicated
- * @param settings further lines of every node's configuration, by top-level key
+ * @param settings further lines of every node's configuration, by top-level key; and {@link #SECONDARIES}
  * @param nodeCommand what starts a node, without the arguments of {@code tutti node}
  */
 public record ClusterSpec(Path directory, int nodes, int basePort, String protocol, String database, String password,
         Map<String, String> settings, List<String> nodeCommand) {
     /** Most nodes of a cluster on one machine. */
     public static final int NODES_MAX = 16;
+    /** The setting that says what holds the nodes' copies. */
+    public static final String ENGINE = "engine";
+    /** The setting that says how many secondaries a database in a node's process has. */
+    public static final String SECONDARIES = "secondaries";
+    private static final String POSTGRES = "postgres";
     private static final int PORTS_PER_NODE = 4;
     private static final int PORT_DISTANCE = 100;
     private static final int POSTGRES_PORT = 6432;
@@ -138,9 +143,18 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
                 + "/" + database + "?user=" + USER + "&password=" + secret();
     }
 
-    /** Where the server beneath a node can be looked at, past the node. */
+    /** Whether the nodes' databases are in their own processes. */
+    public boolean inProcess() {
+        return !settings.getOrDefault(ENGINE, POSTGRES).equals(POSTGRES);
+    }
+
+    private String secondaries() {
+        return settings.getOrDefault(SECONDARIES, "0");
+    }
+
+    /** Where the server beneath a node can be looked at, past the node; a database in its process only through it. */
     String jdbcUrlBeneath(ClusterFile.Node node) {
-        return jdbcUrl(node.databasePort(), secret());
+        return inProcess() ? node.jdbcUrl() : jdbcUrl(node.databasePort(), secret());
     }
 
     /** The password that the cluster has, or gets. */
@@ -177,11 +191,21 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
                     .append(HOST).append(':').append(member.orderPort()).append("\", http: \"").append(HOST).append(':')
                     .append(member.httpPort()).append("\"}\n");
         }
-        yaml.append("postgres: {database: \"").append(database).append("\", password: \"").append(secret())
-                .append("\", embedded: {port: ").append(node.databasePort()).append("}}\n");
+        if (inProcess()) {
+            yaml.append("in-process: {database: \"").append(database).append("\", user: ").append(USER)
+                    .append(", password: \"").append(secret()).append("\", secondaries: ").append(secondaries())
+                    .append("}\n");
+        } else {
+            yaml.append("postgres: {database: \"").append(database).append("\", password: \"").append(secret())
+                    .append("\", embedded: {port: ").append(node.databasePort()).append("}}\n");
+        }
         yaml.append("listen: {host: ").append(HOST).append(", port: ").append(node.postgresPort()).append("}\n");
         yaml.append("http: {host: ").append(HOST).append(", port: ").append(node.httpPort()).append("}\n");
-        settings.forEach((key, value) -> yaml.append(key).append(": ").append(value).append('\n'));
+        settings.forEach((key, value) -> {
+            if (!key.equals(SECONDARIES)) {
+                yaml.append(key).append(": ").append(value).append('\n');
+            }
+        });
         return yaml.toString();
     }
 }

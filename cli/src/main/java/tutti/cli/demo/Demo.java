@@ -86,7 +86,7 @@ public final class Demo {
         for (ClusterFile.Node node : cluster.nodes()) {
             cluster.awaitReady(node.id(), READY_PATIENCE);
         }
-        phase(begun, cluster.nodes().size() + " nodes are ready, each with a PostgreSQL of its own, in "
+        phase(begun, cluster.nodes().size() + " nodes are ready, each with a database of its own, in "
                 + cluster.directory());
         cluster.nodes().forEach(node -> screen.line("        " + node.name() + "  " + node.postgresUrl() + "  "
                 + node.httpUrl()));

@@ -9,7 +9,7 @@ import tutti.node.config.HostPort;
 import tutti.node.config.NodeConfig;
 import tutti.node.http.NodeStatus;
 import tutti.node.metrics.PrometheusNodeMetrics;
-import tutti.wire.PostgresFrontEnd;
+import tutti.wire.FrontEnd;
 
 /** Puts together what a node says of itself, from whatever parts of it there are at the moment. */
 final class NodeStatuses {
@@ -28,7 +28,7 @@ final class NodeStatuses {
     static NodeStatus of(NodeConfig config, PrometheusNodeMetrics metrics, @Nullable NodeLife life,
             @Nullable String between, boolean stopping, long uptimeSeconds) {
         ReplicaNode replica = life == null ? null : life.replica();
-        PostgresFrontEnd frontEnd = life == null ? null : life.frontEnd();
+        FrontEnd frontEnd = life == null ? null : life.frontEnd();
         Order.Status order = replica == null ? NO_ORDER : replica.orderStatus();
         Order.View view = order.view();
         String refusal = replica == null ? between : replica.refusal();
@@ -42,7 +42,7 @@ final class NodeStatuses {
                 member.name(), text(member.http()), view.members().contains(member.id()))).toList();
         Runtime runtime = Runtime.getRuntime();
         return new NodeStatus(config.node(), config.self().name(), config.cluster(), state, reason, config.protocol(),
-                version(), "PostgreSQL" + (config.postgres().embedded() == null ? "" : " " + ServerBinaries.VERSION),
+                version(), engine(config),
                 config.listen().host() + ":" + config.listen().port(),
                 new NodeStatus.Positions(Math.max(order.lastKnown(), delivered), delivered, visible,
                         replica == null ? 0 : replica.durablePosition()),
@@ -53,7 +53,7 @@ final class NodeStatuses {
                 runtime.totalMemory() - runtime.freeMemory(), uptimeSeconds);
     }
 
-    private static NodeStatus.State state(@Nullable ReplicaNode replica, @Nullable PostgresFrontEnd frontEnd,
+    private static NodeStatus.State state(@Nullable ReplicaNode replica, @Nullable FrontEnd frontEnd,
             @Nullable String refusal, boolean stopping) {
         if (stopping) {
             return NodeStatus.State.STOPPING;
@@ -69,6 +69,17 @@ final class NodeStatuses {
                     : refusal == null ? NodeStatus.State.READY : NodeStatus.State.ISOLATED;
             case STOPPED -> NodeStatus.State.STOPPING;
             case FAILED -> NodeStatus.State.FAILED;
+        };
+    }
+
+    private static String engine(NodeConfig config) {
+        NodeConfig.InProcess inProcess = config.inProcess();
+        String where = (inProcess.inMemory() ? " in memory" : "")
+                + (inProcess.secondaries() == 0 ? "" : ", " + inProcess.secondaries() + " secondaries");
+        return switch (config.engine()) {
+            case "h2" -> "H2 " + org.h2.engine.Constants.VERSION + where;
+            case "hsqldb" -> "HSQLDB " + org.hsqldb.persist.HsqlDatabaseProperties.THIS_FULL_VERSION + where;
+            default -> "PostgreSQL" + (config.postgres().embedded() == null ? "" : " " + ServerBinaries.VERSION);
         };
     }
 

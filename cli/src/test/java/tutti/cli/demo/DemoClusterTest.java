@@ -8,9 +8,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.cli.Screen;
@@ -19,21 +20,23 @@ import tutti.cli.cluster.ClusterSpec;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
-/** The demonstration with real nodes, in short: processes, PostgreSQL, the durable order, a kill and a recovery. */
+/** The demonstration with real nodes, in short: processes, their databases, the durable order, a kill and a recovery. */
 class DemoClusterTest {
     private final StringWriter shown = new StringWriter();
 
     @TempDir
     private Path directory;
 
-    @Test
+    @ParameterizedTest
+    @ValueSource(strings = {"postgres", "h2", "hsqldb"})
     @Timeout(180)
-    void threeNodesStayIdenticalThoughOneIsKilledAndComesBack() throws Exception {
+    void threeNodesStayIdenticalThoughOneIsKilledAndComesBack(String engine) throws Exception {
         DemoPlan plan = new DemoPlan(3, 2, true, 3, Placement.ROUND_ROBIN, 9, 7, true, TpccForm.INTERACTIVE);
         List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx512m",
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
                 System.getProperty("java.class.path"), Tutti.class.getName());
-        ClusterSpec wanted = new ClusterSpec(directory.resolve("cluster"), 3, 0, "si", "postgres", "secret", Map.of(),
+        ClusterSpec wanted = new ClusterSpec(directory.resolve("cluster"), 3, 0, "si", "postgres", "secret",
+                Map.of(ClusterSpec.ENGINE, engine),
                 command);
         Path json = directory.resolve("demo.json");
 

@@ -25,8 +25,12 @@ public record NodeConfig(
                         "passive", "nodo", "akara", "2pc", "active", "wice"}) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,
-        @Setting(doc = "The PostgreSQL server that holds this node's copy: either `embedded`, a server of its own that"
-                + " it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
+        @Setting(doc = "What holds this node's copy: a PostgreSQL server, or a database in the node's own process, H2 or"
+                + " HSQLDB: docs/engines.md. The same on every node, and for good.", byDefault = "postgres", oneOf = {
+                        "postgres", "h2", "hsqldb"}) String engine,
+        @Setting(doc = "The database in the node's own process, if `engine` is h2 or hsqldb.") InProcess inProcess,
+        @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
+                + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
         @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics and /status. It asks for no"
                 + " password: keep it on loopback or behind a firewall.") Http http,
@@ -84,8 +88,14 @@ public record NodeConfig(
             throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
                     "see docs/configuration.md");
         }
-        if (postgres.embedded() != null && postgres.hasDefaultPassword() && !listen.isLoopback()) {
+        if (engine.equals("postgres") && postgres.embedded() != null && postgres.hasDefaultPassword()
+                && !listen.isLoopback()) {
             throw new ImpossibleValue("postgres.password",
+                    "is the default, but clients of other hosts may connect to listen.host " + listen.host(),
+                    "set one of your own, or listen on 127.0.0.1");
+        }
+        if (!engine.equals("postgres") && inProcess.hasDefaultPassword() && !listen.isLoopback()) {
+            throw new ImpossibleValue("in-process.password",
                     "is the default, but clients of other hosts may connect to listen.host " + listen.host(),
                     "set one of your own, or listen on 127.0.0.1");
         }
@@ -111,6 +121,34 @@ public record NodeConfig(
             @Setting(doc = "Name of the node, for people.", example = "a", pattern = "[a-z0-9][a-z0-9-]{0,62}") String name,
             @Setting(doc = "Where the other nodes reach it to agree on the order.", example = "127.0.0.1:7800") HostPort order,
             @Setting(doc = "Where its admin HTTP is reached, so that `tutti status` finds every node through any one.", byDefault = Setting.NONE, example = "127.0.0.1:8008") @Nullable HostPort http) {}
+
+    /** A database in the node's own process. */
+    public record InProcess(
+            @Setting(doc = "Name of the database, as clients give it.", byDefault = "tutti", pattern = "[^\\x00]{1,63}") String database,
+            @Setting(doc = "The one role that may connect.", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
+            @Setting(doc = "Its password. The default is refused unless only this host can connect.", byDefault = "tutti") String password,
+            @Setting(doc = "Where the database is kept: in files under `data`; or in memory only, made again from the ordered"
+                    + " log at each start, which then is never shortened.", byDefault = "files", oneOf = {
+                            "files", "memory"}) String storage,
+            @Setting(doc = "How many copies of it in memory take read-only transactions off it: MacroDB.", byDefault = "0", min = "0", max = "16") int secondaries) {
+        private static final String DEFAULT_PASSWORD = "tutti";
+
+        boolean hasDefaultPassword() {
+            return password.equals(DEFAULT_PASSWORD);
+        }
+
+        /** Whether it is kept in memory only. */
+        public boolean inMemory() {
+            return storage.equals("memory");
+        }
+
+        /** Without the password. */
+        @Override
+        public String toString() {
+            return "InProcess[database=" + database + ", user=" + user + ", storage=" + storage + ", secondaries="
+                    + secondaries + "]";
+        }
+    }
 
     /** The server under this node. Exactly one of {@code embedded} and {@code url} is there. */
     public record Postgres(

@@ -5,6 +5,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Map;
 import java.util.Properties;
+import org.postgresql.PGConnection;
 
 /**
  * Where to connect: a node of a cluster, or any database.
@@ -29,6 +30,15 @@ public record TpccDatabase(String name, String url, Map<String, String> properti
         Map<String, String> patient = new java.util.HashMap<>(properties);
         patient.remove("socketTimeout");
         return new TpccDatabase(name, url, patient);
+    }
+
+    /**
+     * Whether what a connection leads to is PostgreSQL, with all that it can do: a node whose database is another one says
+     * so in its version.
+     */
+    static boolean isPostgres(Connection connection) throws SQLException {
+        return connection.isWrapperFor(PGConnection.class)
+                && !connection.getMetaData().getDatabaseProductVersion().contains("Tutti");
     }
 
     /** A new connection; the caller closes it. */

@@ -90,6 +90,30 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
         return new Report(rows, Duration.ofNanos(loaded - start), Duration.ofNanos(System.nanoTime() - loaded));
     }
 
+    /**
+     * Everything, over one connection, by batches of INSERT: for a database in this virtual machine.
+     *
+     * @param connection without auto-commit; left with nothing open
+     */
+    public void load(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            for (TpccTable table : TpccTable.values()) {
+                statement.execute(table.createStatement());
+            }
+            connection.commit();
+            for (TpccPopulation.Part part : population.parts()) {
+                InsertRows rows = new InsertRows(rowsPerTransaction, chunk -> transaction(connection, part,
+                        () -> InsertRows.insert(connection, part.table(), chunk)));
+                population.generate(part, rows);
+                rows.flush();
+            }
+            for (String sql : TpccTable.indexAndForeignKeyStatements()) {
+                statement.execute(sql);
+            }
+            connection.commit();
+        }
+    }
+
     /** Creates the tables with their primary keys. They must not exist. */
     public void createTables(TpccDatabase database) throws SQLException {
         execute(database, List.of(TpccTable.values()).stream().map(TpccTable::createStatement).toList());
@@ -178,7 +202,7 @@ public record TpccLoader(TpccPopulation population, int threads, int rowsPerTran
             });
             population.generate(part, chunks);
             chunks.flush();
-        } else if (connection.isWrapperFor(PGConnection.class)) {
+        } else if (TpccDatabase.isPostgres(connection)) {
             String copy = "copy " + table.sqlName() + " (" + String.join(", ", table.columns()) + ") from stdin";
             PGConnection postgres = connection.unwrap(PGConnection.class);
             CopyRows copied = new CopyRows(rowsPerTransaction, (bytes, length, count) -> {

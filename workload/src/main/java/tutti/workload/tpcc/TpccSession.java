@@ -13,13 +13,14 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
- * Executes TPC-C's transactions in SQL for PostgreSQL over one connection, in few round trips: several statements travel
- * together, and lists of lines as arrays. Every transaction ends with the caller's {@link #commit} or {@link #rollback}.
+ * Executes TPC-C's transactions over one connection. In SQL for PostgreSQL, that takes few round trips: several statements
+ * travel together, and lists of lines as arrays. Other databases get {@link PortableTpcc}. Every transaction ends with the caller's {@link #commit} or {@link #rollback}.
  * One thread.
  *
  * <p>
@@ -28,7 +29,9 @@ import org.postgresql.PGConnection;
  */
 public final class TpccSession implements AutoCloseable {
     private final Connection connection;
-    private final PGConnection postgres;
+    private final @Nullable PGConnection postgres;
+    /** For databases that are not PostgreSQL; null for those that are. */
+    private final @Nullable PortableTpcc portable;
     private final Map<String, PreparedStatement> statements = new HashMap<>();
 
     /** What executes them whole; null if they are executed statement by statement. */
@@ -42,7 +45,9 @@ public final class TpccSession implements AutoCloseable {
     /** Takes the connection over. */
     public TpccSession(Connection connection, TpccForm form) throws SQLException {
         this.connection = connection;
-        postgres = connection.unwrap(PGConnection.class);
+        boolean isPostgres = TpccDatabase.isPostgres(connection);
+        postgres = isPostgres ? connection.unwrap(PGConnection.class) : null;
+        portable = isPostgres ? null : new PortableTpcc(new JdbcStatements(connection));
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
         connection.setAutoCommit(form == TpccForm.STORED);
         calls = form == TpccForm.STORED ? new TpccCalls(connection) : null;
@@ -60,6 +65,9 @@ public final class TpccSession implements AutoCloseable {
      * @param historyKey key of the row of HISTORY that a Payment writes
      */
     public TpccOutput execute(TpccInput input, LocalDateTime now, HistoryKey historyKey) throws SQLException {
+        if (portable != null) {
+            return portable.execute(input, now, historyKey);
+        }
         return calls != null ? calls.execute(input, now, historyKey) : switch (input) {
             case TpccInput.NewOrder order -> newOrder(order, now);
             case TpccInput.Payment payment -> payment(payment, now, historyKey);
@@ -216,7 +224,7 @@ public final class TpccSession implements AutoCloseable {
         }
     }
 
-    private static <T> T found(@org.jspecify.annotations.Nullable T value, TpccInput.Line line) throws SQLException {
+    private static <T> T found(@Nullable T value, TpccInput.Line line) throws SQLException {
         if (value == null) {
             throw new SQLException("there is no stock of item " + line.item() + " in warehouse "
                     + line.supplyWarehouse() + ": the population does not fit the run's scale", "02000");
@@ -360,11 +368,11 @@ public final class TpccSession implements AutoCloseable {
         }
 
         void array(int[] values) throws SQLException {
-            array(postgres.createArrayOf("int4", values));
+            array(Objects.requireNonNull(postgres).createArrayOf("int4", values));
         }
 
         void array(String type, Object[] values) throws SQLException {
-            array(postgres.createArrayOf(type, values));
+            array(Objects.requireNonNull(postgres).createArrayOf(type, values));
         }
 
         private void array(Array array) throws SQLException {

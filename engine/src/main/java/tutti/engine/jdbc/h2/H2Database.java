@@ -17,6 +17,7 @@ import org.h2.engine.Constants;
 import org.h2.engine.SessionLocal;
 import org.h2.jdbc.JdbcConnection;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
 import tutti.engine.jdbc.rows.TablesReader;
@@ -52,8 +53,13 @@ public final class H2Database implements EmbeddedDatabase {
 
     /** A new one in memory, gone when it is closed. */
     public static H2Database inMemory() throws SQLException {
+        return inMemory(SqlSyntax.OWN);
+    }
+
+    /** Likewise, with a choice of syntax. */
+    public static H2Database inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
-        return new H2Database("jdbc:h2:mem:tutti" + number + ";DB_CLOSE_DELAY=-1",
+        return new H2Database("jdbc:h2:mem:tutti" + number + ";DB_CLOSE_DELAY=-1" + words(syntax),
                 "H2 database " + number + " in memory",
                 false);
     }
@@ -64,7 +70,19 @@ public final class H2Database implements EmbeddedDatabase {
      * @param path of the file, without the ending that H2 gives it
      */
     public static H2Database inFile(Path path) throws SQLException {
-        return new H2Database("jdbc:h2:file:" + path.toAbsolutePath(), "H2 database " + path, true);
+        return inFile(path, SqlSyntax.OWN);
+    }
+
+    /** Likewise, with a choice of syntax. */
+    public static H2Database inFile(Path path, SqlSyntax syntax) throws SQLException {
+        return new H2Database("jdbc:h2:file:" + path.toAbsolutePath() + words(syntax), "H2 database " + path, true);
+    }
+
+    private static String words(SqlSyntax syntax) {
+        return syntax == SqlSyntax.OWN
+                ? ""
+                : ";MODE=PostgreSQL;DEFAULT_NULL_ORDERING=HIGH"
+                        + ";NON_KEYWORDS=DAY,HOUR,KEY,MINUTE,MONTH,SECOND,VALUE,YEAR";
     }
 
     private JdbcConnection connect() throws SQLException {

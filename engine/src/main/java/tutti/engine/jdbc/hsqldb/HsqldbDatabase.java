@@ -18,6 +18,7 @@ import org.hsqldb.NumberSequence;
 import org.hsqldb.jdbc.JDBCConnection;
 import org.hsqldb.jdbc.JDBCDriver;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
 import tutti.engine.jdbc.rows.TablesReader;
@@ -49,8 +50,15 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
 
     /** A new one in memory, gone when it is closed. */
     public static HsqldbDatabase inMemory() throws SQLException {
+        return inMemory(SqlSyntax.OWN);
+    }
+
+    /** Likewise, with a choice of syntax. */
+    public static HsqldbDatabase inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
-        return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number, "HSQLDB database " + number + " in memory", false);
+        return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number + words(syntax),
+                "HSQLDB database " + number + " in memory",
+                false);
     }
 
     /**
@@ -59,7 +67,17 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
      * @param path of the files, without the endings that HSQLDB gives them
      */
     public static HsqldbDatabase inFiles(Path path) throws SQLException {
-        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath(), "HSQLDB database " + path, true);
+        return inFiles(path, SqlSyntax.OWN);
+    }
+
+    /** Likewise, with a choice of syntax. */
+    public static HsqldbDatabase inFiles(Path path, SqlSyntax syntax) throws SQLException {
+        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath() + words(syntax),
+                "HSQLDB database " + path, true);
+    }
+
+    private static String words(SqlSyntax syntax) {
+        return syntax == SqlSyntax.OWN ? "" : ";sql.syntax_pgs=true";
     }
 
     private JDBCConnection connect() throws SQLException {

@@ -21,7 +21,7 @@ import tutti.engine.jdbc.rows.Table.UniqueKey;
 public final class TablesReader {
     /** Schemas of the engines, and the one that Tutti keeps its own tables in. */
     private static final Set<String> HIDDEN = Set.of("INFORMATION_SCHEMA", "SYSTEM_LOBS", "DEFINITION_SCHEMA",
-            "TUTTI");
+            "PG_CATALOG", "TUTTI");
     private static final Set<String> TYPES = Set.of("TABLE", "BASE TABLE");
 
     /** What a driver does not tell. */

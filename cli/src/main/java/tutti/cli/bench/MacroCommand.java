@@ -1,0 +1,161 @@
+package tutti.cli.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tutti.cli.Failure;
+import tutti.cli.Screen;
+import tutti.workload.tpcc.TpccPopulation;
+import tutti.workload.tpcc.TpccScale;
+
+/** The evaluation of the MacroDDB thesis (chapter 5), in one virtual machine. */
+@Command(name = "macro", description = "The evaluation of MacroDDB: TPC-C in mixes of reading and writing over the bare"
+        + " engine, MacroDB, MacroDDB and MacroDDB-Flat, all in this virtual machine: throughput, aborts, memory, and what"
+        + " capture and communication cost.")
+final class MacroCommand implements Callable<Integer> {
+    /** The thesis' population (section 5.2). */
+    private static final TpccScale SCALE = new TpccScale(2, 10_000, 10, 300, 90);
+    private static final long SOURCES_PER_RUN = 1000;
+
+    @Option(names = "--engine", paramLabel = "NAME", defaultValue = "h2", description = "h2 or hsqldb (default: ${DEFAULT-VALUE}).")
+    private String engine;
+
+    @Option(names = "--mixes", paramLabel = "R/W", split = ",", defaultValue = "8/92,50/50,80/20,100/0", description = "Percent reading/writing (default: ${DEFAULT-VALUE}).")
+    private List<String> mixes;
+
+    @Option(names = "--macrodb", paramLabel = "N", split = ",", defaultValue = "1,3,6", description = "Replicas of MacroDBs without nodes (default: ${DEFAULT-VALUE}).")
+    private List<Integer> macroDb;
+
+    @Option(names = "--nodes", paramLabel = "N", split = ",", defaultValue = "1,2,4", description = "Nodes of MacroDDBs (default: ${DEFAULT-VALUE}).")
+    private List<Integer> nodes;
+
+    @Option(names = "--flat", paramLabel = "N", split = ",", defaultValue = "2", description = "Nodes of MacroDDB-Flats, each of which is two masters (default: ${DEFAULT-VALUE}).")
+    private List<Integer> flat;
+
+    @Option(names = "--replicas", paramLabel = "N", defaultValue = "3", description = "Databases in each node of a MacroDDB (default: ${DEFAULT-VALUE}).")
+    private int replicas;
+
+    @Option(names = "--clients", paramLabel = "N", defaultValue = "1", description = "Clients, or clients of each node (default: ${DEFAULT-VALUE}).")
+    private int clients;
+
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "3", description = "Of each measurement (default: ${DEFAULT-VALUE}).")
+    private double seconds;
+
+    @Option(names = "--warmup", paramLabel = "N", defaultValue = "2", description = "Seconds before it (default: ${DEFAULT-VALUE}).")
+    private double warmup;
+
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "1", description = "How often all of them take turns; medians are shown (default: ${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of population and inputs (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    @Option(names = "--svg", paramLabel = "FILE", defaultValue = "reports/macro.svg", description = "Where to draw throughput (default: ${DEFAULT-VALUE}).")
+    private Path svg;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
+    private @Nullable Path json;
+
+    @Spec
+    private CommandSpec spec;
+
+    /**
+     * One measurement.
+     *
+     * @param memoryBytes of the loaded copies, with everything around them
+     */
+    record Measured(String system, int nodes, int replicas, String mix, int clients, double perMinute,
+            double abortPercent, double readPercent, long memoryBytes) {}
+
+    @Override
+    public Integer call() throws IOException, SQLException, InterruptedException {
+        if (!engine.equals("h2") && !engine.equals("hsqldb")) {
+            throw Failure.usage("there is no engine " + engine, "choose h2 or hsqldb");
+        }
+        List<MacroMix> wanted = new ArrayList<>();
+        for (String label : mixes) {
+            wanted.add(List.of(MacroMix.values()).stream().filter(mix -> mix.label().equals(label)).findFirst()
+                    .orElseThrow(() -> Failure.usage("there is no mix " + label,
+                            "choose of 8/92, 50/50, 80/20, 100/0")));
+        }
+        Screen screen = Screen.standard(spec.commandLine().getOut());
+        Path directory = Files.createTempDirectory("tutti-macro-");
+        Ground ground = Ground.look(directory);
+        ground.lines().forEach(screen::line);
+        List<Measured> all = new ArrayList<>();
+        try {
+            for (int round = 0; round < rounds; round++) {
+                for (MacroSystem.Kind kind : kinds()) {
+                    measure(kind, wanted, directory.resolve("round" + round), screen, all);
+                }
+            }
+        } finally {
+            BenchFiles.delete(directory);
+        }
+        List<Measured> medians = MacroTable.medians(all);
+        screen.line("");
+        Screen.table(MacroTable.rows(medians)).forEach(screen::line);
+        screen.line("");
+        MacroTable.findings(medians).forEach(screen::line);
+        BenchFiles.write(svg, MacroTable.svg(medians));
+        screen.line("plot: " + svg.toAbsolutePath().normalize());
+        if (json != null) {
+            Map<String, Object> numbers = new LinkedHashMap<>();
+            numbers.put("ground", ground);
+            numbers.put("engine", engine);
+            numbers.put("population", SCALE.toString());
+            numbers.put("measurements", all);
+            BenchFiles.writeJson(json, numbers);
+            screen.line("numbers: " + json.toAbsolutePath().normalize());
+        }
+        return 0;
+    }
+
+    private List<MacroSystem.Kind> kinds() {
+        List<MacroSystem.Kind> kinds = new ArrayList<>();
+        kinds.add(new MacroSystem.Kind("standalone", 0, 0));
+        macroDb.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDB", 0, count)));
+        if (!nodes.contains(1) || replicas != 1) {
+            // What capture and communication cost without secondaries (figure 5.3).
+            kinds.add(new MacroSystem.Kind("MacroDDB", 1, 1));
+        }
+        nodes.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB", count, replicas)));
+        flat.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB-Flat", 2 * count, 1)));
+        return kinds;
+    }
+
+    private void measure(MacroSystem.Kind kind, List<MacroMix> wanted, Path directory, Screen screen,
+            List<Measured> all) throws IOException, SQLException, InterruptedException {
+        TpccPopulation population = new TpccPopulation(SCALE, seed);
+        long before = MacroSystem.liveBytes();
+        try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population, directory)) {
+            long memory = MacroSystem.liveBytes() - before;
+            long source = SOURCES_PER_RUN;
+            int count = clients * Math.max(1, kind.label().equals("MacroDDB-Flat") ? kind.nodes() / 2 : kind.nodes());
+            for (MacroMix mix : wanted) {
+                new MacroRun(system, population, mix, count, seed, source += SOURCES_PER_RUN).work(warmup);
+                MacroRun.Counts counts = new MacroRun(system, population, mix, count, seed + 1,
+                        source += SOURCES_PER_RUN).work(seconds);
+                Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), mix.label(), count,
+                        counts.perMinute(), counts.abortPercent(), counts.readPercent(), memory);
+                all.add(measured);
+                screen.line(String.format(Locale.ROOT,
+                        "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%, %3.0f MiB",
+                        MacroTable.name(measured), mix.label(), count, measured.perMinute, measured.abortPercent,
+                        memory / 1048576.0));
+            }
+        }
+    }
+}

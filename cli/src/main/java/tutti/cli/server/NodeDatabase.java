@@ -1,0 +1,38 @@
+package tutti.cli.server;
+
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Engine;
+import tutti.node.ReplicaNode;
+import tutti.node.config.NodeConfig;
+import tutti.wire.FrontEnd;
+
+/** What is below a node and before its clients: its database, as an engine and as a front end. */
+interface NodeDatabase {
+    /** The database as the node sees it. */
+    Engine engine();
+
+    /**
+     * A front end for its clients, not started yet.
+     *
+     * @throws IOException if it cannot be set up, with cause and remedy
+     */
+    FrontEnd frontEnd(ReplicaNode node) throws IOException;
+
+    /** Certificate and key for clients, or null if there are none. */
+    static @Nullable SslContext tls(NodeConfig config) throws IOException {
+        NodeConfig.Tls tls = config.listen().tls();
+        return tls == null ? null : tlsContext(tls);
+    }
+
+    private static SslContext tlsContext(NodeConfig.Tls tls) throws IOException {
+        try {
+            return SslContextBuilder.forServer(tls.certificate().toFile(), tls.key().toFile()).build();
+        } catch (IllegalArgumentException unusable) {
+            throw new IOException("listen.tls cannot be used: " + unusable.getMessage()
+                    + "; both files must be PEM, the key PKCS #8 without a password", unusable);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+package tutti.wire.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.ZoneId;
+import java.util.IdentityHashMap;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.ClientSession;
+import tutti.node.embedded.EmbeddedSession;
+import tutti.pgwire.Backend;
+import tutti.wire.jdbc.PgStatement.Kind;
+
+/**
+ * A client's transactions as PostgreSQL has them, over a session that knows transactions only: statements outside of a
+ * block make a transaction up to the next Sync or the end of the query; in a block that has failed nothing but its end
+ * is executed. One thread, except {@link #cancel}.
+ */
+final class PgSession implements AutoCloseable {
+    private final EmbeddedSession session;
+    private final PgCatalog catalog;
+    private final SessionParameters parameters;
+    private final Cancellation cancellation = new Cancellation();
+    private final IdentityHashMap<Connection, String> schemas = new IdentityHashMap<>();
+    private byte status = Backend.IDLE;
+    private int savepoints;
+    private boolean readOnly;
+    private boolean cancelled;
+    private @Nullable Connection catalogConnection;
+
+    PgSession(EmbeddedSession session, PgCatalog catalog, SessionParameters parameters) {
+        this.session = session;
+        this.catalog = catalog;
+        this.parameters = parameters;
+    }
+
+    /** As ReadyForQuery tells it. */
+    byte status() {
+        return status;
+    }
+
+    SessionParameters parameters() {
+        return parameters;
+    }
+
+    ZoneId zone() {
+        return parameters.zone();
+    }
+
+    /** Whether the client had the last statement cancelled. */
+    boolean cancelled() {
+        return cancelled;
+    }
+
+    /** From any thread: cancels what is executed now. */
+    void cancel() {
+        cancellation.ask();
+    }
+
+    /**
+     * Before a statement.
+     *
+     * @throws SQLException with {@code 25P02} if the transaction has failed and this does not end it
+     */
+    void check(PgStatement statement) throws SQLException {
+        cancelled = false;
+        if (status == Backend.FAILED && !statement.kind().endsFailure()) {
+            throw new SQLException(
+                    "current transaction is aborted, commands ignored until end of transaction block", "25P02");
+        }
+        if (statement.kind() == Kind.REFUSED) {
+            throw new SQLException(statement.refusal(),
+                    statement.refusal().startsWith(PgStatement.SYNTAX_ERROR) ? "42601" : "0A000");
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ statements
+
+    /** Prepares a statement. */
+    Prepared prepare(PgStatement statement, int[] declared) throws SQLException {
+        Prepared prepared = new Prepared(statement, declared);
+        boolean described = false;
+        try {
+            if (statement.kind() == Kind.CATALOG) {
+                prepared.describe(catalogConnection());
+            } else {
+                run(connection -> {
+                    prepared.describe(connection);
+                    return null;
+                });
+            }
+            described = true;
+            return prepared;
+        } finally {
+            if (!described) {
+                prepared.close();
+            }
+        }
+    }
+
+    /** Executes a prepared statement. */
+    Rows execute(Prepared prepared, @Nullable Object[] values, short[] formats) throws SQLException {
+        if (prepared.statement().kind() == Kind.CATALOG) {
+            cancellation.begin();
+            try {
+                return prepared.execute(catalogConnection(), values, formats, zone(), cancellation);
+            } finally {
+                cancelled = cancellation.end();
+            }
+        }
+        return run(connection -> prepared.execute(connection, values, formats, zone(), cancellation));
+    }
+
+    private <T extends @Nullable Object> T run(ClientSession.Work<T> work) throws SQLException {
+        if (status == Backend.IDLE && !session.inTransaction()) {
+            session.setReadOnly(parameters.readOnlyByDefault());
+        }
+        cancellation.begin();
+        try {
+            return session.statement(connection -> {
+                setSchema(connection);
+                return work.run(connection);
+            });
+        } finally {
+            cancelled = cancellation.end();
+        }
+    }
+
+    private void setSchema(Connection connection) throws SQLException {
+        String wanted = parameters.schema();
+        String present = schemas.get(connection);
+        if (!wanted.equals(present == null ? "PUBLIC" : present)) {
+            connection.setSchema(wanted);
+            schemas.put(connection, wanted);
+        }
+    }
+
+    private Connection catalogConnection() throws SQLException {
+        Connection open = catalogConnection;
+        if (open == null) {
+            open = catalog.connect();
+            catalogConnection = open;
+        }
+        catalog.refresh();
+        return open;
+    }
+
+    /** Has all replicas execute a schema change. What stands outside of a block before it is committed first. */
+    void schema(PgStatement statement) throws SQLException {
+        if (status != Backend.IDLE) {
+            throw new SQLException(statement.tag() + " cannot run inside a transaction block: schema changes commit by"
+                    + " themselves in this node's database; send it outside of a block", "25001");
+        }
+        session.commit();
+        setSchema(session.connection());
+        session.everywhere(statement.sql());
+    }
+
+    /** Savepoints. */
+    void savepoint(PgStatement statement) throws SQLException {
+        if (status == Backend.IDLE) {
+            throw new SQLException(statement.tag() + " can only be used in transaction blocks", "25P01");
+        }
+        if (status == Backend.FAILED && savepoints == 0) {
+            throw new SQLException("there is no savepoint to roll back to: roll back the transaction", "3B001");
+        }
+        run(connection -> {
+            try (var there = connection.createStatement()) {
+                there.execute(statement.sql());
+            }
+            return null;
+        });
+        if (statement.kind() == Kind.SAVEPOINT) {
+            savepoints++;
+        } else if (statement.kind() == Kind.ROLLBACK_TO) {
+            status = Backend.IN_TRANSACTION;
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ transactions
+
+    /**
+     * Begins a block.
+     *
+     * @return whether it has begun; false if there is one already
+     */
+    boolean begin(List<Token> options) throws SQLException {
+        if (status != Backend.IDLE) {
+            return false;
+        }
+        readOnly = parameters.readOnlyByDefault();
+        characteristics(options);
+        if (!session.inTransaction()) {
+            session.setReadOnly(readOnly);
+        }
+        status = Backend.IN_TRANSACTION;
+        savepoints = 0;
+        parameters.begin();
+        return true;
+    }
+
+    /** Isolation and access mode of the block. */
+    void characteristics(List<Token> options) throws SQLException {
+        for (int i = 0; i < options.size(); i++) {
+            Token token = options.get(i);
+            if (token.is("serializable")) {
+                throw new SQLException("SERIALIZABLE is not supported by a node with a database of its own process:"
+                        + " use REPEATABLE READ, which is snapshot isolation", "0A000");
+            }
+            if (token.is("read") && i + 1 < options.size() && options.get(i + 1).is("only")) {
+                access(true);
+            } else if (token.is("read") && i + 1 < options.size() && options.get(i + 1).is("write")) {
+                access(false);
+            }
+        }
+    }
+
+    private void access(boolean only) throws SQLException {
+        if (session.inTransaction() && readOnly && !only) {
+            throw new SQLException("transaction read-write mode must be set before any query", "25001");
+        }
+        readOnly = only;
+        session.setReadOnly(only);
+    }
+
+    /**
+     * Commits the block.
+     *
+     * @return whether it was committed; false if it had failed, and has been rolled back
+     */
+    boolean commit() throws SQLException {
+        if (status == Backend.FAILED) {
+            rollback();
+            return false;
+        }
+        try {
+            session.commit();
+            ended(true);
+        } catch (SQLException failed) {
+            session.rollback();
+            ended(false);
+            throw failed;
+        }
+        return true;
+    }
+
+    /** Rolls back whatever there is. */
+    void rollback() {
+        session.rollback();
+        ended(false);
+    }
+
+    private void ended(boolean committed) {
+        status = Backend.IDLE;
+        savepoints = 0;
+        parameters.end(committed);
+    }
+
+    /** Commits what has been executed outside of a block, if something has. */
+    void commitImplicit() throws SQLException {
+        if (status == Backend.IDLE) {
+            session.commit();
+        }
+    }
+
+    /** A statement has failed. */
+    void failed() {
+        if (status == Backend.IDLE) {
+            session.rollback();
+        } else {
+            status = Backend.FAILED;
+            if (savepoints == 0) {
+                session.rollback();
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        session.close();
+        Connection open = catalogConnection;
+        if (open != null) {
+            try {
+                open.close();
+            } catch (SQLException closed) {
+                // The catalog is gone, and it with it.
+            }
+        }
+    }
+}
