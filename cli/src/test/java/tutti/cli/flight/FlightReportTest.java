@@ -64,7 +64,9 @@ class FlightReportTest {
         assertTrue(told.contains(": asked for"), told);
         assertTrue(told.contains("  5 events over ") && told.contains(": 5 effects and 0 states are the same"), told);
         assertTrue(told.contains("same effects, and the protocol threw as it did then:"), told);
-        assertTrue(told.contains("java.lang.IllegalStateException: passive prepares nothing, but 0:0.7 was prepared"),
+        assertTrue(
+                told.contains(
+                        "java.lang.IllegalStateException: 0:0.7 was prepared, but this protocol asks for nothing"),
                 told);
         assertTrue(
                 told.contains("Z failed 1:0.1 (user)") && told.contains("    answer 1:0.1: aborted, Failed[label=user]")

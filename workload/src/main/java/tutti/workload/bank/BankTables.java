@@ -26,6 +26,21 @@ final class BankTables {
                     + "target int not null, amount bigint not null)");
         }
         connection.setAutoCommit(false);
+        while (true) {
+            try {
+                fill(connection, options);
+                connection.commit();
+                return;
+            } catch (SQLException lost) {
+                connection.rollback();
+                if (!"40001".equals(lost.getSQLState())) {
+                    throw lost;
+                }
+            }
+        }
+    }
+
+    private static void fill(Connection connection, BankOptions options) throws SQLException {
         try (PreparedStatement insert = connection
                 .prepareStatement("insert into bank_account (id, balance) values (?, ?)")) {
             for (int account = 0; account < options.accounts(); account++) {
@@ -38,7 +53,6 @@ final class BankTables {
             }
             int[] _ = insert.executeBatch();
         }
-        connection.commit();
     }
 
     /** Moves money, unless the account holds less: then nothing is to be committed. */
