@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.Applier;
@@ -25,9 +26,18 @@ import tutti.engine.jdbc.rows.WriteSets;
  * the local transactions that its keys meet are named to the listener, and when one of them has ended it tries again
  * with the {@linkplain Gate gate} shut: then no local transaction can come to be in the way that was not before. So a
  * deadlock between local and remote transactions cannot form; the one that would have lost ends before it waits.
+ *
+ * <p>
+ * <b>A statement that keeps the gate.</b> H2 does not always end a wait for another transaction's row when its time is over:
+ * once that transaction has undone a statement of its own, who waits for it spins until it ends, deaf to cancelling. It may be
+ * one that is ordered later and waits for this applier. So the gate is waited for a short while only; without it the local
+ * transactions in the way are named all the same, and after {@link #EXACT_ATTEMPTS} attempts all that have changed
+ * anything, the one that is spun upon among them.
  */
 final class JdbcApplier implements Applier {
     private static final EngineFailure INTERRUPTED = new EngineFailure("57P01", "the applier was closed", true);
+    /** Longest wait for the gate at a time. */
+    private static final long GATE_MILLIS = 20;
     /** After so many attempts everyone who has changed anything is taken to be in the way. */
     private static final int EXACT_ATTEMPTS = 20;
 
@@ -96,9 +106,10 @@ final class JdbcApplier implements Applier {
                     }
                 }
                 if (!first) {
-                    engine.gate().first().lock();
-                    first = true;
-                    continue;
+                    first = engine.gate().first().tryLock(GATE_MILLIS, TimeUnit.MILLISECONDS);
+                    if (first) {
+                        continue;
+                    }
                 }
                 if (closed) {
                     return INTERRUPTED;
