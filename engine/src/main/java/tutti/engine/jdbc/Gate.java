@@ -13,10 +13,13 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  *
  * <p>
  * <b>No deadlock.</b> A statement holds the gate open only while it runs, and for waits on other transactions' rows only
- * in short slices ({@link JdbcSession}); an applier that holds the gate waits for nothing but the ends of transactions.
+ * in short slices ({@link JdbcSession}), unless H2 spins ({@link JdbcApplier}): so appliers wait for the gate in
+ * short slices too, and name local transactions in between. An applier that holds the gate waits for nothing but the ends of transactions.
  * Safe for use from any thread.
  */
 final class Gate {
+    /** Longest wait for {@link #first} at a time, before local transactions are named. */
+    static final long FIRST_MILLIS = 20;
     /** Longest time between looks, should an end go unnoticed. */
     private static final long LOOK_MILLIS = 5;
 

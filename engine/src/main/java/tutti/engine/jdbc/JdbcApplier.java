@@ -36,8 +36,6 @@ import tutti.engine.jdbc.rows.WriteSets;
  */
 final class JdbcApplier implements Applier {
     private static final EngineFailure INTERRUPTED = new EngineFailure("57P01", "the applier was closed", true);
-    /** Longest wait for the gate at a time. */
-    private static final long GATE_MILLIS = 20;
     /** After so many attempts everyone who has changed anything is taken to be in the way. */
     private static final int EXACT_ATTEMPTS = 20;
 
@@ -106,7 +104,7 @@ final class JdbcApplier implements Applier {
                     }
                 }
                 if (!first) {
-                    first = engine.gate().first().tryLock(GATE_MILLIS, TimeUnit.MILLISECONDS);
+                    first = engine.gate().first().tryLock(Gate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
                     if (first) {
                         continue;
                     }

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
@@ -339,8 +340,14 @@ public final class JdbcEngine implements ClientEngine {
     ExecuteResult executeBarrier(EmbeddedDatabase.Session session, long position, BarrierStatement barrier,
             Step record, BooleanSupplier closed) throws SQLException, InterruptedException {
         schemaLock.writeLock().lock();
-        gate.first().lock();
+        boolean first = false;
         try {
+            while (!first) {
+                first = gate.first().tryLock(Gate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
+                if (!first) {
+                    giveWay(position, closed);
+                }
+            }
             awaitNobody(position, closed);
             Connection connection = session.connection();
             announce(connection, position);
@@ -371,9 +378,19 @@ public final class JdbcEngine implements ClientEngine {
             session.commit();
             return new ExecuteResult(response.error() == null, response.toBytes());
         } finally {
-            gate.first().unlock();
+            if (first) {
+                gate.first().unlock();
+            }
             schemaLock.writeLock().unlock();
         }
+    }
+
+    /** Names all open local transactions to the listener. */
+    private void giveWay(long position, BooleanSupplier closed) throws SQLException {
+        if (closed.getAsBoolean()) {
+            throw new SQLException("the applier was closed", "57P01");
+        }
+        tellBlocked(position, null);
     }
 
     /** Notes that a barrier is about to be executed, as {@link #executeBarrier} does first. */
@@ -405,10 +422,7 @@ public final class JdbcEngine implements ClientEngine {
             if (sessions.stream().noneMatch(session -> session.open() && session.transaction() != null)) {
                 return;
             }
-            if (closed.getAsBoolean()) {
-                throw new SQLException("the applier was closed", "57P01");
-            }
-            tellBlocked(position, null);
+            giveWay(position, closed);
             gate.awaitEnd(ended);
         }
     }
