@@ -68,7 +68,7 @@ public interface Capture {
 
     /** What a client declares that lists tables. */
     default Classes.Declaration declaration(String list) {
-        return new Classes.Declaration(ConflictClasses.ALL, List.of());
+        return new Classes.Declaration(ConflictClasses.ALL, List.of(), false);
     }
 
     /** What a write set touches outside of its classes, for the client's error, or null. */
@@ -78,6 +78,11 @@ public interface Capture {
 
     /** Which of these relations, by object id, lies outside of the classes, for the client's error, or null. */
     default @Nullable String outside(List<Long> relations, ConflictClasses classes) {
+        return null;
+    }
+
+    /** Which rows a statement may touch outside of the classes that are declared, for the client's error, or null. */
+    default @Nullable String outside(ConflictClasses statement, ConflictClasses declared) {
         return null;
     }
 

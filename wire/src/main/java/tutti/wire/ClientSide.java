@@ -267,6 +267,14 @@ final class ClientSide implements FrameSink {
         if (kind.mayWrite() || session.status == Backend.IN_TRANSACTION) {
             noteReads(buffer, start, bodyLength - 1);
         }
+        if (session.declaredPartly && bodyLength > 1) {
+            byte[] sql = new byte[bodyLength - 1];
+            buffer.getBytes(start, sql);
+            ErrorFields outside = turns.outside(sql);
+            if (outside != null) {
+                return refuseQuery(outside);
+            }
+        }
         if (!kind.mayWrite() || session.status == Backend.FAILED) {
             return pass(Operations.QUERY);
         }
@@ -336,6 +344,16 @@ final class ClientSide implements FrameSink {
             }
             turns.awaitPart(message, inTransaction, () -> scriptPlain(kind, message, inTransaction));
             return;
+        }
+        if (session.declaredPartly && inTransaction && message.readableBytes() > HEADER + 1) {
+            byte[] sql = new byte[message.readableBytes() - HEADER - 1];
+            message.getBytes(message.readerIndex() + HEADER, sql);
+            ErrorFields outside = turns.outside(sql);
+            if (outside != null) {
+                message.release();
+                refuseQuery(outside);
+                return;
+            }
         }
         if (kind.mayWrite()) {
             ErrorFields refusal = writeRefusal();
@@ -544,7 +562,7 @@ final class ClientSide implements FrameSink {
                     : turns.record(prepared, buffer, start, bodyLength);
         }
         Reading reading = prepared.reading();
-        if (reading != null && notesReads()) {
+        if (reading != null && (notesReads() || session.declaredPartly)) {
             prepared = prepared.with(reading.bind(buffer, end(buffer, portalEnd + 1, limit) + 1, limit));
         }
         if (!portals.put(buffer, start, portalEnd, prepared)) {
@@ -579,6 +597,12 @@ final class ClientSide implements FrameSink {
                 reads.addTo(session.readSet());
             } else {
                 ReadPlan.EVERYTHING.addTo(session.readSet(), ReadPlan.NO_VALUES);
+            }
+        }
+        if (inBlock && (kind.mayWrite() || kind == StatementKind.READ)) {
+            ErrorFields outside = turns.outside(prepared == null ? null : prepared.reads());
+            if (outside != null) {
+                return refuseExecute(outside);
             }
         }
         switch (kind) {

@@ -137,6 +137,11 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
+    public @Nullable String outside(ConflictClasses statement, ConflictClasses declared) {
+        return Classes.outside(statement, declared, references.get());
+    }
+
+    @Override
     public Object schemaVersion() {
         return refreshing.get() > 0 ? new Object() : catalog.get();
     }

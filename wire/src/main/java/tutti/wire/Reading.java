@@ -97,6 +97,10 @@ final class Reading {
 
     /** A portal's. */
     record Bound(Reading of, Values values) {
+        Capture.Classified classes() {
+            return of.capture.classes(of.sql, 0, of.sql.length, of.standardStrings, values);
+        }
+
         void addTo(ReadSet.Builder reads) {
             of.plan().addTo(reads, values);
         }

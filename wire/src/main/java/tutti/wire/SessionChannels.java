@@ -129,6 +129,8 @@ abstract class SessionChannels {
     /** The classes that its client has declared, or null. */
     @Nullable
     ConflictClasses declared;
+    /** It has declared some rows only of a divided table, so each statement is held against that. */
+    boolean declaredPartly;
     /** Somebody says that it keeps to its classes, which is to be checked. */
     boolean vouched;
     /** It is known of the current cycle that it is not for every node. */

@@ -122,6 +122,7 @@ abstract class SessionTransaction extends SessionChannels {
         handedIn = false;
         readOnly = false;
         declared = null;
+        declaredPartly = false;
         vouched = false;
         repeat = null;
         repeatPending = false;

@@ -115,7 +115,31 @@ final class Turns {
                     "tutti.classes lists what is no table: " + String.join(", ", declaration.unknown()));
         }
         session.declared = declaration.classes();
+        session.declaredPartly = declaration.partly() && session.services.transactions().classesCoverReads();
         return null;
+    }
+
+    /** What a statement of an open transaction block may touch outside of what has been declared; null if nothing. */
+    @Nullable
+    ErrorFields outside(byte[] sql) {
+        return session.declaredPartly ? outside(classes(sql)) : null;
+    }
+
+    /** The same of a portal; null for one that was bound before anything was declared. */
+    @Nullable
+    ErrorFields outside(Reading.@Nullable Bound portal) {
+        return session.declaredPartly ? outside(portal == null ? Capture.Classified.ALL : portal.classes()) : null;
+    }
+
+    private @Nullable ErrorFields outside(Capture.Classified statement) {
+        ConflictClasses declared = session.declared;
+        String outside = declared == null ? null : session.capture.outside(statement.classes(), declared);
+        return outside == null
+                ? null
+                : Errors.error(Errors.OUTSIDE_OF_CLASSES, "the statement may touch " + outside
+                        + " that its transaction has declared")
+                        .with('H', "Give the column that divides the table in the"
+                                + " statement's condition or in its values, or list the whole table in tutti.classes.");
     }
 
     // ------------------------------------------------------------------------------------------ recording

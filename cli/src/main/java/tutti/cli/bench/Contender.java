@@ -52,7 +52,9 @@ interface Contender {
         /** What they cost where work is done everywhere. */
         D("Tutti, three nodes, terminals at all", 3),
         /** What PostgreSQL's own copies cost. */
-        E("PostgreSQL, two synchronous standbys", 0);
+        E("PostgreSQL, two synchronous standbys", 0),
+        /** What it costs to pass messages on and do nothing else. */
+        F("PostgreSQL behind PgBouncer", 0);
 
         private final String description;
         private final int nodes;

@@ -63,9 +63,12 @@ final class Overhead implements AutoCloseable {
         ServerBinaries binaries = ServerBinaries.unpacked();
         for (Contender.Kind kind : plan.contenders()) {
             Path own = directory.resolve(kind.name().toLowerCase(Locale.ROOT));
-            contenders.add(kind.nodes() > 0
-                    ? new ClusterContender(kind, own, nodeCommand)
-                    : new PostgresContender(kind, own, binaries, kind == Contender.Kind.E ? 2 : 0));
+            contenders.add(switch (kind) {
+                case A -> new PostgresContender(kind, own, binaries, 0);
+                case B, C, D -> new ClusterContender(kind, own, nodeCommand);
+                case E -> new PostgresContender(kind, own, binaries, 2);
+                case F -> new BouncerContender(kind, own, binaries);
+            });
         }
     }
 

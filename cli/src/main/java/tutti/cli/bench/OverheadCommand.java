@@ -19,8 +19,8 @@ import tutti.workload.tpcc.TpccForm;
 
 /** Measures what Tutti costs, beside PostgreSQL alone and with its own standbys. */
 @Command(name = "overhead", description = "TPC-C in one run against (a) PostgreSQL, (b) one Tutti node, (c) three nodes with"
-        + " terminals at one, (d) three with terminals at all, (e) PostgreSQL with two synchronous standbys; in turns,"
-        + " repeated. Prints throughput, ratios with their spread, latencies, aborts and CPU time per transaction.")
+        + " terminals at one, (d) three with terminals at all, (e) PostgreSQL with two synchronous standbys, (f) PostgreSQL"
+        + " behind PgBouncer, if that is installed and asked for; in turns, repeated. Prints throughput, ratios with their spread, latencies, aborts and CPU time per transaction.")
 final class OverheadCommand implements Callable<Integer> {
     @Option(names = "--contenders", paramLabel = "X", split = ",", defaultValue = "a,b,c,d,e", description = "Which to measure (default: ${DEFAULT-VALUE}).")
     private List<Contender.Kind> contenders = List.of();

@@ -95,7 +95,7 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
      */
     record Summary(Contender.Kind contender, Spread tpmC, @Nullable Spread ratio, @Nullable Spread ratioToStandbys,
             Spread p50Millis, Spread p95Millis, Spread abortPercent, Spread serverCpuMillis, Spread databaseCpuMillis,
-            Spread tuttiCpuMillis, Spread clientCpuMillis, Spread otherPercent) {
+            Spread frontCpuMillis, Spread clientCpuMillis, Spread otherPercent) {
         private static final String NEW_ORDER = "NewOrder";
 
         static Summary of(Contender.Kind kind, List<Measurement> all) {
@@ -104,7 +104,8 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
                     ratio(own, all, Contender.Kind.E), spread(own, one -> newOrder(one).p50Millis()),
                     spread(own, one -> newOrder(one).p95Millis()), spread(own, Measurement::abortPercent),
                     spread(own, Measurement::serverCpuMillis), spread(own, one -> one.cpuOf("postgres")),
-                    spread(own, one -> one.cpuOf("java")), spread(own, Measurement::clientCpuMillis),
+                    spread(own, one -> one.cpuOf("java") + one.cpuOf("pgbouncer")),
+                    spread(own, Measurement::clientCpuMillis),
                     spread(own, Measurement::otherPercent));
         }
 

@@ -18,13 +18,13 @@ final class OverheadTable {
     static List<String> lines(OverheadResult result, Screen screen) {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("", "tpmC", "of (a)", "NewOrder p50 ms", "p95 ms", "aborted %", "CPU ms/trans.",
-                "PostgreSQL", "Tutti", "client", "other work %"));
+                "PostgreSQL", "in front", "client", "other work %"));
         for (OverheadResult.Summary row : result.summaries()) {
             rows.add(List.of(row.contender().letter() + " " + row.contender().description(), text(row.tpmC(), "%,.0f"),
                     row.ratio() == null ? "-" : text(row.ratio(), "%.2f"), text(row.p50Millis(), "%.1f"),
                     text(row.p95Millis(), "%.1f"), text(row.abortPercent(), "%.1f"),
                     text(row.serverCpuMillis(), "%.2f"), median(row.databaseCpuMillis()),
-                    median(row.tuttiCpuMillis()), median(row.clientCpuMillis()),
+                    median(row.frontCpuMillis()), median(row.clientCpuMillis()),
                     String.format(Locale.ROOT, "%.0f", row.otherPercent().max())));
         }
         List<String> lines = new ArrayList<>(Screen.table(rows));

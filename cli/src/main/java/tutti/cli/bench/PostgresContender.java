@@ -19,8 +19,8 @@ import tutti.workload.tpcc.TpccDatabase;
  * durable ({@code synchronous_commit=on}, PostgreSQL's default), on its own disk and, if there are standbys, on theirs.
  */
 final class PostgresContender implements Contender {
-    private static final String USER = "postgres";
-    private static final String PASSWORD = "tutti";
+    static final String USER = "postgres";
+    static final String PASSWORD = "tutti";
     /** What a standby has not fetched when the primary stops stays there for it. */
     private static final String KEPT_FOR_STANDBYS = "1GB";
 
@@ -65,7 +65,7 @@ final class PostgresContender implements Contender {
     }
 
     @Override
-    public Running start() throws IOException, SQLException, InterruptedException {
+    public Started start() throws IOException, SQLException, InterruptedException {
         Started started = new Started();
         boolean ready = false;
         try {
@@ -109,14 +109,14 @@ final class PostgresContender implements Contender {
                 .with("synchronous_commit", "on");
     }
 
-    private static TpccDatabase database(EmbeddedPostgres server) {
-        return TpccDatabase.of("PostgreSQL",
-                "jdbc:postgresql://" + server.host() + ":" + server.port() + "/postgres?user="
-                        + USER + "&password=" + PASSWORD);
+    /** The database that is to be had at a port. */
+    static TpccDatabase database(String host, int port) {
+        return TpccDatabase.of("PostgreSQL", "jdbc:postgresql://" + host + ":" + port + "/postgres?user=" + USER
+                + "&password=" + PASSWORD);
     }
 
     /** The primary, then its standbys. */
-    private static final class Started implements Running {
+    static final class Started implements Running {
         private final List<EmbeddedPostgres> servers = Collections.synchronizedList(new ArrayList<>());
 
         private void add(ServerConfiguration configuration) throws IOException, InterruptedException {
@@ -125,7 +125,18 @@ final class PostgresContender implements Contender {
 
         @Override
         public List<TpccDatabase> databases() {
-            return List.of(database(servers.getFirst()));
+            return List.of(database(servers.getFirst().host(), port()));
+        }
+
+        /** Where the primary is to be found: the directory of its Unix socket, or a host if it has none. */
+        String address() {
+            EmbeddedPostgres primary = servers.getFirst();
+            return primary.socket().map(socket -> String.valueOf(socket.getParent())).orElse(primary.host());
+        }
+
+        /** Of the primary. */
+        int port() {
+            return servers.getFirst().port();
         }
 
         @Override

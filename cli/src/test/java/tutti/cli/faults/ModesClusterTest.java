@@ -95,6 +95,12 @@ class ModesClusterTest {
         assertEquals("2", value(connection, "select count(*) from seen"));
     }
 
+    private static void refusedInBlock(Connection connection, String sql) throws SQLException {
+        execute(connection, "set local tutti.classes = 'stock(1)'");
+        assertEquals("2F003", assertThrows(SQLException.class, () -> execute(connection, sql)).getSQLState());
+        connection.rollback();
+    }
+
     private static void columnsDivideTables(Connection connection) throws SQLException {
         execute(connection, "create table stock (house int, item int, quantity int, primary key (house, item))");
         execute(connection, "comment on column stock.house is 'tutti.class house/16'");
@@ -114,8 +120,18 @@ class ModesClusterTest {
         execute(connection, "update stock set quantity = quantity - 1 where house = 18");
         connection.setAutoCommit(false);
         execute(connection, "set local tutti.classes = 'stock(1)'");
-        execute(connection, "update stock set quantity = 0 where house = 2");
-        assertEquals("2F003", assertThrows(SQLException.class, connection::commit).getSQLState());
+        refusedInBlock(connection, "update stock set quantity = 0 where house = 2");
+        refusedInBlock(connection, "select quantity from stock where house = 2");
+        refusedInBlock(connection, "select sum(quantity) from stock");
+        try (PreparedStatement read = connection
+                .prepareStatement("select quantity from stock where house = ? and item = 1")) {
+            execute(connection, "set local tutti.classes = 'stock(1)'");
+            read.setInt(1, 17);
+            read.execute();
+            read.setInt(1, 2);
+            assertEquals("2F003", assertThrows(SQLException.class, read::execute).getSQLState());
+            connection.rollback();
+        }
         execute(connection, "set local tutti.classes = 'stock(1)'");
         execute(connection, "update stock set quantity = 0 where house = 1");
         connection.commit();

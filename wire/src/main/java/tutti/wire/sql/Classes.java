@@ -131,6 +131,7 @@ public final class Classes {
     public static Declaration declaration(String list, TableCatalog catalog, References references) {
         List<String> unknown = new ArrayList<>();
         Set<Long> hashes = new HashSet<>();
+        boolean partly = false;
         for (List<Token> entry : Footprint.entries(SqlText.of(list).tokens())) {
             Token value = Footprint.value(entry);
             List<Token> name = value == null ? entry : entry.subList(0, entry.size() - 3);
@@ -138,17 +139,18 @@ public final class Classes {
             if (!known(name, catalog, references)) {
                 unknown.add(String.join("", name.stream().map(Token::text).toList()));
             } else if (tables == null) {
-                return new Declaration(ConflictClasses.ALL, List.of());
+                return new Declaration(ConflictClasses.ALL, List.of(), false);
             } else {
                 Set<Long> own = name.size() == 3
                         ? Set.of(TableCatalog.tableKey(name.get(0).text(), name.get(2).text()))
                         : tables.direct();
                 own.forEach(table -> hashes.addAll(part(table, value, references)));
+                partly |= own.stream().anyMatch(table -> !hashes.containsAll(Divided.all(table, references)));
                 tables.brought().forEach(table -> hashes.addAll(Divided.all(table, references)));
                 tables.cascaded().forEach(table -> hashes.addAll(Divided.all(table, references)));
             }
         }
-        return new Declaration(of(hashes), unknown);
+        return new Declaration(of(hashes), unknown, partly);
     }
 
     /** The class of the rows with a value, or all of a table that is not divided or of which no number is given. */
@@ -171,8 +173,28 @@ public final class Classes {
      *
      * @param classes what it declares
      * @param unknown names in it that stand for nothing
+     * @param partly whether some divided table is declared with some of its rows only
      */
-    public record Declaration(ConflictClasses classes, List<String> unknown) {}
+    public record Declaration(ConflictClasses classes, List<String> unknown, boolean partly) {}
+
+    /**
+     * Which rows of divided tables a statement may touch whose class is not among those declared, in words, or null.
+     *
+     * @param statement all that it may touch
+     */
+    public static @Nullable String outside(ConflictClasses statement, ConflictClasses declared, References references) {
+        if (statement.all()) {
+            return "rows that cannot be told from it";
+        }
+        for (Division division : new HashSet<>(references.divisions().values())) {
+            for (long of : division.all()) {
+                if (statement.contains(of) && !declared.contains(of)) {
+                    return "rows of another " + division.group() + " than those";
+                }
+            }
+        }
+        return null;
+    }
 
     /** What a write set touches though its class is not among these, in words, or null; "the schema" for a schema change. */
     public static @Nullable String outside(WriteSet writes, ConflictClasses classes, TableCatalog catalog,
