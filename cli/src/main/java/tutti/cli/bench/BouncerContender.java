@@ -74,7 +74,7 @@ final class BouncerContender implements Contender {
                     "* = host=" + behind.address() + " port=" + behind.port() + " user=" + PostgresContender.USER
                             + " password=" + PostgresContender.PASSWORD,
                     "[pgbouncer]", "listen_addr = " + ServerConfiguration.HOST, "listen_port = " + port,
-                    "unix_socket_dir =", "auth_type = any", "pool_mode = session", "max_prepared_statements = 0",
+                    "unix_socket_dir =", "auth_type = any", "pool_mode = session",
                     "ignore_startup_parameters = extra_float_digits", "log_connections = 0", "log_disconnections = 0"));
             bouncer = started(configuration, log);
             try {
