@@ -1,25 +1,20 @@
 package tutti.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
@@ -33,56 +28,13 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
-import tutti.node.metrics.NodeMetrics;
-import tutti.order.local.LocalOrderGroup;
 
 /** Every protocol that nodes can run, on three replicas in one process: who commits, who hears what, and that copies are equal. */
 @Timeout(60)
-class ProtocolNodesTest {
-    private static final Set<Integer> ALL = Set.of(0, 1, 2);
-
-    @TempDir
-    private Path directory;
-
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
-    private final Map<Integer, ListEngine> engines = new HashMap<>();
-    private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
-
-    private ReplicaNode open(String protocol, int node) throws Exception {
-        ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine());
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node),
-                protocol, parameters(protocol), 3, 16, 100, 1 << 20, 5_000_000L, 20);
-        ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
-                world -> Protocols.create(protocol, node, ALL, parameters(protocol), world), NodeMetrics.NONE,
-                (cause, _) -> {
-                    throw new AssertionError(cause);
-                });
-        nodes.put(node, replica);
-        replica.start();
-        return replica;
-    }
-
-    private static Map<String, String> parameters(String protocol) {
-        return switch (protocol) {
-            case "passive" -> Map.of("take-over-delay", "10ms");
-            case "postgres-r" -> Map.of("resolve-delay", "10ms");
-            default -> Map.of();
-        };
-    }
-
-    private void openAll(String protocol) throws Exception {
-        for (int node : ALL) {
-            open(protocol, node);
-        }
-        for (int node : ALL) {
-            nodes.get(node).ready().get(20, TimeUnit.SECONDS);
-        }
-    }
-
+class ProtocolNodesTest extends ReplicaTrio {
     @AfterEach
-    void closeAll() {
-        nodes.values().forEach(ReplicaNode::close);
-        engines.values().forEach(ListEngine::close);
+    void noneHasFailed() {
+        assertFalse(failed.isDone(), () -> failed.join().toString());
     }
 
     /** A client's transaction that changes one row, when its turn comes. */

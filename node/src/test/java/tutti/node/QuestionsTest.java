@@ -5,21 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
@@ -32,49 +25,10 @@ import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
-import tutti.node.metrics.NodeMetrics;
-import tutti.order.local.LocalOrderGroup;
 
 /** What nodes answer about transactions of other nodes, under every protocol: of living nodes, restarted ones, lost ones. */
 @Timeout(60)
-class QuestionsTest {
-    private static final Set<Integer> ALL = Set.of(0, 1, 2);
-
-    @TempDir
-    private Path directory;
-
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
-    private final Map<Integer, ListEngine> engines = new HashMap<>();
-    private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
-    private final CompletableFuture<Boolean> fenced = new CompletableFuture<>();
-
-    private ReplicaNode open(String protocol, int node) throws Exception {
-        ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine());
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node), protocol,
-                Map.of(), 3, 16, 100, 1 << 20, 5_000_000L, 20);
-        ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
-                world -> Protocols.create(protocol, node, ALL, Map.of(), world), NodeMetrics.NONE,
-                (_, restartable) -> fenced.complete(restartable));
-        nodes.put(node, replica);
-        replica.start();
-        return replica;
-    }
-
-    private void openAll(String protocol) throws Exception {
-        for (int node : ALL) {
-            open(protocol, node);
-        }
-        for (int node : ALL) {
-            nodes.get(node).ready().get(20, TimeUnit.SECONDS);
-        }
-    }
-
-    @AfterEach
-    void closeAll() {
-        nodes.values().forEach(ReplicaNode::close);
-        engines.values().forEach(ListEngine::close);
-    }
-
+class QuestionsTest extends ReplicaTrio {
     private static <T> T told(Consumer<Completion<T>> question) throws Exception {
         CompletableFuture<T> told = new CompletableFuture<>();
         question.accept(new Completion<>() {
@@ -230,9 +184,8 @@ class QuestionsTest {
     void aNodeThatIsFencedBeginsAnew(String protocol) throws Exception {
         openAll(protocol);
         TransactionId name = reserve(0);
-        CompletableFuture<Boolean> told = fenced;
         nodes.get(1).fence(0, name.incarnation());
-        assertTrue(told.get(20, TimeUnit.SECONDS), "and starting anew helps");
+        assertTrue(failed.get(20, TimeUnit.SECONDS).restartable(), "and starting anew helps");
         assertEquals(TransactionOutcome.ABORTED, ask(2, name));
     }
 }
