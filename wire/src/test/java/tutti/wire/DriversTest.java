@@ -17,9 +17,6 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,24 +26,7 @@ import tutti.core.txn.AbortReason;
 
 /** Unmodified clients: pgjdbc, psql, pgbench. */
 @Timeout(90)
-class DriversTest {
-    private static FrontEndFixture fixture;
-
-    @BeforeAll
-    static void start() throws Exception {
-        fixture = new FrontEndFixture();
-    }
-
-    @AfterAll
-    static void stop() throws Exception {
-        fixture.close();
-    }
-
-    @BeforeEach
-    void reset() throws Exception {
-        fixture.reset();
-    }
-
+class DriversTest extends OnFrontEnd {
     @ParameterizedTest
     @ValueSource(strings = {"simple", "extended", "extendedForPrepared", "extendedCacheEverything"})
     void pgjdbcWorksInEveryQueryMode(String mode) throws Exception {

@@ -11,9 +11,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.core.txn.AbortReason;
@@ -28,24 +25,7 @@ import tutti.pgwire.ResponseHandler;
 
 /** Statements through the front end, message by message. */
 @Timeout(60)
-class FrontEndTest {
-    private static FrontEndFixture fixture;
-
-    @BeforeAll
-    static void start() throws Exception {
-        fixture = new FrontEndFixture();
-    }
-
-    @AfterAll
-    static void stop() throws Exception {
-        fixture.close();
-    }
-
-    @BeforeEach
-    void reset() throws Exception {
-        fixture.reset();
-    }
-
+class FrontEndTest extends OnFrontEnd {
     private static final AbortReason LOST = new AbortReason.LostCertification(0, 7);
 
     /** Message types answered to a batch, errors with their SQLSTATE, and the final status. */

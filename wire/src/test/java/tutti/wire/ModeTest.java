@@ -14,8 +14,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,22 +23,9 @@ import tutti.pgwire.BackendConnection;
 
 /** Which requests go to every node, and what their clients see of it. */
 @Timeout(60)
-class ModeTest {
-    private static FrontEndFixture fixture;
-
-    @BeforeAll
-    static void start() throws Exception {
-        fixture = new FrontEndFixture();
-    }
-
-    @AfterAll
-    static void stop() throws Exception {
-        fixture.close();
-    }
-
+class ModeTest extends OnFrontEnd {
     @BeforeEach
-    void reset() throws Exception {
-        fixture.reset();
+    void resetNode() {
         fixture.node.wholeOnly = false;
         fixture.node.everywhereIfPossible = false;
         fixture.node.answer = answer();

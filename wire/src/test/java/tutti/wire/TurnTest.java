@@ -12,9 +12,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assertions;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,22 +23,9 @@ import tutti.pgwire.TestServer;
 
 /** Transactions that wait for their turn, as protocols want it that order first and execute then. */
 @Timeout(60)
-class TurnTest {
-    private static FrontEndFixture fixture;
-
-    @BeforeAll
-    static void start() throws Exception {
-        fixture = new FrontEndFixture();
-    }
-
-    @AfterAll
-    static void stop() throws Exception {
-        fixture.close();
-    }
-
+class TurnTest extends OnFrontEnd {
     @BeforeEach
-    void reset() throws Exception {
-        fixture.reset();
+    void resetNode() {
         fixture.node.atOnce = false;
     }
 
