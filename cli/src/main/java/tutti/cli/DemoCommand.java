@@ -76,6 +76,10 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
     private int secondaries;
 
+    @Option(names = "--record-workload", description = "Have every node write down what its clients do, for"
+            + " `tutti sim run` (docs/evaluation.md); with --data.")
+    private boolean recordWorkload;
+
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
@@ -100,9 +104,15 @@ final class DemoCommand implements Callable<Integer> {
             throw new Failure(data + " holds a cluster already, and the demo loads a new one",
                     "choose another --data directory, or leave it out");
         }
+        if (recordWorkload && data == null) {
+            throw Failure.usage("--record-workload would be deleted with everything else", "give --data DIR");
+        }
         Path directory = data != null ? data : Files.createTempDirectory("tutti-demo-");
         Map<String, String> settings = new HashMap<>(NodeEngine.settings(engine, secondaries));
         settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
+        if (recordWorkload) {
+            settings.put("workload-recording", "{enabled: true}");
+        }
         boolean passed = false;
         try {
             passed = new Demo(plan, screen)

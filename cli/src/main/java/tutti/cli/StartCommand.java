@@ -60,6 +60,10 @@ final class StartCommand implements Callable<Integer> {
     @Option(names = "--flight-recorder", description = "Have every node keep the last minutes of its protocol's events, for `tutti flight`.")
     private boolean flightRecorder;
 
+    @Option(names = "--record-workload", description = "Have every node write down what its clients do, for"
+            + " `tutti sim run` (docs/evaluation.md).")
+    private boolean recordWorkload;
+
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol (docs/configuration.md lists them); may be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
@@ -96,6 +100,9 @@ final class StartCommand implements Callable<Integer> {
         settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
         if (flightRecorder) {
             settings.put("flight-recorder", "{enabled: true}");
+        }
+        if (recordWorkload) {
+            settings.put("workload-recording", "{enabled: true}");
         }
         return settings;
     }

@@ -101,6 +101,9 @@ final class LocalTransactions {
         private boolean gone;
         private long certifiedAt;
         private long askedNanos;
+        private final long sinceNanos = System.nanoTime();
+        /** When it was let run. */
+        private long startedNanos = sinceNanos;
         private volatile KeySet touched = KeySet.EMPTY;
         /** Who wants to know when it has ended. */
         private final List<Runnable> waiters = new ArrayList<>(0);
@@ -177,6 +180,7 @@ final class LocalTransactions {
     private final NodeMetrics metrics;
     private final Horizon horizon;
     private final AtomicLong serial;
+    private volatile @Nullable WorkloadRecorder recorder;
     private final AtomicInteger inFlight = new AtomicInteger();
     private final Map<LocalTransaction, Open> bySession = new ConcurrentHashMap<>();
     private final Map<Long, Open> holders = new ConcurrentHashMap<>();
@@ -200,6 +204,11 @@ final class LocalTransactions {
         this.node = node;
         this.metrics = metrics;
         this.horizon = horizon;
+    }
+
+    /** Has transactions that end, or ask to commit, from now on written down. */
+    void record(WorkloadRecorder to) {
+        recorder = to;
     }
 
     private TransactionId nextId() {
@@ -335,6 +344,10 @@ final class LocalTransactions {
         }
         if (open.askedNanos == 0) {
             open.askedNanos = System.nanoTime();
+            WorkloadRecorder to = recorder;
+            if (to != null) {
+                to.asks(open.sinceNanos, open.whole(), open.startedNanos, open.request.classes(), writes, reads);
+            }
         }
         if (open.phase == Phase.RUNNING) {
             ask(open, writes, reads);
@@ -370,6 +383,10 @@ final class LocalTransactions {
 
     /** The session has ended it by itself. */
     private void onEnded(Open open, AbortReason.@Nullable Failed cause) {
+        WorkloadRecorder to = recorder;
+        if (to != null && cause == null && (open.phase == Phase.OPEN || open.phase == Phase.RUNNING)) {
+            to.read(open.sinceNanos);
+        }
         switch (open.phase) {
             case OPEN -> {
                 if (cause != null) {
@@ -583,6 +600,7 @@ final class LocalTransactions {
             horizon.end(open.begun);
         }
         open.begun = horizon.begin();
+        open.startedNanos = System.nanoTime();
         open.phase = Phase.RUNNING;
         open.session.run(priority);
     }

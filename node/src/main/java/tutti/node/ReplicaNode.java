@@ -249,6 +249,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         loop.schedule(this::tellDurable, settings.durabilityNanos());
     }
 
+    /** Has what clients do written down; before {@link #start}. */
+    public void record(WorkloadRecorder recorder) {
+        transactions.record(recorder);
+    }
+
     /** Completes when the replica has caught up for the first time; fails if it stops before. */
     public CompletableFuture<Void> ready() {
         return ready.copy();

@@ -54,6 +54,9 @@ public final class FiguresCommand implements Callable<Integer> {
     @Option(names = "--out", paramLabel = "DIR", description = "Where files go (default: reports/figures-PAPER).")
     private @Nullable Path out;
 
+    @Option(names = "--png", description = "Write charts as PNG files, too.")
+    private boolean png;
+
     @Option(names = "--transactions", paramLabel = "N", description = "Of each run (default: 150001 for akara, as in the"
             + " paper, and 30000 for gorda).")
     private @Nullable Long transactions;
@@ -98,7 +101,7 @@ public final class FiguresCommand implements Callable<Integer> {
         }
         Path directory = out == null ? Path.of("reports", "figures-" + paper) : out;
         Files.createDirectories(directory);
-        Sheet sheet = new Sheet(directory, bySetting, new Page("Figures of " + paper,
+        Sheet sheet = new Sheet(directory, bySetting, png, new Page("Figures of " + paper,
                 length + " transactions a run, seed " + seed + ", by tutti sim figures"));
         figures.forEach(figure -> figure.draw().accept(sheet));
         sheet.finish();

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 import tutti.cli.report.Chart;
 import tutti.sim.model.Kind;
 import tutti.sim.model.RunResult;
@@ -93,8 +94,15 @@ final class GordaFigures {
         study(figures, "3.5", fine);
         figures.add(Figure.overClients("3.5d", "gorda-3.5d", "Network", "KB/s", CLIENTS, fine,
                 GordaFigures::kiloBytes));
+        figures.add(new Figure("3.5", fine.values().stream().map(one -> one.clients(LOADED)).toList(),
+                sheet -> sheet.compare("3.5b", "DBSM-g, PGR and CONS-g, 3960 clients, ms", "minimal differences",
+                        String.join(", ", fine.values().stream()
+                                .map(one -> Figure.text(latency(sheet.result(one.clients(LOADED))), 1)).toList()))));
         study(figures, "3.6", snapshot);
-        figures.add(new Figure("3.6", List.of(), this::compareLocal));
+        figures.add(new Figure("3.6",
+                List.of(of(snapshot, "DBSM-SI").clients(LOADED), of(snapshot, "CONS-SI").clients(LOADED),
+                        of(fine, "DBSM-g").clients(LOADED), of(coarse, "CONS-G").clients(LOADED)),
+                this::compareLocal));
         wide(figures);
         termination(figures);
         performability(figures);
@@ -115,7 +123,7 @@ final class GordaFigures {
         List<Setting> needs = CLIENTS.stream().map(dbsm::clients).toList();
         return new Figure("3.3d", needs, sheet -> {
             List<Chart.Curve> curves = new ArrayList<>();
-            for (Kind kind : Kind.values()) {
+            for (Kind kind : Kind.DRAWN) {
                 if (kind != Kind.MAINTENANCE) {
                     curves.add(new Chart.Curve(kind.label(), false,
                             CLIENTS.stream().mapToDouble(Integer::doubleValue).toArray(), needs.stream()
@@ -125,7 +133,12 @@ final class GordaFigures {
             sheet.chart("gorda-3.3d",
                     new Chart("Aborts of DBSM-G by transaction", "clients", "%", false, false, true, curves));
             RunResult loaded = sheet.result(dbsm.clients(LOADED));
+            sheet.compare("3.3a", "DBSM-G and CONS-G, 3960 clients, tpm", "it scales much better",
+                    Figure.text(loaded.tpm(), 0) + " and "
+                            + Figure.text(sheet.result(of(coarse, "CONS-G").clients(LOADED)).tpm(), 0));
             sheet.compare("3.3c", "DBSM-G, aborts %", "4", Figure.text(aborts(loaded), 2));
+            sheet.compare("3.3d", "DBSM-G, Delivery, aborts %", "nearly all",
+                    Figure.text(100 * loaded.of(Kind.DELIVERY).abortRate(), 1));
             sheet.compare("3.3d", "DBSM-G, Delivery among all aborts", "all",
                     Figure.text(100.0 * loaded.of(Kind.DELIVERY).aborted() / Math.max(1, loaded.total().aborted()), 0)
                             + " %");
@@ -178,19 +191,31 @@ final class GordaFigures {
         perCluster(figures, "c", "f", "Aborts", "%", GordaFigures::aborts,
                 cluster -> result -> 100 * result.total(cluster).abortRate());
         figures.add(
-                new Figure("3.7", List.of(of(wide, "WICE").clients(3000), of(wide, "DBSM").clients(3000)), sheet -> {
-                    RunResult wice = sheet.result(of(wide, "WICE").clients(3000));
-                    RunResult dbsm = sheet.result(of(wide, "DBSM").clients(3000));
-                    sheet.compare("3.7b", "WICE, primary cluster, 3000 clients, Payment, ms", "very close to 400",
-                            Figure.text(wice.kinds().getOrDefault("a", Map.of()).entrySet().stream()
-                                    .filter(kind -> kind.getKey() == Kind.PAYMENT)
-                                    .mapToDouble(kind -> kind.getValue().latencies().meanMillis()).sum(), 0));
-                    sheet.compare("3.7c", "WICE, primary cluster, 3000 clients, aborts %", "negligible",
-                            Figure.text(100 * wice.total("a").abortRate(), 2));
-                    sheet.compare("3.7f", "WICE, other cluster, 3000 clients, aborts %", "less than DBSM's",
-                            Figure.text(100 * wice.total("b").abortRate(), 2) + " against "
-                                    + Figure.text(100 * dbsm.total("b").abortRate(), 2));
-                }));
+                new Figure("3.7", List.of(of(wide, "WICE").clients(3000), of(wide, "DBSM").clients(3000),
+                        of(wide, "DBSM CLUSTER").clients(3000), of(wide, "DBSM CLUSTER").clients(6000),
+                        of(wide, "DBSM CLUSTER").clients(7800)), sheet -> {
+                            RunResult wice = sheet.result(of(wide, "WICE").clients(3000));
+                            RunResult dbsm = sheet.result(of(wide, "DBSM").clients(3000));
+                            sheet.compare("3.7a", "DBSM CLUSTER, 7800 against 6000 clients, tpm", "peaks with 6000",
+                                    Figure.text(sheet.result(of(wide, "DBSM CLUSTER").clients(7800)).tpm(), 0)
+                                            + " against "
+                                            + Figure.text(sheet.result(of(wide, "DBSM CLUSTER").clients(6000)).tpm(),
+                                                    0));
+                            sheet.compare("3.7b", "DBSM CLUSTER, 3000, 6000 and 7800 clients, ms", "queueing from 6000",
+                                    String.join(", ", Stream.of(3000, 6000, 7800).map(count -> Figure
+                                            .text(latency(sheet.result(of(wide, "DBSM CLUSTER").clients(count))), 0))
+                                            .toList()));
+                            sheet.compare("3.7b", "WICE, primary cluster, 3000 clients, Payment, ms",
+                                    "very close to 400",
+                                    Figure.text(wice.kinds().getOrDefault("a", Map.of()).entrySet().stream()
+                                            .filter(kind -> kind.getKey() == Kind.PAYMENT)
+                                            .mapToDouble(kind -> kind.getValue().latencies().meanMillis()).sum(), 0));
+                            sheet.compare("3.7c", "WICE, primary cluster, 3000 clients, aborts %", "negligible",
+                                    Figure.text(100 * wice.total("a").abortRate(), 2));
+                            sheet.compare("3.7f", "WICE, other cluster, 3000 clients, aborts %", "less than DBSM's",
+                                    Figure.text(100 * wice.total("b").abortRate(), 2) + " against "
+                                            + Figure.text(100 * dbsm.total("b").abortRate(), 2));
+                        }));
     }
 
     private interface OfCluster {
@@ -314,11 +339,21 @@ final class GordaFigures {
                         within[i] = sheet.result(settings.get(i)).of(Kind.NEW_ORDER).latencies().shareWithin(tau);
                     }
                     drawn.add(new Chart.Curve(name, false, at, within));
+                    sheet.compare("3.9", name + ", 270 and 3960 clients, P(L <= tau)",
+                            name.endsWith("random") ? "0.4 and almost 0.05" : "0.6 and 0.1",
+                            Figure.text(within[0], 2) + " and " + Figure.text(within[at.length - 1], 2));
                 }
             });
             sheet.chart("gorda-3.9", new Chart("NewOrders within the faultless 90th percentile", "clients", "P(L ≤ τ)",
                     false, false, true, drawn));
         }));
+        figures.add(new Figure("3.10", needs, sheet -> curves.forEach((name, settings) -> {
+            if (!faulty.containsKey(name)) {
+                sheet.compare("3.10a", name + ", 3960 clients, aborts %",
+                        name.startsWith("DBSM-SI") ? "below 2" : name.endsWith("bursty") ? "below 5" : "below 10",
+                        Figure.text(aborts(sheet.result(settings.getLast())), 2));
+            }
+        })));
         figures.add(overFaults("3.10a", "Aborts", "%", needs, curves, at, GordaFigures::aborts));
         figures.add(overFaults("3.10b", "Committed NewOrders", "per minute", needs, curves, at,
                 result -> result.of(Kind.NEW_ORDER).committed() * 60 / result.seconds()));

@@ -75,6 +75,10 @@ public final class RunCommand implements Callable<Integer> {
             + " cost; with replay: where to read it.")
     private @Nullable Path costs;
 
+    @Option(names = "--performability", description = "Run the scenario without its faults, too, and say with what"
+            + " probability a transaction commits within the time that nine of ten need without them (D5.1, section 3.5.2).")
+    private boolean performability;
+
     @Option(names = "--print", description = "Print the shipped scenario or calibration instead of running it.")
     private boolean print;
 
@@ -93,14 +97,10 @@ public final class RunCommand implements Callable<Integer> {
         }
         ScenarioFile base = read(overrides);
         List<Point> points = points(base);
+        List<Point> calm = performability ? withoutFaults(base) : List.of();
         List<Laboratory.Job> jobs = new ArrayList<>();
-        for (Point point : points) {
-            long first = seed == null ? base.seed() : seed;
-            for (int i = 0; i < repetitions(base); i++) {
-                jobs.add(new Laboratory.Job(point.name() + (repetitions(base) > 1 ? " seed " + (first + i) : ""),
-                        point.scenario(), first + i));
-            }
-        }
+        points.forEach(point -> addJobs(jobs, point, base, ""));
+        calm.forEach(point -> addJobs(jobs, point, base, " without faults"));
         boolean alone = jobs.size() == 1;
         ModelConfig.Charge charge = base.config().charge();
         if (pcap != null && base.config().order().kind() != ModelConfig.OrderChoice.Kind.GROUP) {
@@ -123,12 +123,17 @@ public final class RunCommand implements Callable<Integer> {
                     charge == ModelConfig.Charge.MEASURED ? measured : null, pcap == null ? null : packets);
         }
         int each = repetitions(base);
-        for (int i = 0; i < points.size(); i++) {
-            points.get(i).results().addAll(results.subList(i * each, (i + 1) * each));
+        for (int i = 0; i < points.size() + calm.size(); i++) {
+            Point point = i < points.size() ? points.get(i) : calm.get(i - points.size());
+            point.results().addAll(results.subList(i * each, (i + 1) * each));
         }
         String title = base.title().isEmpty() ? scenario : base.title();
         Findings findings = new Findings(title, points);
         findings.lines(screen).forEach(screen::line);
+        if (performability) {
+            screen.line("");
+            Screen.table(Performability.table(points, calm)).forEach(screen::line);
+        }
         write(json, findings.json(), screen);
         write(html, findings.html(), screen);
         if (trace != null) {
@@ -141,6 +146,31 @@ public final class RunCommand implements Callable<Integer> {
             writeCosts(costs, measured);
         }
         return findings.isSafe() ? Tutti.OK : Tutti.FAILURE;
+    }
+
+    private void addJobs(List<Laboratory.Job> jobs, Point point, ScenarioFile base, String suffix) {
+        long first = seed == null ? base.seed() : seed;
+        for (int i = 0; i < repetitions(base); i++) {
+            jobs.add(new Laboratory.Job(
+                    point.name() + suffix + (repetitions(base) > 1 ? " seed " + (first + i) : ""),
+                    point.scenario(), first + i));
+        }
+    }
+
+    private List<Point> withoutFaults(ScenarioFile base) {
+        List<Point> points = new ArrayList<>();
+        for (Map<String, String> values : base.points()) {
+            Map<String, String> all = new LinkedHashMap<>(overrides);
+            all.putAll(values);
+            if (read(all).config().faults().isEmpty()) {
+                throw Failure.usage("--performability compares with a run without faults, and this scenario has none",
+                        "give it `faults`, for example --set 'faults=[{kind: random-loss, rate: 0.05}]'"
+                                + " --set order.kind=group");
+            }
+            all.put("faults", "[]");
+            points.add(new Point(values, read(all), new ArrayList<>()));
+        }
+        return points;
     }
 
     private List<Point> points(ScenarioFile base) {

@@ -2,6 +2,7 @@ package tutti.cli.eval;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,11 +16,14 @@ import tutti.sim.model.RunResult;
 final class Sheet {
     private final Path directory;
     private final Map<Setting, RunResult> results;
+    private final boolean pictures;
     private final Page page;
     private final List<List<String>> values = new ArrayList<>();
 
-    Sheet(Path directory, Map<Setting, RunResult> results, Page page) {
+    /** @param pictures whether charts are written as PNG as well */
+    Sheet(Path directory, Map<Setting, RunResult> results, boolean pictures, Page page) {
         this.directory = directory;
+        this.pictures = pictures;
         this.results = results;
         this.page = page;
         values.add(List.of("figure", "what", "paper", "here"));
@@ -37,10 +41,13 @@ final class Sheet {
         page.heading(text);
     }
 
-    /** A chart: as SVG and as CSV. */
+    /** A chart: as SVG, as CSV, and as PNG if pictures are wanted. */
     void chart(String file, Chart chart) {
         write(file + ".svg", chart.svg());
         write(file + ".csv", chart.csv());
+        if (pictures) {
+            write(file + ".png", chart.png());
+        }
         page.chart(chart);
     }
 
@@ -74,8 +81,12 @@ final class Sheet {
     }
 
     private void write(String file, String text) {
+        write(file, text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private void write(String file, byte[] bytes) {
         try {
-            Files.writeString(directory.resolve(file), text);
+            Files.write(directory.resolve(file), bytes);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -4,9 +4,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 
 /**
- * Draws curves over any quantity as SVG: a file of its own, or inside HTML. Each value is a dot on its curve. Values that are
+ * Draws curves over any quantity: as SVG in a file of its own or inside HTML, and as PNG. Each value is a dot on its curve. Values that are
  * not numbers are left out.
  *
  * @param title what is shown
@@ -21,20 +22,14 @@ public record Chart(String title, String across, String up, boolean logAcross, b
         List<Curve> curves) {
     private static final int WIDTH = 560;
     private static final int HEIGHT = 340;
-    private static final int LEFT = 70;
-    private static final int RIGHT = 18;
+    private static final int LEFT = 78;
+    private static final int RIGHT = 24;
     private static final int TOP = 74;
     private static final int BOTTOM = 46;
     private static final int COLOURS = 8;
     private static final int CHARACTER_WIDTH = 7;
-    private static final String STYLE = """
-            text{font:12px system-ui,sans-serif;fill:#4a5159}.title{font-size:14px;font-weight:600;fill:#1b1f24}
-            .paper{fill:#fff}.grid{stroke:#dde1e6;fill:none}.end{text-anchor:end}.mid{text-anchor:middle}
-            .line{fill:none;stroke:var(--c);stroke-width:1.9;stroke-linejoin:round}.dashed{stroke-dasharray:5 4}
-            .dot{fill:var(--c)}
-            .c0{--c:#3566c8}.c1{--c:#d1661f}.c2{--c:#1f8a70}.c3{--c:#a0459b}.c4{--c:#b58a00}.c5{--c:#c43c5c}
-            .c6{--c:#4f8fb5}.c7{--c:#6b7280}
-            """;
+    /** Height of the title, which HTML has as a caption. */
+    private static final int CAPTION = 24;
 
     /**
      * One curve.
@@ -56,25 +51,35 @@ public record Chart(String title, String across, String up, boolean logAcross, b
 
     /** The chart as a file of its own, on white. */
     public String svg() {
-        StringBuilder svg = new StringBuilder();
-        append(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">",
-                WIDTH, HEIGHT, Plot.escape(title));
-        append(svg, "<style>%s</style><rect class=\"paper\" width=\"%d\" height=\"%d\"/>", STYLE, WIDTH, HEIGHT);
-        append(svg, "<text class=\"title\" x=\"8\" y=\"20\">%s</text>", Plot.escape(title));
-        legend(svg);
-        inside(svg);
-        return svg.append("</svg>\n").toString();
+        SvgCanvas canvas = new SvgCanvas();
+        canvas.open(WIDTH, HEIGHT, 0, title);
+        canvas.background(WIDTH, HEIGHT);
+        canvas.title(8, 20, title);
+        legend(canvas);
+        inside(canvas);
+        return canvas.close() + "\n";
     }
 
     /** The chart inside HTML, whose style decides about colours. */
     public String html() {
-        StringBuilder html = new StringBuilder("<figure><figcaption>");
-        html.append(Plot.escape(title)).append("</figcaption>");
-        append(html, "<svg viewBox=\"0 24 %d %d\" role=\"img\" aria-label=\"%s\">", WIDTH, HEIGHT - 24,
-                Plot.escape(title));
-        legend(html);
-        inside(html);
-        return html.append("</svg></figure>\n").toString();
+        SvgCanvas canvas = new SvgCanvas();
+        canvas.open(WIDTH, HEIGHT, CAPTION, title);
+        legend(canvas);
+        inside(canvas);
+        return "<figure><figcaption>" + Plot.escape(title) + "</figcaption>" + canvas.close() + "</figure>\n";
+    }
+
+    /**
+     * The chart as a PNG file, on white, two pixels for each unit of the SVG.
+     *
+     * @throws IllegalStateException if this Java runtime cannot draw: it has no {@code java.desktop}, or finds no font
+     */
+    public byte[] png() {
+        ImageCanvas canvas = new ImageCanvas(WIDTH, HEIGHT);
+        canvas.title(8, 20, title);
+        legend(canvas);
+        inside(canvas);
+        return canvas.png();
     }
 
     /** The numbers: one line for each horizontal value, one column for each curve. */
@@ -110,7 +115,7 @@ public record Chart(String title, String across, String up, boolean logAcross, b
                 : String.format(Locale.ROOT, "%.6g", value);
     }
 
-    private void legend(StringBuilder svg) {
+    private void legend(Canvas canvas) {
         int x = 8;
         int y = 40;
         for (int i = 0; i < curves.size(); i++) {
@@ -120,52 +125,42 @@ public record Chart(String title, String across, String up, boolean logAcross, b
                 x = 8;
                 y += 16;
             }
-            append(svg, "<path class=\"line%s c%d\" d=\"M%d %dh20\"/>", curve.dashed ? " dashed" : "", i % COLOURS, x,
-                    y - 4);
-            append(svg, "<text class=\"unit\" x=\"%d\" y=\"%d\">%s</text>", x + 25, y, Plot.escape(curve.name));
+            canvas.curve(i % COLOURS, curve.dashed, curve.name, new double[]{x, x + 20}, new double[]{y - 4, y - 4});
+            canvas.text(Canvas.Align.START, x + 25, y, curve.name);
             x += width + 8;
         }
     }
 
-    private void inside(StringBuilder svg) {
+    private void inside(Canvas canvas) {
         Axis horizontal = axis(logAcross, curves.stream().map(Curve::at).toList());
         Axis vertical = axis(logUp, curves.stream().map(Curve::values).toList());
         for (double tick : vertical.ticks) {
-            append(svg, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>", LEFT, y(vertical, tick), WIDTH - RIGHT);
-            append(svg, "<text class=\"tick end\" x=\"%d\" y=\"%.1f\">%s</text>", LEFT - 7, y(vertical, tick) + 4,
-                    Plot.number(tick));
+            double y = y(vertical, tick);
+            canvas.grid(LEFT, y, WIDTH - RIGHT, y);
+            canvas.text(Canvas.Align.END, LEFT - 7, y + 4, Plot.number(tick));
         }
         for (double tick : horizontal.ticks) {
-            append(svg, "<path class=\"grid\" d=\"M%.1f %dV%d\"/>", x(horizontal, tick), HEIGHT - BOTTOM,
-                    HEIGHT - BOTTOM + 4);
-            append(svg, "<text class=\"tick mid\" x=\"%.1f\" y=\"%d\">%s</text>", x(horizontal, tick),
-                    HEIGHT - BOTTOM + 18, Plot.number(tick));
+            double x = x(horizontal, tick);
+            canvas.grid(x, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 4);
+            canvas.text(Canvas.Align.MIDDLE, x, HEIGHT - BOTTOM + 18, Plot.number(tick));
         }
-        append(svg, "<text class=\"unit mid\" x=\"%d\" y=\"%d\">%s</text>", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8,
-                Plot.escape(across));
-        append(svg, "<text class=\"unit mid\" transform=\"rotate(-90)\" x=\"%d\" y=\"14\">%s</text>",
-                -(TOP + HEIGHT - BOTTOM) / 2, Plot.escape(up));
+        canvas.text(Canvas.Align.MIDDLE, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 8, across);
+        canvas.upwards(14, (TOP + HEIGHT - BOTTOM) / 2.0, up);
         for (int i = 0; i < curves.size(); i++) {
-            draw(svg, curves.get(i), i % COLOURS, horizontal, vertical);
+            draw(canvas, curves.get(i), i % COLOURS, horizontal, vertical);
         }
     }
 
-    private void draw(StringBuilder svg, Curve curve, int colour, Axis horizontal, Axis vertical) {
-        StringBuilder path = new StringBuilder();
-        StringBuilder marks = new StringBuilder();
-        for (int i = 0; i < curve.at.length; i++) {
-            if (Double.isNaN(curve.values[i])) {
-                continue;
-            }
-            double x = x(horizontal, curve.at[i]);
-            double y = y(vertical, curve.values[i]);
-            append(path, "%s%.1f %.1f", path.isEmpty() ? "M" : "L", x, y);
-            if (dots) {
-                append(marks, "<circle class=\"dot c%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", colour, x, y);
+    private void draw(Canvas canvas, Curve curve, int colour, Axis horizontal, Axis vertical) {
+        int[] there = IntStream.range(0, curve.at.length).filter(i -> !Double.isNaN(curve.values[i])).toArray();
+        double[] x = Arrays.stream(there).mapToDouble(i -> x(horizontal, curve.at[i])).toArray();
+        double[] y = Arrays.stream(there).mapToDouble(i -> y(vertical, curve.values[i])).toArray();
+        canvas.curve(colour, curve.dashed, curve.name, x, y);
+        if (dots) {
+            for (int i = 0; i < x.length; i++) {
+                canvas.dot(colour, x[i], y[i]);
             }
         }
-        append(svg, "<path class=\"line%s c%d\" d=\"%s\"><title>%s</title></path>%s", curve.dashed ? " dashed" : "",
-                colour, path, Plot.escape(curve.name), marks);
     }
 
     private static double x(Axis axis, double value) {
@@ -202,10 +197,5 @@ public record Chart(String title, String across, String up, boolean logAcross, b
             }
         }
         return new Axis(log, ticks.getFirst(), ticks.getLast(), ticks);
-    }
-
-    @SuppressWarnings("AnnotateFormatMethod") // The annotation would be a library more for one method.
-    private static void append(StringBuilder to, String format, Object... values) {
-        to.append(String.format(Locale.ROOT, format, values));
     }
 }

@@ -26,6 +26,7 @@ import tutti.core.protocol.Replica;
 import tutti.core.spi.Order.TruncatedException;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
+import tutti.node.WorkloadRecorder;
 import tutti.node.config.NodeConfig;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.raft.RaftOrder;
@@ -125,6 +126,12 @@ final class NodeLife implements AutoCloseable {
                     ended.complete(new Ending(cause, restartable));
                 });
         started.push(node);
+        if (config.workloadRecording().enabled()) {
+            WorkloadRecorder workload = new WorkloadRecorder(config.data().resolve("workload"), config.node(),
+                    config.workloadRecording().fileBytes());
+            started.addLast(workload);
+            node.record(workload);
+        }
         replica = node;
         try {
             node.start();

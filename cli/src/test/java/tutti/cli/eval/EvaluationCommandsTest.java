@@ -1,12 +1,18 @@
 package tutti.cli.eval;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.awt.image.BufferedImage;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -75,6 +81,19 @@ class EvaluationCommandsTest {
     }
 
     @Test
+    void performabilityIsMeasuredAgainstTheSameRunWithoutFaults() {
+        assertTrue(run("run", "gorda-lan-3", "--performability") != 0);
+        assertTrue(out.toString().contains("this scenario has none"), out.toString());
+        String[] faulty = {"run", "gorda-lan-3", "--set", "run.transactions=1500", "--set", "run.warm-up=1s", "--set",
+                "faults=[{kind: random-loss, rate: 0.1}]", "--performability"};
+        assertEquals(0, run(faulty), out::toString);
+        Matcher share = Pattern.compile("payment +[0-9.]+ +[0-9.]+ +([0-9.]+)").matcher(out.toString());
+        assertTrue(share.find(), out.toString());
+        double within = Double.parseDouble(share.group(1));
+        assertTrue(within > 0.2 && within < 0.85, () -> "P(L <= tau) = " + within);
+    }
+
+    @Test
     void whatIsWrongIsAnErrorOfUsage() {
         assertTrue(run("run", "gorda-lan", "--set", "workload.clients=none") != 0);
         assertTrue(run("figures", "--paper", "akara", "--only", "10") != 0);
@@ -87,8 +106,12 @@ class EvaluationCommandsTest {
         assertTrue(Files.readString(directory.resolve("akara-8c.csv")).contains("delivery,"));
         assertTrue(out.toString().contains("about 99"), out.toString());
         assertTrue(Files.exists(directory.resolve("index.html")));
-        assertEquals(0, run("figures", "--paper", "gorda", "--only", "3.8", "--transactions", "300", "--out",
+        assertFalse(Files.exists(directory.resolve("akara-8c.png")));
+        assertEquals(0, run("figures", "--paper", "gorda", "--only", "3.8", "--transactions", "300", "--png", "--out",
                 directory.toString()), out::toString);
         assertTrue(Files.readString(directory.resolve("gorda-3.8.svg")).contains("random loss 5%"));
+        BufferedImage picture = ImageIO.read(directory.resolve("gorda-3.8.png").toFile());
+        assertEquals(1120, picture.getWidth());
+        assertTrue(IntStream.range(0, picture.getWidth()).anyMatch(x -> picture.getRGB(x, 300) != -1), "it is empty");
     }
 }

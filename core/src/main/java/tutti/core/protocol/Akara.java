@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
 import tutti.core.protocol.ClassMessage.Changes;
@@ -189,6 +190,8 @@ public final class Akara implements Protocol {
     private final Map<Queue, ClassQueues<Transaction>> queues = new EnumMap<>(Queue.class);
     /** All in Q2a, Q2b and Q2c whose end was not delivered: what all replicas agree on, up to groups. */
     private final ClassQueues<Transaction> undelivered = new ClassQueues<>();
+    /** Of those in Q2b that are ready, by their classes, in order: the first may overtake. */
+    private final Map<ConflictClasses, TreeMap<Long, Transaction>> ready = new HashMap<>();
     private final Map<TransactionId, Transaction> transactions = new HashMap<>();
     private final ArrayDeque<Delivered> invisible = new ArrayDeque<>();
     private final ArrayDeque<Transaction> reconsidered = new ArrayDeque<>();
@@ -299,7 +302,7 @@ public final class Akara implements Protocol {
             index.note(keys, position);
         }
         invisible.add(new Delivered(position, t, t.state == State.SENT || t.state == State.SENT_ROLLED_BACK));
-        t.state = State.DELIVERED;
+        become(t, State.DELIVERED);
         move(t, Queue.Q2C);
     }
 
@@ -315,7 +318,7 @@ public final class Akara implements Protocol {
             }
         }
         undelivered.remove(t);
-        q(t.queue).remove(t);
+        leave(t);
         look(t);
         if (t.state != State.REMOTE) {
             stop(t);
@@ -344,21 +347,56 @@ public final class Akara implements Protocol {
 
     /** Whoever may go on now that t has left a queue. */
     private void look(Transaction t) {
-        for (ClassQueues<Transaction> queue : queues.values()) {
-            reconsidered.addAll(queue.heads(t.cc));
-        }
-        for (Transaction other : q(Queue.Q2B).members()) {
-            if (other.state == State.READY) {
-                reconsidered.add(other);
+        List<Transaction> executing = q(Queue.Q2B).heads(t.cc);
+        reconsidered.addAll(q(Queue.Q2A).heads(t.cc));
+        reconsidered.addAll(executing);
+        reconsidered.addAll(q(Queue.Q2C).heads(t.cc));
+        for (Transaction next : executing) {
+            TreeMap<Long, Transaction> overtaking = next.state == State.RUNNING ? ready.get(next.cc) : null;
+            if (overtaking != null) {
+                reconsidered.add(overtaking.firstEntry().getValue());
             }
+        }
+    }
+
+    /** Puts it into its queue, and takes down whether it may overtake. */
+    private void enter(Transaction t) {
+        q(t.queue).add(t);
+        if (t.queue == Queue.Q2B && t.state == State.READY) {
+            ready.computeIfAbsent(t.cc, _ -> new TreeMap<>()).put(t.seq, t);
+        }
+    }
+
+    /** Takes it out of its queue. */
+    private void leave(Transaction t) {
+        q(t.queue).remove(t);
+        if (t.queue == Queue.Q2B && t.state == State.READY) {
+            TreeMap<Long, Transaction> there = ready.get(t.cc);
+            if (there != null) {
+                there.remove(t.seq);
+                if (there.isEmpty()) {
+                    ready.remove(t.cc);
+                }
+            }
+        }
+    }
+
+    /** Its state changes: when it begins or ceases to be ready in Q2b, it enters its queue again. */
+    private void become(Transaction t, State state) {
+        if (t.queue == Queue.Q2B && (t.state == State.READY || state == State.READY) && q(Queue.Q2B).contains(t)) {
+            leave(t);
+            t.state = state;
+            enter(t);
+        } else {
+            t.state = state;
         }
     }
 
     private void move(Transaction t, Queue to) {
         if (t.queue != to) {
-            q(t.queue).remove(t);
+            leave(t);
             t.queue = to;
-            q(to).add(t);
+            enter(t);
             look(t);
         }
         reconsidered.add(t);
@@ -387,7 +425,7 @@ public final class Akara implements Protocol {
         if (t.state != State.WAITING || active(t)) {
             move(t, Queue.Q2B);
         } else if (scheduled < parameters.optimisticMax() || first(t)) {
-            t.state = State.RUNNING;
+            become(t, State.RUNNING);
             t.scheduled = true;
             scheduled++;
             replica.run(t.id, Replica.Priority.OPTIMISTIC);
@@ -417,7 +455,7 @@ public final class Akara implements Protocol {
         AbortReason lost = t.state == State.READY ? certify(t) : null;
         if (lost != null) {
             stop(t);
-            t.state = State.NOT_READY;
+            become(t, State.NOT_READY);
             replica.abort(t.id);
             if (!t.repeatable()) {
                 end(t, new Outcome.Aborted(lost));
@@ -425,14 +463,14 @@ public final class Akara implements Protocol {
             }
         }
         if (t.state == State.NOT_READY) {
-            t.state = State.PRIORITY;
+            become(t, State.PRIORITY);
             replica.run(t.id, Replica.Priority.ORDERED);
         } else if (t.state == State.READY && t.execution != null) {
             stop(t);
-            t.state = State.SENT;
+            become(t, State.SENT);
             replica.order(new Changes(t.id, t.execution.writes()));
         } else if (t.state == State.WAITING && t.request instanceof Request.Whole whole) {
-            t.state = State.SENT;
+            become(t, State.SENT);
             replica.order(new Execute(t.id, whole));
         }
     }
@@ -479,14 +517,14 @@ public final class Akara implements Protocol {
         }
         for (Transaction one : List.of(t, other)) {
             undelivered.remove(one);
-            q(one.queue).remove(one);
+            leave(one);
         }
         long seq = t.seq;
         t.seq = other.seq;
         other.seq = seq;
         for (Transaction one : List.of(t, other)) {
             undelivered.add(one);
-            q(one.queue).add(one);
+            enter(one);
         }
         look(t);
     }
@@ -508,7 +546,7 @@ public final class Akara implements Protocol {
             throw new IllegalStateException(id + " was executed in state " + t.state);
         }
         t.seenFirst = false;
-        t.state = State.READY;
+        become(t, State.READY);
         t.execution = execution;
         if (execution.writes().isEmpty()) {
             end(t, new Outcome.Committed(0));
@@ -531,7 +569,7 @@ public final class Akara implements Protocol {
         if (t.state == State.RUNNING && t.repeatable()) {
             // Perhaps because of what it executed beside: it is to fail with priority before its client is told.
             stop(t);
-            t.state = State.NOT_READY;
+            become(t, State.NOT_READY);
         } else {
             end(t, new Outcome.Aborted(cause));
         }
@@ -549,12 +587,12 @@ public final class Akara implements Protocol {
             case RUNNING, READY, PRIORITY -> {
                 if (t.repeatable()) {
                     stop(t);
-                    t.state = State.NOT_READY;
+                    become(t, State.NOT_READY);
                 } else {
                     end(t, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
                 }
             }
-            case SENT -> t.state = State.SENT_ROLLED_BACK;
+            case SENT -> become(t, State.SENT_ROLLED_BACK);
             case REMOTE, WAITING, NOT_READY, SENT_ROLLED_BACK, DELIVERED -> {
                 // It does not run; nothing is lost.
             }
@@ -576,7 +614,7 @@ public final class Akara implements Protocol {
     /** It will change nothing: answers, and leaves the queues in the total order. */
     private void end(Transaction t, Outcome outcome) {
         stop(t);
-        t.state = State.REMOTE;
+        become(t, State.REMOTE);
         replica.answer(t.id, outcome);
         replica.order(new Release(List.of(t.id)));
     }
@@ -597,11 +635,11 @@ public final class Akara implements Protocol {
             return;
         }
         patienceTimerRuns = false;
-        for (Transaction t : List.copyOf(q(Queue.Q2B).members())) {
+        for (Transaction t : q(Queue.Q2B).heads(ConflictClasses.ALL)) {
             if (t.state == State.RUNNING && first(t)) {
                 if (t.seenFirst) {
                     stop(t);
-                    t.state = State.PRIORITY;
+                    become(t, State.PRIORITY);
                     replica.run(t.id, Replica.Priority.ORDERED);
                 } else {
                     t.seenFirst = true;

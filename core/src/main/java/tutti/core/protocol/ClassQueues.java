@@ -3,9 +3,11 @@ package tutti.core.protocol;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
@@ -13,8 +15,14 @@ import tutti.core.txn.ConflictClasses;
 /**
  * One queue per conflict class, each in order of sequence number: who is first in all the queues of its classes (NODO,
  * AKARA section 2.1), which is {@code next(Q, cc)} of AKARA's figure 6. A transaction of {@linkplain ConflictClasses#ALL
- * all classes} stands in every queue, those included that do not exist yet. Costs a logarithm per class. Not for use by
- * several threads.
+ * all classes} stands in every queue, those included that do not exist yet. Not for use by several threads.
+ *
+ * <p>
+ * A workload has few kinds of transactions, so many transactions have exactly the same classes. They are kept once, as a
+ * <i>group</i> in order, not once for each class, and a group knows the groups that it has a class in common with: who is
+ * first in all the queues of its classes is the earliest among the firsts of those. Coming and going cost a logarithm of
+ * the group, whatever the number of its classes. A group that has become empty stays for a while, since it will be wanted
+ * again; when there are many of them all are forgotten.
  *
  * @param <T> who waits; its sequence number and classes must not change while it is in here
  */
@@ -28,22 +36,62 @@ final class ClassQueues<T extends ClassQueues.Member> {
         ConflictClasses classes();
     }
 
+    /** All that have exactly these classes; perhaps nobody. */
+    private static final class Group<T extends Member> {
+        final TreeMap<Long, T> members = new TreeMap<>();
+        /** Those that meet it, itself included. */
+        final List<Group<T>> meeting = new ArrayList<>(4);
+        /** The earliest member. */
+        @Nullable
+        T first;
+
+        void add(T member) {
+            members.put(member.sequence(), member);
+            T earliest = first;
+            if (earliest == null || member.sequence() < earliest.sequence()) {
+                first = member;
+            }
+        }
+
+        void remove(T member) {
+            members.remove(member.sequence());
+            if (member.equals(first)) {
+                first = members.isEmpty() ? null : members.firstEntry().getValue();
+            }
+        }
+
+        /** The earliest of all that meet it, or null. */
+        @Nullable
+        T earliest() {
+            T earliest = null;
+            for (int i = 0; i < meeting.size(); i++) {
+                T other = meeting.get(i).first;
+                if (earliest == null || (other != null && other.sequence() < earliest.sequence())) {
+                    earliest = other;
+                }
+            }
+            return earliest;
+        }
+    }
+
+    private static final int EMPTY_MAX = 64;
+
     private final TreeMap<Long, T> everybody = new TreeMap<>();
-    private final TreeMap<Long, T> ofAllClasses = new TreeMap<>();
-    private final Map<Long, TreeMap<Long, T>> byClass = new HashMap<>();
+    private final Map<ConflictClasses, Group<T>> groups = new LinkedHashMap<>();
+    /** By class, the groups that have it by name. */
+    private final Map<Long, List<Group<T>>> byClass = new HashMap<>();
+    private int empty;
 
     /** Puts it into the queues of its classes. */
     void add(T member) {
         if (everybody.putIfAbsent(member.sequence(), member) != null) {
             throw new IllegalStateException("two members at " + member.sequence());
         }
-        ConflictClasses classes = member.classes();
-        if (classes.all()) {
-            ofAllClasses.put(member.sequence(), member);
+        Group<T> group = group(member.classes());
+        if (group.first == null) {
+            empty--;
         }
-        for (int i = 0; i < classes.size(); i++) {
-            byClass.computeIfAbsent(classes.hash(i), _ -> new TreeMap<>()).put(member.sequence(), member);
-        }
+        group.add(member);
     }
 
     /** Takes it out of them, wherever it stands; false if it was not there. */
@@ -51,17 +99,60 @@ final class ClassQueues<T extends ClassQueues.Member> {
         if (!everybody.remove(member.sequence(), member)) {
             return false;
         }
-        ConflictClasses classes = member.classes();
-        if (classes.all()) {
-            ofAllClasses.remove(member.sequence());
-        }
-        for (int i = 0; i < classes.size(); i++) {
-            byClass.computeIfPresent(classes.hash(i), (_, queue) -> {
-                queue.remove(member.sequence());
-                return queue.isEmpty() ? null : queue;
-            });
+        Group<T> group = group(member.classes());
+        group.remove(member);
+        if (group.first == null) {
+            empty++;
+            if (empty > EMPTY_MAX && empty > groups.size() / 2) {
+                forgetEmpty();
+            }
         }
         return true;
+    }
+
+    private Group<T> group(ConflictClasses classes) {
+        Group<T> there = groups.get(classes);
+        if (there != null) {
+            return there;
+        }
+        Group<T> group = new Group<>();
+        meeting(classes).forEach(other -> {
+            other.meeting.add(group);
+            group.meeting.add(other);
+        });
+        group.meeting.add(group);
+        groups.put(classes, group);
+        for (int i = 0; i < classes.size(); i++) {
+            byClass.computeIfAbsent(classes.hash(i), _ -> new ArrayList<>(2)).add(group);
+        }
+        empty++;
+        return group;
+    }
+
+    /** The groups that meet these classes. */
+    private Collection<Group<T>> meeting(ConflictClasses classes) {
+        if (classes.all()) {
+            return groups.values();
+        }
+        Set<Group<T>> meeting = new LinkedHashSet<>();
+        Group<T> all = groups.get(ConflictClasses.ALL);
+        if (all != null) {
+            meeting.add(all);
+        }
+        for (int i = 0; i < classes.size(); i++) {
+            meeting.addAll(byClass.getOrDefault(classes.hash(i), List.of()));
+        }
+        return meeting;
+    }
+
+    private void forgetEmpty() {
+        groups.values().removeIf(group -> group.first == null);
+        groups.values().forEach(group -> group.meeting.removeIf(other -> other.first == null));
+        byClass.values().removeIf(there -> {
+            there.removeIf(group -> group.first == null);
+            return there.isEmpty();
+        });
+        empty = 0;
     }
 
     /** Whether it is in here. */
@@ -73,11 +164,18 @@ final class ClassQueues<T extends ClassQueues.Member> {
     @Nullable
     T next(ConflictClasses classes) {
         if (classes.all()) {
-            return first(everybody);
+            return everybody.isEmpty() ? null : everybody.firstEntry().getValue();
         }
-        T earliest = first(ofAllClasses);
-        for (int i = 0; i < classes.size(); i++) {
-            earliest = earlier(earliest, first(byClass.get(classes.hash(i))));
+        Group<T> group = groups.get(classes);
+        if (group != null) {
+            return group.earliest();
+        }
+        T earliest = null;
+        for (Group<T> meeting : meeting(classes)) {
+            T first = meeting.first;
+            if (earliest == null || (first != null && first.sequence() < earliest.sequence())) {
+                earliest = first;
+            }
         }
         return earliest;
     }
@@ -87,40 +185,24 @@ final class ClassQueues<T extends ClassQueues.Member> {
         return member.equals(next(member.classes()));
     }
 
-    /** Those who are first in all their queues, now that somebody of these classes has left or come. */
+    /** Those who are first in all their queues, now that somebody of these classes has left or come; in order. */
     List<T> heads(ConflictClasses classes) {
-        Map<Long, T> heads = new TreeMap<>();
-        T all = first(ofAllClasses);
-        if (all != null) {
-            heads.put(all.sequence(), all);
-        }
-        if (classes.all()) {
-            byClass.values().forEach(queue -> heads.put(queue.firstKey(), queue.firstEntry().getValue()));
-        }
-        for (int i = 0; i < classes.size(); i++) {
-            T head = first(byClass.get(classes.hash(i)));
-            if (head != null) {
-                heads.put(head.sequence(), head);
+        Group<T> there = groups.get(classes);
+        List<T> heads = new ArrayList<>(4);
+        for (Group<T> group : there == null ? meeting(classes) : there.meeting) {
+            T first = group.first;
+            if (first != null && first.equals(group.earliest())) {
+                heads.add(first);
             }
         }
-        List<T> next = new ArrayList<>(heads.values());
-        next.removeIf(head -> !isNext(head));
-        return next;
+        if (heads.size() > 1) {
+            heads.sort((one, other) -> Long.compare(one.sequence(), other.sequence()));
+        }
+        return heads;
     }
 
     /** Everybody, in order; a view. */
     Collection<T> members() {
         return everybody.values();
-    }
-
-    private static <T> @Nullable T first(@Nullable NavigableMap<Long, T> queue) {
-        return queue == null || queue.isEmpty() ? null : queue.firstEntry().getValue();
-    }
-
-    private @Nullable T earlier(@Nullable T one, @Nullable T other) {
-        if (one == null || other == null) {
-            return one == null ? other : one;
-        }
-        return one.sequence() < other.sequence() ? one : other;
     }
 }

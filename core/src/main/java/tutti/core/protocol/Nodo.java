@@ -144,6 +144,8 @@ public final class Nodo implements Protocol {
     private final ClassQueues<Place> queues = new ClassQueues<>();
     private final Map<TransactionId, Place> places = new HashMap<>();
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
+    /** Those of them that run, or have run, on the strength of a tentative delivery. */
+    private final Map<TransactionId, Local> tentative = new LinkedHashMap<>();
     /** In order of {@code after}. */
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
     private final Unanswered unanswered = new Unanswered();
@@ -177,16 +179,13 @@ public final class Nodo implements Protocol {
         Local own = local.get(submit.transaction());
         if (own == null || own.phase != Phase.SUBMITTED || !own.repeatable() || own.everywhere()
                 || queues.next(submit.classes()) != null
-                || tentative().stream().anyMatch(other -> other.request.classes().meet(submit.classes()))) {
+                || tentative.values().stream()
+                        .anyMatch(other -> other.request.classes().meet(submit.classes()))) {
             return;
         }
         own.phase = Phase.TENTATIVE;
+        tentative.put(own.id, own);
         give(own, Replica.Priority.OPTIMISTIC);
-    }
-
-    private List<Local> tentative() {
-        return local.values().stream()
-                .filter(one -> one.phase == Phase.TENTATIVE || one.phase == Phase.TENTATIVELY_EXECUTED).toList();
     }
 
     /** Runs it as soon as the present state is visible. */
@@ -267,6 +266,7 @@ public final class Nodo implements Protocol {
     /** What it did tentatively is gone: it will run when it is first. */
     private void again(Local own) {
         own.phase = Phase.SUBMITTED;
+        tentative.remove(own.id);
         own.turn = null;
         own.kept = WriteSet.EMPTY;
     }
@@ -274,6 +274,7 @@ public final class Nodo implements Protocol {
     /** It changes nothing: answers, and frees its queues. */
     private void end(Local own, Outcome outcome) {
         local.remove(own.id);
+        tentative.remove(own.id);
         own.turn = null;
         replica.answer(own.id, outcome);
         replica.order(new Release(List.of(own.id)));
@@ -321,12 +322,9 @@ public final class Nodo implements Protocol {
     private void enqueue(long position, Submit submit) {
         replica.skip(position);
         Local own = local.get(submit.transaction());
-        for (Local other : tentative()) {
-            if (other != own && other.request.classes().meet(submit.classes())) {
-                // Missed order, transition 3.
-                again(other);
-                replica.abort(other.id);
-            }
+        tentative.remove(submit.transaction());
+        if (!tentative.isEmpty()) {
+            missedOrder(submit);
         }
         Place place = new Place(position, submit.transaction(), submit.classes());
         if (places.putIfAbsent(submit.transaction(), place) != null) {
@@ -348,6 +346,16 @@ public final class Nodo implements Protocol {
             case TENTATIVE -> own.phase = Phase.FIRST;
             case TENTATIVELY_EXECUTED -> ship(own, own.kept);
             default -> throw new IllegalStateException(own.id + " was ordered in phase " + own.phase);
+        }
+    }
+
+    /** Transition 3 of those that run tentatively and meet what was ordered before them. */
+    private void missedOrder(Submit submit) {
+        for (Local other : List.copyOf(tentative.values())) {
+            if (other.request.classes().meet(submit.classes())) {
+                again(other);
+                replica.abort(other.id);
+            }
         }
     }
 
@@ -390,6 +398,7 @@ public final class Nodo implements Protocol {
         leave(transaction);
         Local own = local.remove(transaction);
         if (own != null) {
+            tentative.remove(transaction);
             own.turn = null;
             replica.abort(transaction);
             replica.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(

@@ -171,6 +171,11 @@ public final class PassiveReplication implements Protocol {
         this.alive = parameters.replicas();
     }
 
+    /** The replica that makes changes, as of the last position delivered. */
+    public int primary() {
+        return primary;
+    }
+
     private boolean isPrimary() {
         return primary == parameters.node();
     }

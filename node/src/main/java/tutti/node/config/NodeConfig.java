@@ -39,7 +39,8 @@ public record NodeConfig(
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
         @Setting(doc = "Sequences and identity columns.") Sequences sequences,
         @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
-                + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder) {
+                + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder,
+        @Setting(doc = "Writes down what clients do, for simulations: docs/evaluation.md, \"A recorded workload\".") WorkloadRecording workloadRecording) {
 
     public NodeConfig {
         members = List.copyOf(members);
@@ -246,4 +247,10 @@ public record NodeConfig(
             @Setting(doc = "Whether it records.", byDefault = "false") boolean enabled,
             @Setting(doc = "How far back it keeps, if that is not more than its bytes.", byDefault = "5min", min = "1s", max = "24h") Duration keep,
             @Setting(doc = "How much memory it takes.", byDefault = "64 MiB", min = "1 MiB", max = "1 GiB", bytes = true) long memoryBytes) {}
+
+    /** The recording of the workload. */
+    public record WorkloadRecording(
+            @Setting(doc = "Whether it is made: a file for each start of the node, in `workload` in its data directory."
+                    + " It holds times, sizes and hashes of keys, nothing of what is in the database.", byDefault = "false") boolean enabled,
+            @Setting(doc = "How large a file may become; what comes later is left out.", byDefault = "1 GiB", min = "1 MiB", max = "1 TiB", bytes = true) long fileBytes) {}
 }

@@ -29,7 +29,7 @@ public record Calibration(Map<Kind, Distribution> cpu, double logWritesPerRow, l
 
     public Calibration {
         cpu = Collections.unmodifiableMap(new EnumMap<>(cpu));
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.DRAWN) {
             if (!cpu.containsKey(kind)) {
                 throw new IllegalArgumentException("no processor time for " + kind.label());
             }

@@ -10,26 +10,36 @@ import tutti.workload.tpcc.TpccInputs;
 
 /**
  * All clients of a run (D5.1, section 2.3.1). Each belongs to a warehouse and is attached to the site that the warehouse's
- * clients use: equal shares, neighbours together. In open systems, who comes is anyone of them.
+ * clients use: equal shares, neighbours together. In open systems, who comes is anyone of them. Where one replica makes all
+ * changes, transactions that may change something go there over the network.
  */
-final class Clients {
+final class Clients implements Load {
     private static final Label THINK = Label.of("client", "thinks");
+    private static final Label TRAVEL = Label.of("client", "another site");
     private static final Label ARRIVE = Label.of("client", "arrives");
 
     private final Kernel kernel;
     private final WorkloadModel workload;
     private final TpccModel tpcc;
     private final List<ModelReplica> replicas;
+    private final ModelledNetwork network;
     private final RandomStream random;
     private final TpccInputs[] inputs;
     private final Runnable ended;
 
-    /** @param ended is told of each transaction that is over */
-    Clients(Kernel kernel, WorkloadModel workload, TpccModel tpcc, List<ModelReplica> replicas, Runnable ended) {
+    /**
+     * Clients that have not begun.
+     *
+     * @param network between the sites
+     * @param ended is told of each transaction that is over
+     */
+    Clients(Kernel kernel, WorkloadModel workload, TpccModel tpcc, List<ModelReplica> replicas,
+            ModelledNetwork network, Runnable ended) {
         this.kernel = kernel;
         this.workload = workload;
         this.tpcc = tpcc;
         this.replicas = replicas;
+        this.network = network;
         this.random = kernel.random("clients");
         this.ended = ended;
         this.inputs = new TpccInputs[workload.clients()];
@@ -46,11 +56,19 @@ final class Clients {
         return replicas.get((int) ((long) (warehouse(client) - 1) * replicas.size() / tpcc.warehouses()));
     }
 
-    /** Those of a closed system think first, each as if it had just had an answer; others come one by one. */
-    void start() {
+    /**
+     * Those of a closed system think first, each as if it had just had an answer, or all ask at once; others come one by
+     * one.
+     */
+    @Override
+    public void start() {
         if (workload.arrival() == WorkloadModel.Arrival.CLOSED) {
             for (int i = 0; i < inputs.length; i++) {
-                think(i, Kind.NEW_ORDER, null);
+                if (workload.atOnce()) {
+                    ask(i, null);
+                } else {
+                    think(i, Kind.NEW_ORDER, null);
+                }
             }
         } else {
             arriveLater();
@@ -71,14 +89,33 @@ final class Clients {
     }
 
     private void ask(int client, @Nullable Work again) {
-        ModelReplica replica = replica(client);
-        if (replica.isOver()) {
+        ModelReplica home = replica(client);
+        if (home.isOver()) {
             return;
         }
         Work work = again == null
                 ? tpcc.next(inputs[client], warehouse(client))
                 : tpcc.again(again);
-        replica.begin(work, (done, cause) -> answered(client, done, cause));
+        ModelReplica at = replicas.get(work.kind.readOnly() ? home.site().node() : home.updatesAt());
+        if (at.equals(home) || at.isOver()) {
+            home.begin(work, 0, (done, cause) -> answered(client, done, cause));
+        } else {
+            travel(client, work, home.site().node(), at);
+        }
+    }
+
+    /** Its transaction runs at another site than that which it is attached to. */
+    private void travel(int client, Work work, int home, ModelReplica at) {
+        long there = network.latency(home, at.site().node());
+        long back = network.latency(at.site().node(), home);
+        kernel.schedule(there, TRAVEL, () -> {
+            if (at.isOver()) {
+                think(client, work.kind, work);
+            } else {
+                at.begin(work, there + back,
+                        (done, cause) -> kernel.schedule(back, TRAVEL, () -> answered(client, done, cause)));
+            }
+        });
     }
 
     private void answered(int client, Work work, String cause) {

@@ -26,4 +26,9 @@ abstract class Holder {
 
     /** Whether it pushes aside who has no place in the order, and waits, without being overtaken, for who has. */
     abstract boolean pushesAside();
+
+    /** Whether it has a snapshot, so that it must not get a row that has been changed while it waited for it. */
+    boolean isBoundToSnapshot() {
+        return !pushesAside();
+    }
 }

@@ -1,9 +1,10 @@
 package tutti.sim.model;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.workload.tpcc.TpccTransaction;
 
-/** What a client may ask for: the five transactions of TPC-C, and the maintenance of AKARA section 4.1. */
+/** What a client may ask for: the five transactions of TPC-C, the maintenance of AKARA section 4.1, and whatever was recorded. */
 public enum Kind {
     /** Adds an order. */
     NEW_ORDER("neworder", TpccTransaction.NEW_ORDER),
@@ -16,7 +17,15 @@ public enum Kind {
     /** Counts what is low in stock. */
     STOCK_LEVEL("stocklevel", TpccTransaction.STOCK_LEVEL),
     /** Changes the prices of items, or the structure of a table. */
-    MAINTENANCE("maintenance", null);
+    MAINTENANCE("maintenance", null),
+    /** Of a recorded workload: changes nothing. */
+    READ("read", null),
+    /** Of a recorded workload: changes something. */
+    UPDATE("update", null);
+
+    /** Those that clients of the model draw; the others are read from a recording. */
+    public static final List<Kind> DRAWN = List.of(NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL,
+            MAINTENANCE);
 
     private final String label;
     private final @Nullable TpccTransaction tpcc;
@@ -39,6 +48,6 @@ public enum Kind {
 
     /** Whether it changes nothing. */
     public boolean readOnly() {
-        return this == ORDER_STATUS || this == STOCK_LEVEL;
+        return this == ORDER_STATUS || this == STOCK_LEVEL || this == READ;
     }
 }

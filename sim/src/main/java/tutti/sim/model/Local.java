@@ -18,8 +18,10 @@ final class Local extends Holder {
     Priority priority = Priority.OPTIMISTIC;
     /** Whether the protocol knows of it. */
     boolean told;
-    /** What was visible when it ran last. */
+    /** What was visible when it ran last; not below {@link #startedAt}. */
     long begun;
+    /** What was visible when it was started last. */
+    long startedAt;
     int runs;
     /** Whether it holds locks, or waits for them. */
     boolean active;

@@ -139,6 +139,24 @@ final class LockTable {
         return !aside.isEmpty();
     }
 
+    /** Who holds what somebody waits for. */
+    Set<Holder> inTheWay(Holder waiter) {
+        Set<Holder> holders = new LinkedHashSet<>();
+        for (long row : waiter.exclusive) {
+            Object there = rows.get(row);
+            if (there instanceof Holder holder) {
+                holders.add(holder);
+            } else if (there instanceof Lock lock) {
+                if (lock.holder != null) {
+                    holders.add(lock.holder);
+                }
+                holders.addAll(lock.sharers);
+            }
+        }
+        holders.remove(waiter);
+        return holders;
+    }
+
     private Lock lock(long row) {
         Object there = rows.get(row);
         if (there instanceof Lock lock) {
@@ -263,7 +281,7 @@ final class LockTable {
                 continue;
             }
             giveUp(one);
-            if (committed && timestamps && !one.pushesAside()) {
+            if (committed && timestamps && one.isBoundToSnapshot()) {
                 one.overtaken();
             } else if (acquireOrWait(one)) {
                 one.acquired();

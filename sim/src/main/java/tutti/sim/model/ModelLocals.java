@@ -1,7 +1,9 @@
 package tutti.sim.model;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
@@ -16,27 +18,39 @@ import tutti.core.txn.TransactionId;
  */
 final class ModelLocals {
     private static final String VICTIM = "victim";
+    private static final String CRASH = "crash";
     private static final String FIRST_UPDATER = "first-updater";
 
     private final ModelReplica replica;
     private final Site site;
     private final Map<TransactionId, Local> open = new LinkedHashMap<>();
-    /** Those of them that run, or have run and may commit. */
-    private final Map<TransactionId, Local> started = new LinkedHashMap<>();
+    /** Those of them that run, or have run and may commit, in the order in which they were started. */
+    private final LinkedHashMap<TransactionId, Local> started = new LinkedHashMap<>();
+    private final ModelPreparations preparations;
     private long serial = 1L << Integer.SIZE;
 
     ModelLocals(ModelReplica replica, Site site) {
         this.replica = replica;
         this.site = site;
+        this.preparations = new ModelPreparations(replica, site, ModelLocals::executed);
     }
 
-    /** No transaction told of from now on has begun below it. */
+    /** As a protocol knows it: it does not know of transactions that have not executed. */
+    private static @Nullable TransactionId executed(Holder holder) {
+        return holder instanceof Local local && local.told ? local.id : null;
+    }
+
+    /** Makes the changes of a transaction of another site and keeps them. */
+    void prepare(TransactionId id) {
+        preparations.prepare(id);
+    }
+
+    /**
+     * No transaction told of from now on has begun below it: what was visible when the first of those that run was started.
+     * It may have taken its snapshot later, while it waited for locks; that is not looked for.
+     */
     long horizon() {
-        long lowest = replica.visible();
-        for (Local local : started.values()) {
-            lowest = Math.min(lowest, local.begun);
-        }
-        return lowest;
+        return started.isEmpty() ? replica.visible() : started.firstEntry().getValue().startedAt;
     }
 
     private Local known(TransactionId id) {
@@ -56,10 +70,10 @@ final class ModelLocals {
 
     // ------------------------------------------------------------------------------------------ clients
 
-    void begin(Work work, ClientModel client) {
+    void begin(Work work, long travelNanos, ClientModel client) {
         work.id = new TransactionId(site.node(), ++serial);
         site.world().begin(work);
-        Local local = new Local(this, work, client, site.world().kernel().now());
+        Local local = new Local(this, work, client, site.world().kernel().now() - travelNanos);
         site.world().recorder().came(site.node(), Stage.ORDERING);
         if (work.kind.readOnly()) {
             enter(local, Stage.EXECUTING);
@@ -93,9 +107,10 @@ final class ModelLocals {
         local.runs++;
         local.epoch++;
         local.begun = replica.visible();
+        local.startedAt = local.begun;
         local.active = true;
         local.decided = false;
-        started.put(local.id, local);
+        started.putLast(local.id, local);
         enter(local, Stage.LOCKING);
         if (site.locks().acquire(local)) {
             acquired(local);
@@ -170,12 +185,24 @@ final class ModelLocals {
         }
     }
 
-    private void end(Local local, String cause) {
+    /** The site has crashed. What becomes of those whose messages are on their way is for the others to decide. */
+    void crash() {
+        for (Local local : List.copyOf(open.values())) {
+            over(local, CRASH);
+            local.client.answered(local.work, CRASH);
+        }
+    }
+
+    private void over(Local local, String cause) {
         open.remove(local.id);
         started.remove(local.id);
         local.epoch++;
         site.world().recorder().ended(site.node(), local.work, local.stage, cause, local.runs, local.since,
                 local.stageSince);
+    }
+
+    private void end(Local local, String cause) {
+        over(local, cause);
         if (!cause.isEmpty() || local.work.kind.readOnly()) {
             site.world().forget(local.work);
         }
@@ -210,6 +237,8 @@ final class ModelLocals {
         if (local != null) {
             rolledBack(local);
             local.epoch++;
+        } else {
+            preparations.abort(id);
         }
     }
 
@@ -237,7 +266,9 @@ final class ModelLocals {
         Work work = site.world().work(id);
         Local local = open.get(id);
         if (local == null) {
-            pipeline.add(position, ModelPipeline.Action.APPLY, work, null);
+            Holder prepared = preparations.decided(id);
+            pipeline.add(position, prepared == null ? ModelPipeline.Action.APPLY : ModelPipeline.Action.COMMIT, work,
+                    prepared);
             return;
         }
         started.remove(id);

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import tutti.core.protocol.Message;
+import tutti.core.protocol.PassiveReplication;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
@@ -66,11 +67,17 @@ final class ModelReplica implements Replica, Channel.Receiver {
         channel.start(site.node(), this);
     }
 
-    /** Ends for good, as by a crash: nothing more happens here, and its clients are told nothing. */
+    /** Ends for good, as by a crash: nothing more happens here, and clients see their connections break. */
     void crash() {
         over = true;
         events.clear();
         site.cpu().clear();
+        locals.crash();
+    }
+
+    /** The site where transactions that may change something have to run, as far as is known here: this one, or the primary. */
+    int updatesAt() {
+        return protocol instanceof PassiveReplication passive ? passive.primary() : site.node();
     }
 
     boolean isOver() {
@@ -93,9 +100,13 @@ final class ModelReplica implements Replica, Channel.Receiver {
         return delivered;
     }
 
-    /** A client asks for something. */
-    void begin(Work work, ClientModel client) {
-        locals.begin(work, client);
+    /**
+     * A client asks for something.
+     *
+     * @param travelNanos on the way from the client and back, which it sees as latency
+     */
+    void begin(Work work, long travelNanos, ClientModel client) {
+        locals.begin(work, travelNanos, client);
     }
 
     // ------------------------------------------------------------------------------------------ events
@@ -211,8 +222,7 @@ final class ModelReplica implements Replica, Channel.Receiver {
 
     @Override
     public void prepare(TransactionId transaction, WriteSet writes) {
-        throw new UnsupportedOperationException(
-                "the performance model prepares nothing: protocols that vote with locks held cannot run in it");
+        effects.add(() -> locals.prepare(transaction));
     }
 
     @Override

@@ -37,7 +37,7 @@ public final class ModelRun {
     private final ModelWorld world;
     private final Channel channel;
     private final List<ModelReplica> replicas = new ArrayList<>();
-    private final Clients clients;
+    private final Load clients;
     private final FaultsAtWork faults;
     private final List<Costs> costs;
     private long busyBefore;
@@ -65,7 +65,13 @@ public final class ModelRun {
         TpccModel tpcc = new TpccModel(config.workload(), config.calibration(), sites, seed,
                 kernel.random("transactions"), claims.needsClasses(), claims.wholeOnly(), claims.needsReads(),
                 config.policy() == ModelConfig.LockPolicy.LOCKING);
-        this.world = new ModelWorld(kernel, config.calibration(), tpcc, recorder, sites, topology.speed());
+        RecordedWorkload recorded = config.workload().recorded();
+        RecordedClients recordedClients = recorded == null
+                ? null
+                : new RecordedClients(kernel, recorded, replicas, claims.wholeOnly(),
+                        config.policy() == ModelConfig.LockPolicy.LOCKING, this::ended);
+        this.world = new ModelWorld(kernel, config.calibration(), recordedClients == null ? tpcc : recordedClients,
+                recorder, sites, topology.speed());
         this.costs = config.charge() == ModelConfig.Charge.MEASURED
                 ? topology.all().stream().map(_ -> new Costs()).toList()
                 : List.copyOf(replayed);
@@ -86,7 +92,10 @@ public final class ModelRun {
             replicas.add(new ModelReplica(site, channel, charge(node), protocol(node)));
         }
         this.faults = new FaultsAtWork(kernel, hosts, replicas);
-        this.clients = new Clients(kernel, config.workload(), tpcc, replicas, this::ended);
+        this.clients = recordedClients != null
+                ? recordedClients
+                : new Clients(kernel, config.workload(), tpcc, replicas, new ModelledNetwork(kernel, topology),
+                        this::ended);
     }
 
     private Channel channel(Topology topology, List<Host> hosts) {

@@ -1,6 +1,7 @@
 package tutti.sim.model;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
 import tutti.sim.kernel.Kernel;
 
@@ -15,7 +16,7 @@ final class ModelWorld {
 
     private final Kernel kernel;
     private final Calibration calibration;
-    private final TpccModel workload;
+    private final WorkSource workload;
     private final Recorder recorder;
     private final int replicas;
     private final double speed;
@@ -25,7 +26,7 @@ final class ModelWorld {
     private long[] sequence = new long[1 << 16];
     private String difference = "";
 
-    ModelWorld(Kernel kernel, Calibration calibration, TpccModel workload, Recorder recorder, int replicas,
+    ModelWorld(Kernel kernel, Calibration calibration, WorkSource workload, Recorder recorder, int replicas,
             double speed) {
         this.kernel = kernel;
         this.calibration = calibration;
@@ -43,7 +44,7 @@ final class ModelWorld {
         return calibration;
     }
 
-    TpccModel workload() {
+    WorkSource workload() {
         return workload;
     }
 
@@ -65,9 +66,15 @@ final class ModelWorld {
         works.put(key(work.id), work);
     }
 
+    /** What a transaction consists of; null if it is over, and has no position. */
+    @Nullable
+    Work find(TransactionId id) {
+        return works.get(key(id));
+    }
+
     /** What a transaction consists of. */
     Work work(TransactionId id) {
-        Work work = works.get(key(id));
+        Work work = find(id);
         if (work == null) {
             throw new IllegalStateException("nothing is known of " + id);
         }

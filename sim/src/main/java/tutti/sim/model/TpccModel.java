@@ -28,7 +28,7 @@ import tutti.workload.tpcc.TpccTransaction;
  * it runs: the oldest of each district that its site has not delivered. How many lines an order has, and whose it is, follows
  * from its key, so nothing is kept of orders.
  */
-final class TpccModel {
+final class TpccModel implements WorkSource {
     /* Tables, in the upper bits of keys; their order does not matter. */
     private static final int WAREHOUSE = 1;
     private static final int DISTRICT = 2;
@@ -42,9 +42,10 @@ final class TpccModel {
     /** By table: bytes of a row (table 2.2). */
     private static final int[] BYTES = {0, 89, 95, 655, 46, 24, 8, 54, 306, 82};
     private static final int ROW_HEADER_BYTES = 8;
+    /** Of a key in an encoded write set. */
+    private static final int KEY_BYTES = 9;
 
     private static final int DISTRICTS = 10;
-    private static final int ITEMS = 100_000;
     private static final int CUSTOMERS = 3000;
     private static final int FIRST_ORDER = 3001;
     private static final int FIRST_UNDELIVERED = 2101;
@@ -94,7 +95,7 @@ final class TpccModel {
         this.nextDelivery = new int[nextOrder.length];
         Arrays.fill(nextOrder, FIRST_ORDER);
         Arrays.fill(nextDelivery, FIRST_UNDELIVERED);
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.DRAWN) {
             tableClasses.put(kind, tables(kind));
         }
     }
@@ -165,6 +166,7 @@ final class TpccModel {
             case ORDER_STATUS -> List.of(CUSTOMER, ORDERS, ORDER_LINE);
             case STOCK_LEVEL -> List.of(DISTRICT, STOCK, ORDER_LINE);
             case MAINTENANCE -> List.of(workload.maintenance().structure() ? STOCK : ITEM);
+            case READ, UPDATE -> throw new IllegalStateException(kind + " is no transaction of TPC-C");
         };
         return ConflictClasses.of(tables.stream().map(table -> (long) table).toList());
     }
@@ -186,8 +188,8 @@ final class TpccModel {
 
     // ------------------------------------------------------------------------------------------ rows
 
-    /** Decides which rows a transaction reads and writes, unless that has been decided. */
-    void resolve(Work work) {
+    @Override
+    public void resolve(Work work) {
         if (work.resolved || work.kind.readOnly()) {
             return;
         }
@@ -198,7 +200,8 @@ final class TpccModel {
             case PAYMENT -> payment((TpccInput.Payment) work.input, rows);
             case DELIVERY -> delivery(work.warehouse, rows);
             case MAINTENANCE -> maintenance(rows);
-            case ORDER_STATUS, STOCK_LEVEL -> throw new IllegalStateException(work.kind + " writes nothing");
+            case ORDER_STATUS, STOCK_LEVEL, READ, UPDATE ->
+                throw new IllegalStateException(work.kind + " writes nothing that is known here");
         }
         work.exclusive = Arrays.copyOf(rows.locks, rows.locked);
         work.rows = rows.locked + rows.unlocked;
@@ -215,8 +218,8 @@ final class TpccModel {
         }
     }
 
-    /** A transaction has committed. */
-    void committed(Work work) {
+    @Override
+    public void committed(Work work) {
         if (work.kind == Kind.DELIVERY) {
             for (int district = 1; district <= DISTRICTS; district++) {
                 nextDelivery[index(work.warehouse, district)]++;
@@ -274,7 +277,7 @@ final class TpccModel {
         }
     }
 
-    /** The rows of Item are written by nobody else: one lock stands for them. */
+    /** The rows of Item are written by nobody else: one lock and one key stand for them, with the bytes of all. */
     private void maintenance(Rows rows) {
         WorkloadModel.Maintenance maintenance = workload.maintenance();
         if (maintenance.structure()) {
@@ -284,11 +287,8 @@ final class TpccModel {
         }
         if (maintenance.rows() > 0) {
             rows.write(ITEM, key(ITEM, 0, 0, 1), KeyKind.UPDATE, true);
-            for (int i = 2; i <= Math.min(ITEMS, maintenance.rows()); i++) {
-                rows.keys.add(key(ITEM, 0, 0, i), KeyKind.UPDATE);
-            }
             rows.unlocked += maintenance.rows() - 1;
-            rows.bytes += (maintenance.rows() - 1) * (BYTES[ITEM] + ROW_HEADER_BYTES);
+            rows.bytes += (maintenance.rows() - 1) * (BYTES[ITEM] + ROW_HEADER_BYTES + KEY_BYTES);
         }
     }
 

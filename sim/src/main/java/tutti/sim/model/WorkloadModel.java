@@ -2,6 +2,7 @@ package tutti.sim.model;
 
 import java.util.EnumMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import tutti.sim.kernel.Distribution;
 
 /**
@@ -20,10 +21,14 @@ import tutti.sim.kernel.Distribution;
  *            certify reads, which then certify nothing else
  * @param maintenance what a transaction of that kind does
  * @param granularity of conflict classes
+ * @param atOnce whether the clients of a closed system all ask for their first transaction when the run begins, instead of
+ *            thinking first
+ * @param recorded what is done instead of all that, if anything
  */
 public record WorkloadModel(int clients, int clientsPerWarehouse, Map<Kind, Double> shares,
         Map<Kind, Distribution> thinking, Arrival arrival, double arrivalsPerSecond, double staying, boolean rollbacks,
-        boolean resubmit, boolean deliveryLocks, Maintenance maintenance, Granularity granularity) {
+        boolean resubmit, boolean deliveryLocks, Maintenance maintenance, Granularity granularity,
+        boolean atOnce, @Nullable RecordedWorkload recorded) {
     /** How clients come. */
     public enum Arrival {
         /** Each waits for its answer, thinks, and asks again. */

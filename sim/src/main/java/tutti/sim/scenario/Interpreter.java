@@ -1,5 +1,6 @@
 package tutti.sim.scenario;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -7,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import tutti.core.group.GroupParameters;
 import tutti.core.protocol.Protocols;
 import tutti.sim.kernel.Distribution;
@@ -15,6 +17,7 @@ import tutti.sim.model.Calibration;
 import tutti.sim.model.Kind;
 import tutti.sim.model.ModelConfig;
 import tutti.sim.model.ModelFault;
+import tutti.sim.model.RecordedWorkload;
 import tutti.sim.model.Topology;
 import tutti.sim.model.WorkloadModel;
 import tutti.sim.net.LinkConfig;
@@ -24,8 +27,9 @@ final class Interpreter {
     private static final long MANY = 1_000_000_000_000L;
     private static final double NANOS = 1e9;
     private static final String ALL = "all";
-    private static final Map<String, String> UNSUPPORTED = Map.of("passive",
-            "its clients would all have to be at one site", "2pc", "nothing can be prepared there");
+    private static final String THINKING = "thinking";
+    /** Protocols that send messages outside of the order, too. */
+    private static final List<String> MULTICASTING = List.of("wice", "2pc");
 
     private final ScenarioReader reader;
     private final Section root;
@@ -63,16 +67,22 @@ final class Interpreter {
             return new ScenarioFile(title, config(topology, calibration, workload, policy, protocol, order, length,
                     List.of(), charge), seed, repetitions, sweep);
         }
-        if (protocol.name().equals("wice") && order.kind() == ModelConfig.OrderChoice.Kind.GROUP) {
-            root.section("protocol").wrong("name", "is 'wice', which also sends messages outside of the order",
+        if (MULTICASTING.contains(protocol.name()) && order.kind() == ModelConfig.OrderChoice.Kind.GROUP) {
+            root.section("protocol").wrong("name",
+                    "is '" + protocol.name() + "', which also sends messages outside of the order",
                     "write order: {kind: sequencer}");
         }
         if (!protocol.name().equals("wice") && order.primaryClusterOnly()) {
             root.section("order").wrong("members", "is 'first-cluster', which only wice can do with", "write all");
         }
         if (!faults.isEmpty() && order.kind() == ModelConfig.OrderChoice.Kind.SEQUENCER) {
-            root.wrong("faults", "need real group communication, the modelled sequencer knows none",
-                    "write order: {kind: group}");
+            boolean impossible = MULTICASTING.contains(protocol.name());
+            root.wrong("faults", "need real group communication, the modelled sequencer knows none" + (impossible
+                    ? ", and protocol '" + protocol.name() + "' also sends messages outside of the order"
+                    : ""),
+                    impossible
+                            ? "`./tutti sim check --protocol " + protocol.name() + "` runs it under faults"
+                            : "write order: {kind: group}");
             faults.clear();
         }
         return new ScenarioFile(title,
@@ -127,7 +137,7 @@ final class Interpreter {
         section.text("title", "");
         Map<Kind, Distribution> cpu = new EnumMap<>(Kind.class);
         Section times = section.section("cpu");
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.DRAWN) {
             cpu.put(kind, times.distribution(kind.label(), new Distribution.Constant(Nanos.MILLI)));
         }
         times.end();
@@ -151,7 +161,7 @@ final class Interpreter {
         Section mix = section.section("mix");
         Section pauses = section.section("thinking");
         double sum = 0;
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.DRAWN) {
             double percent = mix.number(kind.label(), 0, 0, 100);
             sum += percent;
             shares.put(kind, percent / 100);
@@ -177,17 +187,32 @@ final class Interpreter {
                 (int) section.count("clients-per-warehouse", 10, 1, 1_000_000), shares, thinking, arrival, rate,
                 section.number("staying", 0.9, 0, 0.999_999), section.flag("rollbacks", false),
                 section.flag("resubmit", false), section.flag("delivery-lock", false), upkeep,
-                section.word("classes", WorkloadModel.Granularity.TABLES));
+                section.word("classes", WorkloadModel.Granularity.TABLES),
+                section.word("start", THINKING, List.of(THINKING, "at-once")).equals("at-once"), recorded(section));
         section.end();
         return workload;
     }
 
+    /** What the nodes of a real cluster have written down: a file, or a directory of them, from where the command runs. */
+    private static @Nullable RecordedWorkload recorded(Section section) {
+        String path = section.text("recorded", "");
+        long from = section.nanos("from", 0, 0);
+        double speedUp = section.number("speed-up", 1, 0.001, 1000);
+        double cpuShare = section.number("cpu-share", 1, 0.001, 1);
+        if (path.isEmpty()) {
+            return null;
+        }
+        try {
+            return Recordings.read(Path.of(path), from, speedUp, cpuShare);
+        } catch (IOException | IllegalArgumentException wrong) {
+            section.wrong("recorded", "cannot be used: " + wrong.getMessage(),
+                    "`./tutti start --record-workload` makes recordings: DATA/node*/workload");
+            return null;
+        }
+    }
+
     private static ModelConfig.ProtocolChoice protocol(Section section) {
         String name = section.word("name", "si", Protocols.names());
-        if (UNSUPPORTED.containsKey(name)) {
-            section.wrong("name", "is '" + name + "', which does not run on the performance model: "
-                    + UNSUPPORTED.get(name), "`./tutti sim check --protocol " + name + "` runs it");
-        }
         Map<String, String> parameters = section.section("parameters").pairs();
         section.end();
         try {

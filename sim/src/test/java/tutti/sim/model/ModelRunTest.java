@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +32,7 @@ class ModelRunTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active", "passive", "2pc"})
     void aSeedDeterminesARun(String protocol) throws ScenarioException {
         ModelConfig config = config("gorda-lan", "protocol.name", protocol, "workload.clients", "360");
         RunResult first = run(config, 1);
@@ -110,6 +111,56 @@ class ModelRunTest {
         double before = result.samples().get(2).committedPerSecond();
         double after = result.samples().getLast().committedPerSecond();
         assertTrue(after > before / 3 && after < before, () -> before + " then " + after);
+    }
+
+    @Test
+    void changesAreMadeAtThePrimaryAndByAnotherWhenItIsGone() throws ScenarioException {
+        String[] passive = {"protocol.name", "passive", "workload.clients", "600"};
+        RunResult wide = run(config("gorda-wan", passive), 1);
+        double near = wide.kinds().getOrDefault("a", Map.of()).get(Kind.PAYMENT).latencies().percentileMillis(0.5);
+        assertEquals(0, wide.total("b").committed() - committed(wide, "b", Kind.ORDER_STATUS)
+                - committed(wide, "b", Kind.STOCK_LEVEL), "updates run at the primary");
+        assertTrue(near > 400, () -> "those of the other cluster travel; half of them wait " + near + " ms");
+        ModelConfig config = config("gorda-lan-3", "protocol.name", "passive", "run.transactions", "3000");
+        ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
+                config.policy(), config.protocol(), config.order(), config.length(),
+                List.of(new ModelFault.Crash(5_000_000_000L, List.of(0))), config.charge());
+        RunResult result = run(crashing, 1);
+        assertTrue(result.samples().getLast().committedPerSecond() > 30,
+                () -> "then " + result.samples().getLast().committedPerSecond());
+    }
+
+    private static long committed(RunResult result, String cluster, Kind kind) {
+        return result.kinds().getOrDefault(cluster, Map.of()).get(kind).committed();
+    }
+
+    @Test
+    void distributedLocksTakeLongerThanCertification() throws ScenarioException {
+        String[] busy = {"workload.clients", "1980", "database.locks", "locking"};
+        ModelConfig locking = config("gorda-lan", busy[0], busy[1], busy[2], busy[3], "protocol.name", "2pc");
+        RunResult locks = run(locking, 1);
+        RunResult certified = run(config("gorda-lan", busy[0], busy[1], busy[2], busy[3]), 1);
+        assertTrue(
+                locks.of(Kind.PAYMENT).latencies().meanMillis() > certified.of(Kind.PAYMENT).latencies().meanMillis()
+                        + 1,
+                () -> locks.of(Kind.PAYMENT).latencies().meanMillis() + " ms");
+        assertTrue(locks.total().abortRate() < 0.1, () -> "aborts " + locks.total().aborts());
+    }
+
+    @Test
+    void withoutALimitAkaraDoesNotRecoverFromManyClientsAtOnce() throws ScenarioException {
+        String[] keys = {"workload.clients", "3240", "protocol.name", "akara", "workload.classes", "written-tables",
+                "run.transactions", "6000", "run.warm-up", "30s", "protocol.parameters.optimistic"};
+        String[] limited = Arrays.copyOf(keys, keys.length + 1);
+        limited[keys.length] = "25";
+        String[] free = Arrays.copyOf(keys, keys.length + 1);
+        free[keys.length] = "10000";
+        RunResult with = run(config("akara-lan", limited), 1);
+        RunResult without = run(config("akara-lan", free), 1);
+        assertTrue(with.total().latencies().meanMillis() < 2000, () -> "with " + with.total().latencies().meanMillis());
+        assertTrue(without.total().repeatRate() > 0.3, () -> "without a limit " + without.total().repeatRate());
+        assertTrue(without.total().latencies().meanMillis() > 4000,
+                () -> "without " + without.total().latencies().meanMillis());
     }
 
     @Test

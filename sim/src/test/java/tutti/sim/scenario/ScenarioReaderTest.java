@@ -67,7 +67,7 @@ class ScenarioReaderTest {
             workload: {arrival: opne}       |workload.arrival is 'opne'; did you mean open?
             workload: {arrival: open}       |workload.rate must be given
             protocol: {name: dbms}          |my.yaml:2: protocol.name is 'dbms'; did you mean dbsm?
-            protocol: {name: 2pc}           |which does not run on the performance model
+            {protocol: {name: 2pc}, order: {kind: group}}|protocol.name is '2pc', which also sends messages outside
             protocol: {parameters: {a: 1}}  |protocol.parameters are wrong: protocol si has no parameter 'a'
             topology: {quantum: 10}         |topology.quantum is wrong: '10' is no duration
             topology: {clusters: 9}         |topology.clusters must be a list
@@ -75,6 +75,7 @@ class ScenarioReaderTest {
             order: {kind: groups}           |order.kind is 'groups'; did you mean group?
             order: {members: first-cluster} |order.members is 'first-cluster', which only wice can do with
             faults: [{kind: crash}]         |faults need real group communication
+            {protocol: {name: wice}, faults: [{kind: crash}]}|`./tutti sim check --protocol wice` runs it under faults
             faults: [{sites: 9}]            |my.yaml:2: faults[0].sites is '9'; valid: all, or numbers from 0 to 8
             database: {calibration: papr}   |is no shipped calibration; did you mean paper?
             run: {seed: 1, seed: 2}         |run.seed is given twice
@@ -82,7 +83,9 @@ class ScenarioReaderTest {
             """)
     void whatIsWrongIsSaidWithLineAndRemedy(String line, String message) {
         ScenarioException wrong = assertThrows(ScenarioException.class,
-                () -> read("extends: gorda-lan\n" + line + "\n"));
+                () -> read(line.startsWith("{")
+                        ? "{extends: gorda-lan,\n" + line.substring(1) + "\n"
+                        : "extends: gorda-lan\n" + line + "\n"));
         assertTrue(wrong.getMessage().contains(message), wrong.getMessage());
     }
 
