@@ -57,6 +57,11 @@ public final class EmbeddedSession implements AutoCloseable {
         }
 
         @Override
+        public void renewed() {
+            ticket().renewed(node.visiblePosition());
+        }
+
+        @Override
         public void answer(Outcome told) {
             outcome.complete(told);
         }
