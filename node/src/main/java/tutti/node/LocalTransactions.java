@@ -89,7 +89,7 @@ final class LocalTransactions {
     private final class Open implements Transactions.Ticket {
         private final TransactionId id;
         private final LocalTransaction session;
-        private final boolean tooOld;
+        private boolean tooOld;
         private long begun;
         private Phase phase = Phase.OPEN;
         private Request request = Request.Interactive.UNDECLARED;
@@ -123,6 +123,20 @@ final class LocalTransactions {
         @Override
         public void submit(Request asked) {
             loop.execute(() -> onSubmit(this, asked));
+        }
+
+        @Override
+        public void renewed(long since) {
+            long again = horizon.begin(since);
+            loop.execute(() -> {
+                if (phase == Phase.OPEN) {
+                    horizon.end(begun);
+                    begun = again;
+                    tooOld = again > since;
+                } else {
+                    horizon.end(again);
+                }
+            });
         }
 
         @Override

@@ -173,6 +173,16 @@ public interface Transactions {
         void submit(Request request);
 
         /**
+         * What it has done so far was rolled back in the engine before its client saw anything of it, and it begins anew:
+         * what became visible up to now is not concurrent with it any more. Before it asks to commit, on its own thread.
+         *
+         * @param since {@link Transactions#visiblePosition} as of a moment before its next snapshot is taken
+         */
+        default void renewed(long since) {
+            // What is taken for concurrent needlessly can only abort it.
+        }
+
+        /**
          * Tells which keys it has written so far, so that an ordered transaction that needs the same rows can push it
          * out of the way without waiting for the engine to notice. Optional, and only ever an optimisation.
          */

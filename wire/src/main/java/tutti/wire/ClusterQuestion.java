@@ -1,12 +1,13 @@
 package tutti.wire;
 
 import java.nio.charset.StandardCharsets;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.txn.TransactionId;
-import tutti.node.TransactionOutcome;
 import tutti.node.Transactions;
 
 /**
@@ -20,12 +21,27 @@ import tutti.node.Transactions;
  * <li>{@code SELECT tutti_wait()}: the same for all that any client has been told of before.
  * </ul>
  *
- * The engine gets a statement with the answer in it, so that it is up to the engine how results are sent.
+ * Where there is an engine behind the front end that understands it, it gets a statement with the answer in it, so that it is
+ * up to the engine how results are sent.
  */
-final class ClusterQuestion {
+public final class ClusterQuestion {
     private static final Pattern FORM = Pattern.compile(
             "\\s*SELECT\\s+tutti_(outcome|position|wait)\\s*\\(\\s*(?:'([^']*)'|(\\d{1,18}))?\\s*\\)\\s*;?\\s*",
             Pattern.CASE_INSENSITIVE);
+
+    /**
+     * What the node says.
+     *
+     * @param column the function's name
+     * @param number whether it is an eight-byte integer, not text
+     */
+    public record Answer(String column, String value, boolean number) {
+        /** A statement that answers it. */
+        String statement() {
+            return "SELECT " + (number ? value + "::pg_catalog.int8" : "'" + value + "'::pg_catalog.text") + " AS "
+                    + column;
+        }
+    }
 
     private final String about;
     private final @Nullable TransactionId transaction;
@@ -39,7 +55,12 @@ final class ClusterQuestion {
 
     /** Reads one; null if the statement is none, so that the engine will say what is wrong with it. */
     static @Nullable ClusterQuestion read(byte[] sql, int length) {
-        Matcher form = FORM.matcher(new String(sql, 0, length, StandardCharsets.UTF_8));
+        return read(new String(sql, 0, length, StandardCharsets.UTF_8));
+    }
+
+    /** Likewise. */
+    public static @Nullable ClusterQuestion read(String sql) {
+        Matcher form = FORM.matcher(sql);
         if (!form.matches()) {
             return null;
         }
@@ -61,37 +82,47 @@ final class ClusterQuestion {
         };
     }
 
-    /** Asks the node; told the statement for the engine. On any thread, perhaps at once. */
-    void ask(Transactions node, Completion<String> statement) {
+    /** The name of the answer's column. */
+    public String column() {
+        return "tutti_" + about;
+    }
+
+    /** Whether the answer is an eight-byte integer, not text. */
+    public boolean number() {
+        return transaction == null;
+    }
+
+    /** Asks the node, on any thread; told perhaps at once. */
+    public void ask(Transactions node, Completion<Answer> answer) {
         if (transaction != null) {
-            node.outcome(transaction, map(statement, (TransactionOutcome outcome) -> "SELECT '" + switch (outcome) {
+            node.outcome(transaction, map(answer, outcome -> new Answer(column(), switch (outcome) {
                 case COMMITTED -> "committed";
                 case ABORTED -> "aborted";
                 case IN_PROGRESS -> "in progress";
                 case UNKNOWN -> "unknown";
-            } + "'::pg_catalog.text AS tutti_outcome"));
+            }, false)));
         } else if (about.equals("position")) {
-            statement.succeeded(positionAt(node.visiblePosition()));
+            answer.succeeded(positionAt(node.visiblePosition()));
         } else if (position >= 0) {
-            node.await(position, map(statement, this::positionAt));
+            node.await(position, map(answer, this::positionAt));
         } else {
-            node.awaitAll(map(statement, this::positionAt));
+            node.awaitAll(map(answer, this::positionAt));
         }
     }
 
-    private String positionAt(long visible) {
-        return "SELECT " + visible + "::pg_catalog.int8 AS tutti_" + about;
+    private Answer positionAt(long visible) {
+        return new Answer(column(), Long.toString(visible), true);
     }
 
-    private static <T> Completion<T> map(Completion<String> to, java.util.function.Function<T, String> text) {
+    private static <T> Completion<T> map(Completion<Answer> to, Function<T, Answer> answer) {
         return new Completion<>() {
             @Override
             public void succeeded(T value) {
-                to.succeeded(text.apply(value));
+                to.succeeded(answer.apply(value));
             }
 
             @Override
-            public void failed(tutti.core.spi.EngineFailure failure) {
+            public void failed(EngineFailure failure) {
                 to.failed(failure);
             }
         };

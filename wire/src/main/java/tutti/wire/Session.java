@@ -378,8 +378,9 @@ final class Session extends SessionTurns {
         waiting = true;
         question.ask(services.transactions(), new Completion<>() {
             @Override
-            public void succeeded(String statement) {
+            public void succeeded(ClusterQuestion.Answer answer) {
                 onLoop(() -> {
+                    String statement = answer.statement();
                     waiting = false;
                     ByteBuf out = buffer();
                     if (simple) {

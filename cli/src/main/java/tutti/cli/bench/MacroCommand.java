@@ -28,6 +28,8 @@ final class MacroCommand implements Callable<Integer> {
     /** The thesis' population (section 5.2). */
     private static final TpccScale SCALE = new TpccScale(2, 10_000, 10, 300, 90);
     private static final long SOURCES_PER_RUN = 1000;
+    private static final double WARM_SECONDS = 5;
+    private static final MacroSystem.Kind STANDALONE = new MacroSystem.Kind("standalone", 0, 0);
 
     @Option(names = "--engine", paramLabel = "NAME", defaultValue = "h2", description = "h2 or hsqldb (default: ${DEFAULT-VALUE}).")
     private String engine;
@@ -35,29 +37,38 @@ final class MacroCommand implements Callable<Integer> {
     @Option(names = "--mixes", paramLabel = "R/W", split = ",", defaultValue = "8/92,50/50,80/20,100/0", description = "Percent reading/writing (default: ${DEFAULT-VALUE}).")
     private List<String> mixes;
 
-    @Option(names = "--macrodb", paramLabel = "N", split = ",", defaultValue = "1,3,6", description = "Replicas of MacroDBs without nodes (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--macrodb", paramLabel = "N", split = ",", defaultValue = "1,2,3,4,5,6", description = "Replicas of MacroDBs without nodes (default: ${DEFAULT-VALUE}).")
     private List<Integer> macroDb;
 
-    @Option(names = "--nodes", paramLabel = "N", split = ",", defaultValue = "1,2,4", description = "Nodes of MacroDDBs (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--nodes", paramLabel = "N", split = ",", defaultValue = "1,2,4,8", description = "Nodes of MacroDDBs (default: ${DEFAULT-VALUE}).")
     private List<Integer> nodes;
 
-    @Option(names = "--flat", paramLabel = "N", split = ",", defaultValue = "2", description = "Nodes of MacroDDB-Flats, each of which is two masters (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--flat", paramLabel = "N", split = ",", defaultValue = "1,4", description = "Machines of MacroDDB-Flats, with two masters each (default: ${DEFAULT-VALUE}).")
     private List<Integer> flat;
 
     @Option(names = "--replicas", paramLabel = "N", defaultValue = "3", description = "Databases in each node of a MacroDDB (default: ${DEFAULT-VALUE}).")
     private int replicas;
 
-    @Option(names = "--clients", paramLabel = "N", defaultValue = "1", description = "Clients, or clients of each node (default: ${DEFAULT-VALUE}).")
-    private int clients;
+    @Option(names = "--clients", paramLabel = "N", split = ",", defaultValue = "1,2", description = "Clients, or clients of each node (default: ${DEFAULT-VALUE}).")
+    private List<Integer> clients;
 
-    @Option(names = "--seconds", paramLabel = "N", defaultValue = "3", description = "Of each measurement (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "1", description = "Of each measurement (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
-    @Option(names = "--warmup", paramLabel = "N", defaultValue = "2", description = "Seconds before it (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--warmup", paramLabel = "N", defaultValue = "0.3", description = "Seconds before it (default: ${DEFAULT-VALUE}).")
     private double warmup;
 
     @Option(names = "--rounds", paramLabel = "N", defaultValue = "1", description = "How often all of them take turns; medians are shown (default: ${DEFAULT-VALUE}).")
     private int rounds;
+
+    @Option(names = "--turns", paramLabel = "N", defaultValue = "40", description = "Of each system in the measurement of the overhead; 0 leaves it out (default: ${DEFAULT-VALUE}).")
+    private int turns;
+
+    @Option(names = "--heap", paramLabel = "SIZE", defaultValue = "4g", description = "Memory of the JVM that all of it runs in (default: ${DEFAULT-VALUE}).")
+    private String heap;
+
+    @Option(names = "--here", hidden = true, description = "In this JVM, whatever its memory.")
+    private boolean here;
 
     @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of population and inputs (default: ${DEFAULT-VALUE}).")
     private long seed;
@@ -74,10 +85,16 @@ final class MacroCommand implements Callable<Integer> {
     /**
      * One measurement.
      *
+     * @param readWriteRatio reading over writing transactions that committed
      * @param memoryBytes of the loaded copies, with everything around them
      */
     record Measured(String system, int nodes, int replicas, String mix, int clients, double perMinute,
-            double abortPercent, double readPercent, long memoryBytes) {}
+            double abortPercent, double readWriteRatio, long memoryBytes) {
+        /** The system. */
+        MacroSystem.Kind kind() {
+            return new MacroSystem.Kind(system, nodes, replicas);
+        }
+    }
 
     @Override
     public Integer call() throws IOException, SQLException, InterruptedException {
@@ -90,12 +107,22 @@ final class MacroCommand implements Callable<Integer> {
                     .orElseThrow(() -> Failure.usage("there is no mix " + label,
                             "choose of 8/92, 50/50, 80/20, 100/0")));
         }
+        if (!here) {
+            List<String> arguments = new ArrayList<>(spec.root().commandLine().getParseResult().originalArgs());
+            arguments.add("--here");
+            return MacroJvm.run(heap, arguments);
+        }
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Path directory = Files.createTempDirectory("tutti-macro-");
         Ground ground = Ground.look(directory);
         ground.lines().forEach(screen::line);
         List<Measured> all = new ArrayList<>();
+        List<MacroOverhead.Cost> costs = new ArrayList<>();
         try {
+            warmUp(directory, screen);
+            if (turns > 0) {
+                measureOverhead(wanted, directory, screen, costs);
+            }
             for (int round = 0; round < rounds; round++) {
                 for (MacroSystem.Kind kind : kinds()) {
                     measure(kind, wanted, directory.resolve("round" + round), screen, all);
@@ -108,6 +135,7 @@ final class MacroCommand implements Callable<Integer> {
         screen.line("");
         Screen.table(MacroTable.rows(medians)).forEach(screen::line);
         screen.line("");
+        costs.forEach(cost -> MacroTable.overhead(cost, overheadKinds()).forEach(screen::line));
         MacroTable.findings(medians).forEach(screen::line);
         BenchFiles.write(svg, MacroTable.svg(medians));
         screen.line("plot: " + svg.toAbsolutePath().normalize());
@@ -116,6 +144,7 @@ final class MacroCommand implements Callable<Integer> {
             numbers.put("ground", ground);
             numbers.put("engine", engine);
             numbers.put("population", SCALE.toString());
+            numbers.put("overhead", costs);
             numbers.put("measurements", all);
             BenchFiles.writeJson(json, numbers);
             screen.line("numbers: " + json.toAbsolutePath().normalize());
@@ -123,14 +152,40 @@ final class MacroCommand implements Callable<Integer> {
         return 0;
     }
 
+    /** Everything is compiled before anything is measured, so that what comes first is not the slowest for that. */
+    private void warmUp(Path directory, Screen screen) throws IOException, SQLException, InterruptedException {
+        TpccPopulation population = new TpccPopulation(SCALE, seed);
+        screen.line("warming up");
+        for (MacroSystem.Kind kind : List.of(STANDALONE, new MacroSystem.Kind("MacroDDB", 2, 2))) {
+            try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population,
+                    directory.resolve("warm"))) {
+                new MacroRun(system, population, MacroMix.HALF, kind.machines(), seed, SOURCES_PER_RUN)
+                        .work(WARM_SECONDS);
+            }
+        }
+    }
+
+    private List<MacroSystem.Kind> overheadKinds() {
+        return List.of(STANDALONE, new MacroSystem.Kind("MacroDB", 0, 1), new MacroSystem.Kind("MacroDDB", 1, 1),
+                new MacroSystem.Kind("MacroDB", 0, replicas), new MacroSystem.Kind("MacroDDB", 1, replicas));
+    }
+
+    private void measureOverhead(List<MacroMix> wanted, Path directory, Screen screen,
+            List<MacroOverhead.Cost> costs) throws IOException, SQLException, InterruptedException {
+        try (MacroOverhead overhead = new MacroOverhead(engine.equals("h2"), overheadKinds(),
+                new TpccPopulation(SCALE, seed), directory)) {
+            for (MacroMix mix : wanted) {
+                MacroOverhead.Cost cost = overhead.measure(mix, turns, seed);
+                costs.add(cost);
+                MacroTable.overhead(cost, overheadKinds()).forEach(screen::line);
+            }
+        }
+    }
+
     private List<MacroSystem.Kind> kinds() {
         List<MacroSystem.Kind> kinds = new ArrayList<>();
-        kinds.add(new MacroSystem.Kind("standalone", 0, 0));
+        kinds.add(STANDALONE);
         macroDb.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDB", 0, count)));
-        if (!nodes.contains(1) || replicas != 1) {
-            // What capture and communication cost without secondaries (figure 5.3).
-            kinds.add(new MacroSystem.Kind("MacroDDB", 1, 1));
-        }
         nodes.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB", count, replicas)));
         flat.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB-Flat", 2 * count, 1)));
         return kinds;
@@ -143,18 +198,19 @@ final class MacroCommand implements Callable<Integer> {
         try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population, directory)) {
             long memory = MacroSystem.liveBytes() - before;
             long source = SOURCES_PER_RUN;
-            int count = clients * Math.max(1, kind.label().equals("MacroDDB-Flat") ? kind.nodes() / 2 : kind.nodes());
-            for (MacroMix mix : wanted) {
-                new MacroRun(system, population, mix, count, seed, source += SOURCES_PER_RUN).work(warmup);
-                MacroRun.Counts counts = new MacroRun(system, population, mix, count, seed + 1,
-                        source += SOURCES_PER_RUN).work(seconds);
-                Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), mix.label(), count,
-                        counts.perMinute(), counts.abortPercent(), counts.readPercent(), memory);
-                all.add(measured);
-                screen.line(String.format(Locale.ROOT,
-                        "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%, %3.0f MiB",
-                        MacroTable.name(measured), mix.label(), count, measured.perMinute, measured.abortPercent,
-                        memory / 1048576.0));
+            for (int each : clients) {
+                int count = each * kind.machines();
+                for (MacroMix mix : wanted) {
+                    new MacroRun(system, population, mix, count, seed, source += SOURCES_PER_RUN).work(warmup);
+                    MacroRun.Result result = new MacroRun(system, population, mix, count, seed + 1,
+                            source += SOURCES_PER_RUN).work(seconds);
+                    Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), mix.label(), count,
+                            result.perMinute(), result.abortPercent(), result.readWriteRatio(), memory);
+                    all.add(measured);
+                    screen.line(String.format(Locale.ROOT,
+                            "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%, %3.0f MiB", kind.display(),
+                            mix.label(), count, measured.perMinute, measured.abortPercent, memory / 1048576.0));
+                }
             }
         }
     }

@@ -17,20 +17,12 @@ final class MacroTable {
 
     private MacroTable() {}
 
-    static String name(Measured measured) {
-        return switch (measured.system()) {
-            case "standalone" -> "standalone";
-            case "MacroDB" -> "MacroDB of " + measured.replicas();
-            case "MacroDDB-Flat" -> "Flat, " + measured.nodes() + " masters";
-            default -> "MacroDDB " + measured.nodes() + " x " + measured.replicas();
-        };
-    }
-
     /** One measurement for each system and mix: that with the median throughput. */
     static List<Measured> medians(List<Measured> all) {
         Map<String, List<Measured>> groups = new LinkedHashMap<>();
         for (Measured measured : all) {
-            groups.computeIfAbsent(name(measured) + " " + measured.mix(), _ -> new ArrayList<>()).add(measured);
+            groups.computeIfAbsent(measured.kind().display() + " " + measured.mix() + " " + measured.clients(),
+                    _ -> new ArrayList<>()).add(measured);
         }
         List<Measured> medians = new ArrayList<>();
         for (List<Measured> group : groups.values()) {
@@ -43,63 +35,79 @@ final class MacroTable {
     /** A table. */
     static List<List<String>> rows(List<Measured> medians) {
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("system", "mix", "clients", "tpm", "of standalone", "aborted %", "reads %", "MiB"));
+        rows.add(List.of("system", "mix", "clients", "tpm", "of standalone", "aborted %", "reads/writes", "MiB"));
         for (Measured measured : medians) {
-            rows.add(List.of(name(measured), measured.mix(), String.valueOf(measured.clients()),
+            rows.add(List.of(measured.kind().display(), measured.mix(), String.valueOf(measured.clients()),
                     String.format(Locale.ROOT, "%,.0f", measured.perMinute()),
                     of(medians, "standalone", measured.mix()).map(standalone -> String.format(Locale.ROOT, "%.2f",
                             measured.perMinute() / standalone.perMinute())).orElse(""),
                     String.format(Locale.ROOT, "%.1f", measured.abortPercent()),
-                    String.format(Locale.ROOT, "%.1f", measured.readPercent()),
+                    measured.readWriteRatio() == 0
+                            ? ""
+                            : String.format(Locale.ROOT, "%.2f", measured.readWriteRatio()),
                     String.valueOf(measured.memoryBytes() >> 20)));
         }
         return rows;
     }
 
+    /** The one with the fewest clients. */
     private static Optional<Measured> of(List<Measured> medians, String name, String mix) {
-        return medians.stream().filter(measured -> name(measured).equals(name) && measured.mix().equals(mix))
-                .findFirst();
+        return medians.stream()
+                .filter(measured -> measured.kind().display().equals(name) && measured.mix().equals(mix))
+                .min(Comparator.comparingInt(Measured::clients));
     }
 
-    /** What the thesis asks of it: its overhead and where that comes from (figure 5.3), and its memory (figure 5.4). */
+    /** What a transaction costs in one system after the other (figures 5.2 and 5.3). */
+    static List<String> overhead(MacroOverhead.Cost cost, List<MacroSystem.Kind> kinds) {
+        List<String> lines = new ArrayList<>();
+        double[] micros = cost.micros();
+        lines.add(String.format(Locale.ROOT,
+                "%-6s one client: %,.0f us in the engine, %+,.0f us with sessions and capture,"
+                        + " %+,.0f us with order and certification",
+                cost.mix(), micros[0], micros[1] - micros[0],
+                micros[2] - micros[1]));
+        for (int i = 1; i < micros.length; i++) {
+            lines.add(String.format(Locale.ROOT, "         %-16s %,7.0f us, %.3f of standalone (%.3f to %.3f)",
+                    kinds.get(i).display(), micros[i], cost.middle()[i], cost.least()[i], cost.most()[i]));
+        }
+        return lines;
+    }
+
+    /** What the thesis looks at besides: its memory (figure 5.4) and what more clients bring (table 5.2). */
     static List<String> findings(List<Measured> medians) {
         List<String> lines = new ArrayList<>();
-        for (String mix : medians.stream().map(Measured::mix).distinct().toList()) {
-            Optional<Measured> standalone = of(medians, "standalone", mix);
-            Optional<Measured> captured = of(medians, "MacroDB of 1", mix);
-            Optional<Measured> node = of(medians, "MacroDDB 1 x 1", mix);
-            if (standalone.isPresent() && captured.isPresent() && node.isPresent()) {
-                double bare = 6e7 / standalone.get().perMinute() * standalone.get().clients();
-                double capture = 6e7 / captured.get().perMinute() * captured.get().clients();
-                double whole = 6e7 / node.get().perMinute() * node.get().clients();
-                lines.add(String.format(Locale.ROOT, "%-6s a transaction takes %,.0f us in the engine, %+,.0f us with"
-                        + " sessions and capture, %+,.0f us with order and certification: overhead %.1f %%", mix, bare,
-                        capture - bare, whole - capture, 100 * (whole - bare) / whole));
-            }
-        }
-        Optional<Measured> one = medians.stream().filter(measured -> name(measured).equals("MacroDB of 1")).findFirst();
-        Optional<Measured> three = medians.stream().filter(measured -> name(measured).equals("MacroDB of 3"))
+        Optional<Measured> one = medians.stream().filter(each -> each.kind().display().equals("MacroDB of 1"))
+                .findFirst();
+        Optional<Measured> three = medians.stream().filter(each -> each.kind().display().equals("MacroDB of 3"))
                 .findFirst();
         if (one.isPresent() && three.isPresent()) {
             lines.add(String.format(Locale.ROOT, "memory of three replicas: %.2f times that of one",
                     (double) three.get().memoryBytes() / one.get().memoryBytes()));
         }
+        for (String mix : medians.stream().map(Measured::mix).distinct().toList()) {
+            medians.stream().filter(each -> each.mix().equals(mix))
+                    .max(Comparator.comparingDouble(Measured::abortPercent)).filter(each -> each.abortPercent() > 0)
+                    .ifPresent(most -> lines.add(String.format(Locale.ROOT, "%-6s most aborts: %.1f %%, %s, %d clients",
+                            mix, most.abortPercent(), most.kind().display(), most.clients())));
+        }
         return lines;
     }
 
-    /** Throughput as bars. */
+    /** Throughput as bars, of each mix in a scale of its own. */
     static String svg(List<Measured> medians) {
-        double most = medians.stream().mapToDouble(Measured::perMinute).max().orElse(1);
         List<String> mixes = medians.stream().map(Measured::mix).distinct().toList();
         StringBuilder svg = new StringBuilder();
         int y = ROW_HEIGHT;
         for (String mix : mixes) {
+            double most = medians.stream().filter(each -> each.mix().equals(mix)).mapToDouble(Measured::perMinute)
+                    .max().orElse(1);
             svg.append(text(4, y + 12, mix + " reading/writing: transactions per minute", "title"));
             y += ROW_HEIGHT + 6;
             for (Measured measured : medians) {
                 if (measured.mix().equals(mix)) {
                     int width = (int) Math.max(1, BAR_WIDTH * measured.perMinute() / most);
-                    svg.append(text(16, y + 12, name(measured) + ", " + measured.clients() + " clients", ""));
+                    svg.append(
+                            text(16, y + 12, measured.kind().display() + ", " + measured.clients() + " clients", ""));
                     svg.append("<rect x=\"").append(LABEL_WIDTH).append("\" y=\"").append(y + 2).append("\" width=\"")
                             .append(width).append("\" height=\"").append(ROW_HEIGHT - 4).append("\"/>");
                     svg.append(text(LABEL_WIDTH + width + 6, y + 12,

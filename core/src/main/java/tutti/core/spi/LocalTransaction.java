@@ -41,6 +41,14 @@ public interface LocalTransaction {
      */
     void rollback(Runnable done);
 
+    /**
+     * Called by the session, on its thread: what it has done so far was rolled back in the engine before its client saw
+     * anything of it, and it is about to begin anew with a new snapshot.
+     */
+    default void renewed() {
+        // Who does not ask when it began need not know.
+    }
+
     /** The end: the client is told, as soon as it can be. Called exactly once. */
     void answer(Outcome outcome);
 }

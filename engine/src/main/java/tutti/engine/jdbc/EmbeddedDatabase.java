@@ -72,7 +72,10 @@ public interface EmbeddedDatabase extends AutoCloseable {
          */
         List<RowChange> changes(Tables tables) throws SQLException;
 
-        /** Hands over all rows of a table that the open transaction sees. */
+        /**
+         * Hands over all rows of a table that the open transaction sees, which has queried something before. They may be in
+         * a form that only {@link #write} of a session of the same kind understands, in which copies share values.
+         */
         void scan(Table table, RowConsumer rows) throws SQLException;
 
         /**

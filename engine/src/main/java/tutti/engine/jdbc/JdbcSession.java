@@ -21,6 +21,12 @@ import tutti.engine.jdbc.rows.WriteSets;
  * <b>Waiting.</b> A statement that meets a row of another local transaction (H2 only; HSQLDB refuses it at once) fails
  * after a short time in the engine and is repeated here, up to {@link #WAIT_NANOS_MAX}. Between the attempts the session
  * can be rolled back, and appliers can go first. A failed statement has no effects, so repeating it is harmless.
+ *
+ * <p>
+ * <b>Beginning anew.</b> If the engine ends a transaction during its first statement, because the row that it wants is
+ * another transaction's or has been changed since the snapshot was taken, then its client has seen nothing of the
+ * snapshot. So the session begins it again with a new one, when some other transaction has ended; it holds nothing
+ * while it waits for that. The node is told, since what has become visible before is not concurrent any more.
  */
 public final class JdbcSession implements ClientSession {
     /** How long a statement may wait for other local transactions altogether. */
@@ -46,6 +52,8 @@ public final class JdbcSession implements ClientSession {
     private volatile boolean rollBackAsked;
     private volatile State state = State.IDLE;
     private volatile boolean readOnly;
+    /** Whether the client has seen, and the transaction has done, nothing yet. */
+    private boolean untouched;
     private @Nullable PreparedStatement record;
 
     JdbcSession(JdbcEngine engine, EmbeddedDatabase.Session session,
@@ -87,15 +95,24 @@ public final class JdbcSession implements ClientSession {
             List<? extends @Nullable Object> parameters, Work<T> work) throws SQLException {
         long started = System.nanoTime();
         while (true) {
+            long ended = engine.gate().ended();
+            boolean again;
             engine.gate().statement().lock();
             try {
                 mutex.lock();
                 try {
-                    return attempt(sql, parameters, work);
+                    T result = attempt(sql, parameters, work);
+                    untouched = false;
+                    return result;
                 } catch (SQLException failed) {
-                    if (state != State.OPEN || !session.inTheWay(failed)
-                            || System.nanoTime() - started > WAIT_NANOS_MAX) {
+                    again = untouched && session.ended(failed) && !rollBackAsked;
+                    boolean waited = state == State.OPEN && session.inTheWay(failed);
+                    if ((!again && !waited) || System.nanoTime() - started > WAIT_NANOS_MAX) {
+                        untouched = false;
                         throw failed;
+                    }
+                    if (again) {
+                        state = State.IDLE;
                     }
                 } finally {
                     mutex.unlock();
@@ -103,6 +120,23 @@ public final class JdbcSession implements ClientSession {
             } finally {
                 engine.gate().statement().unlock();
             }
+            if (again) {
+                beginAnew(ended);
+            }
+        }
+    }
+
+    /** Waits a little for other transactions, and has the transaction begin again. */
+    private void beginAnew(long ended) throws SQLException {
+        try {
+            engine.gate().awaitEnd(ended);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new SQLException("interrupted while waiting for another transaction", "57014", interrupted);
+        }
+        LocalTransaction transaction = current.get();
+        if (transaction != null) {
+            transaction.renewed();
         }
     }
 
@@ -114,6 +148,7 @@ public final class JdbcSession implements ClientSession {
         if (state == State.IDLE) {
             session.refresh();
             state = State.OPEN;
+            untouched = true;
         }
         try {
             running(true);

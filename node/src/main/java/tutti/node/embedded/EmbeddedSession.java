@@ -14,6 +14,7 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.BarrierResponse;
 import tutti.engine.jdbc.BarrierStatement;
@@ -37,6 +38,8 @@ public final class EmbeddedSession implements AutoCloseable {
     private final ClientSession session;
     private final long bytesMax;
     private volatile @Nullable Open current;
+    /** Of the next transaction, if it has been asked for. */
+    private @Nullable TransactionId name;
 
     /** The transaction, as the node sees it. */
     private final class Open implements LocalTransaction {
@@ -51,6 +54,11 @@ public final class EmbeddedSession implements AutoCloseable {
         @Override
         public void rollback(Runnable done) {
             session.rollback(this, done);
+        }
+
+        @Override
+        public void renewed() {
+            ticket().renewed(node.visiblePosition());
         }
 
         @Override
@@ -101,6 +109,28 @@ public final class EmbeddedSession implements AutoCloseable {
         return current != null;
     }
 
+    /**
+     * The name that the session's next transaction or schema change will have in the cluster, so that its client can ask for
+     * it by that name whatever happens then.
+     *
+     * @return null while a transaction is open, and if the node does not name transactions beforehand
+     */
+    public @Nullable TransactionId nextName() {
+        if (current != null) {
+            return null;
+        }
+        if (name == null) {
+            name = node.reserve();
+        }
+        return name;
+    }
+
+    private @Nullable TransactionId takeName() {
+        TransactionId taken = name;
+        name = null;
+        return taken;
+    }
+
     /** Executes one statement that is not of schema or transaction control; begins a transaction if none is open. */
     public <T extends @Nullable Object> T statement(ClientSession.Work<T> work) throws SQLException {
         begin();
@@ -116,7 +146,7 @@ public final class EmbeddedSession implements AutoCloseable {
     private void begin() {
         if (current == null) {
             Open open = new Open();
-            open.ticket = node.begin(open);
+            open.ticket = node.begin(open, node.visiblePosition(), takeName());
             current = open;
         }
     }
@@ -210,7 +240,8 @@ public final class EmbeddedSession implements AutoCloseable {
         String schema = session.connection().getSchema();
         CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
         node.barrier(new BarrierStatement(schema, sql).toBytes(),
-                new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), new Completion<>() {
+                new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), takeName(),
+                new Completion<>() {
                     @Override
                     public void succeeded(ExecuteResult value) {
                         result.complete(value);
@@ -232,6 +263,10 @@ public final class EmbeddedSession implements AutoCloseable {
     @Override
     public void close() {
         rollback();
+        TransactionId unused = takeName();
+        if (unused != null) {
+            node.release(unused);
+        }
         session.close();
     }
 }

@@ -3,9 +3,11 @@ package tutti.wire.jdbc;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
+import tutti.wire.ClusterQuestion;
 
 /** Executes what the session itself executes: the ends of transactions, savepoints, schema changes, parameters. */
 final class Commands {
@@ -23,12 +25,35 @@ final class Commands {
     /**
      * What a command answers.
      *
-     * @param rows values, one column; null if it does not answer rows
+     * @param row the value of the one column of the one row, as {@link PgValues} writes it; null if it does not answer any
      */
-    record Answer(String tag, @Nullable String rows) {}
+    record Answer(String tag, @Nullable Object row) {}
+
+    /**
+     * The column that a command answers.
+     *
+     * @param type of its values
+     */
+    record Answered(String name, PgType type) {}
+
+    /** The column that a command answers, or null. */
+    static @Nullable Answered answered(PgStatement statement) {
+        return switch (statement.kind()) {
+            case SHOW -> new Answered(parameter(statement.tokens()), PgType.TEXT);
+            case QUESTION -> {
+                ClusterQuestion question = question(statement);
+                yield new Answered(question.column(), question.number() ? PgType.INT8 : PgType.TEXT);
+            }
+            default -> null;
+        };
+    }
+
+    private static ClusterQuestion question(PgStatement statement) {
+        return Objects.requireNonNull(ClusterQuestion.read(Token.text(statement.tokens())));
+    }
 
     /** Executes one. */
-    Answer execute(PgStatement statement) throws SQLException {
+    Answer execute(PgStatement statement) throws SQLException, InterruptedException {
         List<Token> tokens = statement.tokens();
         switch (statement.kind()) {
             case BEGIN -> {
@@ -52,6 +77,11 @@ final class Commands {
             case RESET -> reset(tokens);
             case SHOW -> {
                 return new Answer("SHOW", session.parameters().show(parameter(tokens)));
+            }
+            case QUESTION -> {
+                ClusterQuestion.Answer answer = session.ask(question(statement));
+                return new Answer("SELECT 1",
+                        answer.number() ? (Object) Long.valueOf(answer.value()) : answer.value());
             }
             case FORGET -> {
                 if (statement.tag().startsWith("DISCARD")) {

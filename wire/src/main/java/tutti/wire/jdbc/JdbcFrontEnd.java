@@ -1,5 +1,6 @@
 package tutti.wire.jdbc;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.node.Transactions;
 import tutti.node.embedded.EmbeddedSession;
+import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.PostgresException;
@@ -125,7 +127,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
             try {
                 SessionParameters parameters = new SessionParameters(settings.dialect(), arrival.user(),
                         arrival.parameters());
-                PgSession session = new PgSession(
+                PgSession session = new PgSession(node,
                         new EmbeddedSession(node, engine, settings.transactionBytesMax()), catalog, parameters);
                 opened.complete(new Client(arrival, session));
             } catch (SQLException failed) {
@@ -182,6 +184,13 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
             threads.add(thread);
             thread.start();
             return client;
+        }
+
+        @Override
+        public void introduced() {
+            ByteBuf out = arrival.client().alloc().buffer();
+            session.report().forEach((name, value) -> Backend.parameterStatus(out, name, value));
+            arrival.client().write(out, arrival.client().voidPromise());
         }
 
         @Override

@@ -137,8 +137,17 @@ final class PgProtocol implements Runnable {
         String tag = heldTag;
         if (tag != null) {
             heldTag = null;
-            Backend.commandComplete(client.out(), tag);
+            complete(tag);
         }
+    }
+
+    private void complete(String tag) {
+        report();
+        Backend.commandComplete(client.out(), tag);
+    }
+
+    private void report() {
+        session.report().forEach((name, value) -> Backend.parameterStatus(client.out(), name, value));
     }
 
     private void error(SQLException failed) {
@@ -148,10 +157,12 @@ final class PgProtocol implements Runnable {
         if (session.status() == Backend.IDLE) {
             portals.clear();
         }
+        report();
         Backend.errorResponse(client.out(), SqlStates.of(failed, cancelled));
     }
 
     private void ready() throws InterruptedException {
+        report();
         Backend.readyForQuery(client.out(), session.status());
         client.flush();
     }
@@ -201,11 +212,12 @@ final class PgProtocol implements Runnable {
     private void simple(PgStatement statement, boolean last) throws SQLException, InterruptedException {
         if (!statement.kind().prepared()) {
             Commands.Answer answer = commands.execute(statement);
-            if (answer.rows() != null) {
-                Backend.rowDescription(client.out(), Commands.parameter(statement.tokens()));
-                Backend.dataRow(client.out(), answer.rows());
+            Commands.Answered answered = Commands.answered(statement);
+            if (answered != null) {
+                rowDescription(List.of(answered.name()), List.of(PgType.Column.of(answered.type())), new short[0]);
+                row(answer, answered, new short[0]);
             }
-            Backend.commandComplete(client.out(), answer.tag());
+            complete(answer.tag());
             return;
         }
         if (statement.parameterCount() > 0) {
@@ -221,8 +233,17 @@ final class PgProtocol implements Runnable {
                 rowDescription(prepared.names(), columns, new short[0]);
                 rows.send(client, 0);
             }
-            Backend.commandComplete(client.out(), tag(statement, rows.count()));
+            complete(tag(statement, rows.count()));
         }
+    }
+
+    /** The row that a command answers. */
+    private void row(Commands.Answer answer, Commands.Answered column, short[] formats) {
+        ByteBuf out = client.out();
+        int start = out.writerIndex();
+        out.writeByte(Backend.DATA_ROW).writeInt(0).writeShort(1);
+        PgValues.write(out, answer.row(), PgType.Column.of(column.type()), Rows.binary(formats, 0), session.zone());
+        out.setInt(start + 1, out.writerIndex() - start - 1);
     }
 
     private static String tag(PgStatement statement, long count) {
@@ -254,8 +275,9 @@ final class PgProtocol implements Runnable {
             prepared = session.prepare(statement, declared);
         } else {
             prepared = new Prepared(statement, declared);
-            if (statement.kind() == Kind.SHOW) {
-                prepared.answers(Commands.parameter(statement.tokens()));
+            Commands.Answered answered = Commands.answered(statement);
+            if (answered != null) {
+                prepared.answers(answered);
             }
         }
         Prepared before = statements.put(name, prepared);
@@ -378,8 +400,9 @@ final class PgProtocol implements Runnable {
         }
         if (!statement.kind().prepared()) {
             Commands.Answer answer = commands.execute(statement);
-            if (answer.rows() != null) {
-                Backend.dataRow(client.out(), answer.rows());
+            Commands.Answered answered = Commands.answered(statement);
+            if (answered != null) {
+                row(answer, answered, portal.formats);
             }
             if (session.status() == Backend.IDLE) {
                 portals.clear();

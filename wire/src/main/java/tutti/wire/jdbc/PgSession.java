@@ -5,10 +5,19 @@ import java.sql.SQLException;
 import java.time.ZoneId;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TransactionId;
 import tutti.engine.jdbc.ClientSession;
+import tutti.node.Transactions;
 import tutti.node.embedded.EmbeddedSession;
 import tutti.pgwire.Backend;
+import tutti.wire.ClusterQuestion;
 import tutti.wire.jdbc.PgStatement.Kind;
 
 /**
@@ -17,6 +26,7 @@ import tutti.wire.jdbc.PgStatement.Kind;
  * is executed. One thread, except {@link #cancel}.
  */
 final class PgSession implements AutoCloseable {
+    private final Transactions node;
     private final EmbeddedSession session;
     private final PgCatalog catalog;
     private final SessionParameters parameters;
@@ -27,8 +37,11 @@ final class PgSession implements AutoCloseable {
     private boolean readOnly;
     private boolean cancelled;
     private @Nullable Connection catalogConnection;
+    private @Nullable TransactionId reportedName;
+    private long reportedPosition = -1;
 
-    PgSession(EmbeddedSession session, PgCatalog catalog, SessionParameters parameters) {
+    PgSession(Transactions node, EmbeddedSession session, PgCatalog catalog, SessionParameters parameters) {
+        this.node = node;
         this.session = session;
         this.catalog = catalog;
         this.parameters = parameters;
@@ -71,6 +84,62 @@ final class PgSession implements AutoCloseable {
         if (statement.kind() == Kind.REFUSED) {
             throw new SQLException(statement.refusal(),
                     statement.refusal().startsWith(PgStatement.SYNTAX_ERROR) ? "42601" : "0A000");
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ cluster
+
+    /**
+     * What has changed of what clients are told that have asked for it: the name of the next transaction, and the visible
+     * position. To be sent before the client hears of the end of what it is doing, so that it never takes the name of a
+     * transaction that has ended for that of the next one.
+     */
+    Map<String, String> report() {
+        Map<String, String> told = new TreeMap<>();
+        if (!parameters.reports()) {
+            return told;
+        }
+        TransactionId name = session.nextName();
+        if (name != null && !name.equals(reportedName)) {
+            reportedName = name;
+            told.put("tutti.transaction", name.toString());
+        }
+        long position = node.visiblePosition();
+        if (position != reportedPosition) {
+            reportedPosition = position;
+            told.put("tutti.position", Long.toString(position));
+        }
+        return told;
+    }
+
+    /**
+     * Has the node answer a question.
+     *
+     * @throws SQLException with {@code 25001} if a transaction is open, and with what the node says if it cannot tell
+     */
+    ClusterQuestion.Answer ask(ClusterQuestion question) throws SQLException, InterruptedException {
+        if (status != Backend.IDLE) {
+            throw new SQLException(
+                    question.column() + " cannot be called inside a transaction block: call it before BEGIN",
+                    "25001");
+        }
+        session.commit();
+        CompletableFuture<ClusterQuestion.Answer> answer = new CompletableFuture<>();
+        question.ask(node, new Completion<>() {
+            @Override
+            public void succeeded(ClusterQuestion.Answer told) {
+                answer.complete(told);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                answer.completeExceptionally(new SQLException(failure.message(), failure.sqlState()));
+            }
+        });
+        try {
+            return answer.get();
+        } catch (ExecutionException failed) {
+            throw failed.getCause() instanceof SQLException cause ? cause : new SQLException(failed.getCause());
         }
     }
 

@@ -50,6 +50,8 @@ record PgStatement(Kind kind, String tag, String sql, List<Integer> parameters, 
         RESET,
         /** SHOW. */
         SHOW,
+        /** Asks the node. */
+        QUESTION,
         /** DISCARD, DEALLOCATE. */
         FORGET,
         /** Has no effect here. */

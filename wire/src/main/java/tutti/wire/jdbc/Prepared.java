@@ -89,10 +89,10 @@ final class Prepared implements AutoCloseable {
         }
     }
 
-    /** It is not prepared, and answers one column of text. */
-    void answers(String name) {
-        columns = List.of(PgType.Column.of(PgType.TEXT));
-        names = List.of(name);
+    /** It is not prepared, and answers one column. */
+    void answers(Commands.Answered column) {
+        columns = List.of(PgType.Column.of(column.type()));
+        names = List.of(column.name());
     }
 
     /**

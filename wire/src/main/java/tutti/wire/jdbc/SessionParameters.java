@@ -30,6 +30,7 @@ final class SessionParameters {
     private final Map<String, String> values = new TreeMap<>();
     private @Nullable Map<String, String> atBegin;
     private final Map<String, @Nullable String> locals = new HashMap<>();
+    private final boolean reports;
     private ZoneId zone = ZoneOffset.UTC;
 
     /**
@@ -51,6 +52,7 @@ final class SessionParameters {
                 "client_min_messages", "notice", "lc_collate", "C", "lc_ctype", "C", "row_security", "on",
                 "check_function_bodies", "on"));
         values.putAll(defaults);
+        reports = start.getOrDefault("options", "").contains("tutti.report=on");
         start.forEach((name, value) -> {
             String key = key(name);
             if (!FIXED.contains(key) && !key.equals("options")) {
@@ -71,6 +73,11 @@ final class SessionParameters {
         } catch (DateTimeException unknown) {
             return ZoneOffset.UTC;
         }
+    }
+
+    /** Whether the client wants to be told names of transactions and visible positions. */
+    boolean reports() {
+        return reports;
     }
 
     /** Where the session's clock is. */

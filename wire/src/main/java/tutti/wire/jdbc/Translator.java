@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.wire.ClusterQuestion;
 import tutti.wire.jdbc.PgStatement.Kind;
 import tutti.wire.sql.SqlTokens;
 
@@ -40,6 +41,9 @@ final class Translator {
         }
         String first = firstWord(tokens);
         if (QUERIES.contains(first)) {
+            if (ClusterQuestion.read(Token.text(tokens)) != null) {
+                return session(Kind.QUESTION, "SELECT", tokens);
+            }
             return CatalogSql.concerns(tokens) ? catalog(tokens) : query(first, tokens);
         }
         if (CHANGES.contains(first)) {

@@ -9,6 +9,8 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.h2.api.ErrorCode;
 import org.h2.engine.SessionLocal;
 import org.h2.index.Cursor;
@@ -26,6 +28,7 @@ import org.h2.mvstore.tx.TransactionStore;
 import org.h2.result.Row;
 import org.h2.result.SearchRow;
 import org.h2.table.Column;
+import org.h2.value.DataType;
 import org.h2.value.Value;
 import org.h2.value.VersionedValue;
 import org.jspecify.annotations.Nullable;
@@ -127,10 +130,31 @@ final class H2Session implements EmbeddedDatabase.Session {
         return values;
     }
 
+    /**
+     * Hands over H2's own values, and not in the form in which they travel, so that a copy in the same virtual machine shares
+     * them: they never change, and neither do the arrays of stored rows. Large objects lie outside of their rows, in their
+     * own database, and travel.
+     */
     @Override
     public void scan(Table table, EmbeddedDatabase.RowConsumer rows) throws SQLException {
-        String list = String.join(", ", table.columns().stream().map(H2Session::quote).toList());
-        query("SELECT " + list + " FROM " + quote(table.schema()) + "." + quote(table.name()), List.of(), rows);
+        // A query of the whole database's snapshot has gone before.
+        session.lock();
+        try {
+            MVTable scanned = (MVTable) session.getDatabase().getSchema(table.schema()).getTableOrView(session,
+                    table.name());
+            boolean large = Stream.of(scanned.getColumns())
+                    .anyMatch(column -> DataType.isLargeObject(column.getType().getValueType()));
+            Cursor cursor = scanned.getScanIndex(session).find(session, null, null, false);
+            while (cursor.next()) {
+                @Nullable
+                Object[] values = large ? row(cursor.get()) : cursor.get().getValueList();
+                rows.row(Objects.requireNonNull(values));
+            }
+        } catch (DbException failed) {
+            throw failed.getSQLException();
+        } finally {
+            session.unlock();
+        }
     }
 
     @Override
@@ -218,6 +242,9 @@ final class H2Session implements EmbeddedDatabase.Session {
     }
 
     private Row newRow(MVTable table, Change change) {
+        if (change.row() instanceof Value[] shared) {
+            return table.createRow(shared, Row.MEMORY_CALCULATE);
+        }
         Value[] values = new Value[table.getColumns().length];
         for (int i = 0; i < values.length; i++) {
             values[i] = H2Values.value(session, table.getColumn(i), change.row()[i]);
