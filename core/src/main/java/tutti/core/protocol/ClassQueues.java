@@ -46,18 +46,23 @@ final class ClassQueues<T extends ClassQueues.Member> {
         T first;
 
         void add(T member) {
-            members.put(member.sequence(), member);
+            if (members.putIfAbsent(member.sequence(), member) != null) {
+                throw new IllegalStateException("two members at " + member.sequence());
+            }
             T earliest = first;
             if (earliest == null || member.sequence() < earliest.sequence()) {
                 first = member;
             }
         }
 
-        void remove(T member) {
-            members.remove(member.sequence());
+        boolean remove(T member) {
+            if (!members.remove(member.sequence(), member)) {
+                return false;
+            }
             if (member.equals(first)) {
                 first = members.isEmpty() ? null : members.firstEntry().getValue();
             }
+            return true;
         }
 
         /** The earliest of all that meet it, or null. */
@@ -76,7 +81,6 @@ final class ClassQueues<T extends ClassQueues.Member> {
 
     private static final int EMPTY_MAX = 64;
 
-    private final TreeMap<Long, T> everybody = new TreeMap<>();
     private final Map<ConflictClasses, Group<T>> groups = new LinkedHashMap<>();
     /** By class, the groups that have it by name. */
     private final Map<Long, List<Group<T>>> byClass = new HashMap<>();
@@ -84,9 +88,6 @@ final class ClassQueues<T extends ClassQueues.Member> {
 
     /** Puts it into the queues of its classes. */
     void add(T member) {
-        if (everybody.putIfAbsent(member.sequence(), member) != null) {
-            throw new IllegalStateException("two members at " + member.sequence());
-        }
         Group<T> group = group(member.classes());
         if (group.first == null) {
             empty--;
@@ -96,11 +97,10 @@ final class ClassQueues<T extends ClassQueues.Member> {
 
     /** Takes it out of them, wherever it stands; false if it was not there. */
     boolean remove(T member) {
-        if (!everybody.remove(member.sequence(), member)) {
+        Group<T> group = groups.get(member.classes());
+        if (group == null || !group.remove(member)) {
             return false;
         }
-        Group<T> group = group(member.classes());
-        group.remove(member);
         if (group.first == null) {
             empty++;
             if (empty > EMPTY_MAX && empty > groups.size() / 2) {
@@ -157,15 +157,13 @@ final class ClassQueues<T extends ClassQueues.Member> {
 
     /** Whether it is in here. */
     boolean contains(T member) {
-        return member.equals(everybody.get(member.sequence()));
+        Group<T> group = groups.get(member.classes());
+        return group != null && member.equals(group.members.get(member.sequence()));
     }
 
     /** The earliest of those whose classes meet these, or null. */
     @Nullable
     T next(ConflictClasses classes) {
-        if (classes.all()) {
-            return everybody.isEmpty() ? null : everybody.firstEntry().getValue();
-        }
         Group<T> group = groups.get(classes);
         if (group != null) {
             return group.earliest();
@@ -201,8 +199,11 @@ final class ClassQueues<T extends ClassQueues.Member> {
         return heads;
     }
 
-    /** Everybody, in order; a view. */
-    Collection<T> members() {
-        return everybody.values();
+    /** Everybody, in order. */
+    List<T> members() {
+        List<T> all = new ArrayList<>();
+        groups.values().forEach(group -> all.addAll(group.members.values()));
+        all.sort((one, other) -> Long.compare(one.sequence(), other.sequence()));
+        return all;
     }
 }

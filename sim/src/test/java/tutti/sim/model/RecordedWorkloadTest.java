@@ -33,7 +33,7 @@ class RecordedWorkloadTest {
 
     /** Updates of one row of a table, or of any row of another; every fourth transaction only reads. */
     private static RecordedTransaction transaction(int number) {
-        long began = number * 10 * MILLI;
+        long began = number * 10L * MILLI;
         if (number % 4 == 3) {
             return new RecordedTransaction(began, MILLI, false, ConflictClasses.ALL, KeySet.EMPTY, 0, ReadSet.EMPTY);
         }
