@@ -85,6 +85,12 @@ public interface EmbeddedDatabase extends AutoCloseable {
          */
         List<@Nullable Object[]> rows(String query, List<? extends @Nullable Object> parameters) throws SQLException;
 
+        /** Whether a statement that meets a row of another transaction waits, and may fail without ending its own. */
+        boolean waits();
+
+        /** Notes how far the open transaction has come. */
+        Mark mark() throws SQLException;
+
         /** Ends whatever reading outside of a transaction has begun, so that the next statement takes a new snapshot. */
         void refresh() throws SQLException;
 
@@ -120,6 +126,19 @@ public interface EmbeddedDatabase extends AutoCloseable {
         /** Rolls back and closes. */
         @Override
         void close();
+    }
+
+    /** How far a transaction had come. */
+    interface Mark {
+        /**
+         * Why rows that have been changed since must not be, as far as the engine or a {@linkplain Table#refusal table} says
+         * so; null if they may.
+         */
+        @Nullable
+        SQLException refusal(Tables tables) throws SQLException;
+
+        /** Undoes what has been done since. */
+        void undo() throws SQLException;
     }
 
     /**

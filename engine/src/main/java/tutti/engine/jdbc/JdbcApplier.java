@@ -10,6 +10,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -38,6 +40,9 @@ final class JdbcApplier implements Applier {
     private static final EngineFailure INTERRUPTED = new EngineFailure("57P01", "the applier was closed", true);
     /** After so many attempts everyone who has changed anything is taken to be in the way. */
     private static final int EXACT_ATTEMPTS = 20;
+    /** After so many, a second or more, an operator is told. */
+    private static final int ATTEMPTS_TO_TELL = 200;
+    private static final Logger LOG = LoggerFactory.getLogger(JdbcApplier.class);
 
     private final JdbcEngine engine;
     private final ExecutorService thread;
@@ -101,6 +106,10 @@ final class JdbcApplier implements Applier {
                     open.rollback();
                     if (!open.inTheWay(failed)) {
                         return JdbcEngine.failure(failed);
+                    }
+                    if (attempt == ATTEMPTS_TO_TELL) {
+                        LOG.warn("position {} still waits for a transaction that is in its way at {}", position, engine,
+                                failed);
                     }
                 }
                 if (!first) {

@@ -10,8 +10,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -65,6 +65,7 @@ public final class JdbcEngine implements ClientEngine {
     private final ExecutorService workers = Executors
             .newThreadPerTaskExecutor(Thread.ofVirtual().name("tutti-engine-", 0).factory());
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
+    private volatile boolean lostWithLog;
     private volatile Tables tables = Tables.EMPTY;
     private volatile BlockedListener listener = NOBODY;
 
@@ -270,7 +271,15 @@ public final class JdbcEngine implements ClientEngine {
         }
     }
 
-    /** A database in memory does not survive a crash, so it has nothing durable: 0. */
+    /**
+     * The order's log is in the memory of the same virtual machine, so that neither outlives the other: nothing of it has to
+     * be kept for this database.
+     */
+    public void lostWithLog() {
+        lostWithLog = true;
+    }
+
+    /** A database in memory does not survive a crash, so it has nothing durable, 0, unless the log would not either. */
     @Override
     public void durablePosition(Completion<Long> done) {
         execute(() -> {
@@ -284,7 +293,7 @@ public final class JdbcEngine implements ClientEngine {
                 }
                 admin.commit();
                 database.sync();
-                done.succeeded(database.durable() ? position : 0L);
+                done.succeeded(database.durable() || lostWithLog ? position : 0L);
             } catch (SQLException failed) {
                 done.failed(failure(failed));
             } finally {
@@ -440,6 +449,11 @@ public final class JdbcEngine implements ClientEngine {
      * @param empty of the same kind; closed if this fails
      */
     public JdbcEngine copyTo(EmbeddedDatabase empty) throws SQLException {
+        return copyTo(empty, steps);
+    }
+
+    /** Likewise, for another node. */
+    public JdbcEngine copyTo(EmbeddedDatabase empty, SequenceSteps others) throws SQLException {
         schemaLock.readLock().lock();
         try (EmbeddedDatabase.Session from = database.openClient()) {
             List<String> script = database.script(from.connection());
@@ -467,7 +481,7 @@ public final class JdbcEngine implements ClientEngine {
         } finally {
             schemaLock.readLock().unlock();
         }
-        return open(empty, capture, steps);
+        return open(empty, capture, others);
     }
 
     @Override

@@ -12,6 +12,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.KeySet;
 import tutti.engine.jdbc.rows.CapturedWrites;
+import tutti.engine.jdbc.rows.Tables;
 import tutti.engine.jdbc.rows.WriteSets;
 
 /**
@@ -20,7 +21,8 @@ import tutti.engine.jdbc.rows.WriteSets;
  * <p>
  * <b>Waiting.</b> A statement that meets a row of another local transaction (H2 only; HSQLDB refuses it at once) fails
  * after a short time in the engine and is repeated here, up to {@link #WAIT_NANOS_MAX}. Between the attempts the session
- * can be rolled back, and appliers can go first. A failed statement has no effects, so repeating it is harmless.
+ * can be rolled back, and appliers can go first. What was done before the failure, by the other statements of a batch, is
+ * undone first, so repeating it is harmless.
  *
  * <p>
  * <b>Beginning anew.</b> If the engine ends a transaction during its first statement, because the row that it wants is
@@ -150,12 +152,24 @@ public final class JdbcSession implements ClientSession {
             state = State.OPEN;
             untouched = true;
         }
+        Tables tables = engine.tables();
+        EmbeddedDatabase.Mark mark = session.waits() || !tables.allWritable() ? session.mark() : null;
         try {
             running(true);
-            return capture.execute(sql, parameters, () -> work.run(guarded));
+            T result = capture.execute(sql, parameters, () -> work.run(guarded));
+            SQLException refusal = mark == null || tables.allWritable() ? null : mark.refusal(tables);
+            if (mark != null && refusal != null) {
+                mark.undo();
+                throw refusal;
+            }
+            return result;
         } catch (SQLException failed) {
             if (session.ended(failed)) {
+                // A batch goes on behind a statement that ended the transaction, and so may hold something again.
+                session.rollback();
                 end(State.ROLLED_BACK);
+            } else if (mark != null && session.inTheWay(failed)) {
+                mark.undo();
             }
             // If it is to be rolled back, the statement was cancelled for that.
             throw rollBackAsked ? rolledBack(failed) : failed;
@@ -197,11 +211,7 @@ public final class JdbcSession implements ClientSession {
     }
 
     private CapturedWrites captured() throws SQLException {
-        try {
-            return WriteSets.of(capture.changes());
-        } catch (WriteSets.MissingKey missing) {
-            throw new SQLException(missing.getMessage(), "55000", missing);
-        }
+        return WriteSets.of(capture.changes());
     }
 
     /**
@@ -238,16 +248,22 @@ public final class JdbcSession implements ClientSession {
         }
     }
 
+    /** In memory at once: nothing waits for a device, and changing threads twice takes longer than the commit itself. */
     @Override
     public void commit(long position, Completion<Void> done) {
-        engine.execute(() -> {
+        Runnable commit = () -> {
             EngineFailure failure = commitNow(position);
             if (failure == null) {
                 done.succeeded(null);
             } else {
                 done.failed(failure);
             }
-        });
+        };
+        if (engine.database().durable()) {
+            engine.execute(commit);
+        } else {
+            commit.run();
+        }
     }
 
     private @Nullable EngineFailure commitNow(long position) {

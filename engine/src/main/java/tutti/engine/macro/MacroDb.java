@@ -213,12 +213,16 @@ public final class MacroDb implements ClientEngine {
 
     // ------------------------------------------------------------------------------------------ commits
 
-    /** The primary has committed write sets up to this position; the next commit has not been asked for yet. */
-    void committed(long at, List<WriteSet> writes) {
-        hand(new Secondary.Entry(at, writes, null));
+    /**
+     * The primary has committed write sets up to this position; the next commit has not been asked for yet.
+     *
+     * @param done told when no secondary has too much to catch up with; does not block
+     */
+    void committed(long at, List<WriteSet> writes, Completion<Void> done) {
+        hand(new Secondary.Entry(at, writes, null), () -> done.succeeded(null));
     }
 
-    private void hand(Secondary.Entry entry) {
+    private void hand(Secondary.Entry entry, Runnable done) {
         registration.lock();
         try {
             position = entry.position();
@@ -228,9 +232,14 @@ public final class MacroDb implements ClientEngine {
         } finally {
             registration.unlock();
         }
-        for (Secondary secondary : secondaries) {
-            secondary.awaitRoom();
+        if (secondaries.stream().allMatch(Secondary::hasRoom)) {
+            done.run();
+            return;
         }
+        Thread.ofVirtual().name("tutti-secondaries-full").start(() -> {
+            secondaries.forEach(Secondary::awaitRoom);
+            done.run();
+        });
     }
 
     /** An applier of the primary, whose commits go on to the secondaries. */
@@ -250,8 +259,7 @@ public final class MacroDb implements ClientEngine {
             inner.commit(at, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
-                    committed(at, writes);
-                    done.succeeded(null);
+                    committed(at, writes, done);
                 }
 
                 @Override
@@ -271,8 +279,7 @@ public final class MacroDb implements ClientEngine {
             inner.execute(at, statement, new Completion<>() {
                 @Override
                 public void succeeded(ExecuteResult result) {
-                    hand(new Secondary.Entry(at, List.of(), statement));
-                    done.succeeded(result);
+                    hand(new Secondary.Entry(at, List.of(), statement), () -> done.succeeded(result));
                 }
 
                 @Override

@@ -120,8 +120,7 @@ final class MacroSession implements ClientSession {
         primary.commit(position, new Completion<>() {
             @Override
             public void succeeded(Void nothing) {
-                macro.committed(position, List.of(writes));
-                done.succeeded(null);
+                macro.committed(position, List.of(writes), done);
             }
 
             @Override

@@ -126,11 +126,21 @@ final class Secondary {
         }
     }
 
+    /** Whether no more than the allowed bytes are queued. */
+    boolean hasRoom() {
+        lock.lock();
+        try {
+            return closed || engine == null || queuedBytes <= settings.queueBytesMax();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Waits until no more than the allowed bytes are queued. One that is being filled may take more. */
     void awaitRoom() {
         lock.lock();
         try {
-            while (!closed && engine != null && queuedBytes > settings.queueBytesMax()) {
+            while (!hasRoom()) {
                 changed.awaitUninterruptibly();
             }
         } finally {

@@ -6,15 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.engine.jdbc.EnginePair.execute;
 
+import java.nio.file.Path;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.txn.KeyKind;
+import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 import tutti.engine.jdbc.rows.CapturedWrites;
 
 /** What a transaction changed arrives at another database as it was, and nothing else does. */
@@ -197,13 +201,38 @@ class JdbcReplicationTest {
     @ParameterizedTest
     @EnumSource
     void aTableWithoutPrimaryKeyCannotBeWritten(EngineKind kind) throws Exception {
-        try (EnginePair pair = EnginePair.inMemory(kind, "CREATE TABLE LOOSE (A INTEGER)");
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE, "CREATE TABLE LOOSE (A INTEGER)");
                 JdbcSession session = pair.session()) {
-            execute(session, "INSERT INTO LOOSE VALUES (1)");
-            SQLException refusal = assertThrows(SQLException.class, session::capture);
+            execute(session, "INSERT INTO T VALUES (1, 'a', 1)");
+            SQLException refusal = assertThrows(SQLException.class,
+                    () -> execute(session, "INSERT INTO LOOSE VALUES (1)"));
             assertEquals("55000", refusal.getSQLState());
-            session.forget();
+            assertTrue(refusal.getMessage().contains("LOOSE"), refusal.getMessage());
+            execute(session, "UPDATE LOOSE SET A = 2", "INSERT INTO T VALUES (2, 'b', 2)");
+            pair.commit(session);
+            pair.assertRows(ALL, "1,a,1", "2,b,2");
             assertEquals(List.of(), EnginePair.rows(pair.origin, "SELECT * FROM LOOSE"));
+        }
+    }
+
+    /** What HSQLDB does not tell the changes of is refused at the write, too, and leaves the transaction as it was. */
+    @ParameterizedTest
+    @ValueSource(strings = {"CREATE TABLE LARGE (ID INTEGER PRIMARY KEY, V CLOB)",
+            "CREATE CACHED TABLE LARGE (ID INTEGER PRIMARY KEY, V VARCHAR(10))"})
+    void tablesOfOtherKindsAreRefusedByHsqldb(String large, @TempDir Path files) throws Exception {
+        try (EnginePair pair = new EnginePair(JdbcEngine.open(HsqldbDatabase.inFiles(files.resolve("one"))),
+                JdbcEngine.open(HsqldbDatabase.inFiles(files.resolve("other"))))) {
+            pair.everywhere(TABLE);
+            pair.everywhere(large);
+            try (JdbcSession session = pair.session()) {
+                execute(session, "INSERT INTO T VALUES (1, 'a', 1)");
+                SQLException refusal = assertThrows(SQLException.class,
+                        () -> execute(session, "INSERT INTO LARGE VALUES (1, 'x')"));
+                assertEquals("0A000", refusal.getSQLState(), refusal.getMessage());
+                pair.commit(session);
+                pair.assertRows(ALL, "1,a,1");
+                pair.assertRows("SELECT COUNT(*) FROM LARGE", "0");
+            }
         }
     }
 

@@ -5,6 +5,8 @@ import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -32,19 +34,37 @@ import tutti.node.Transactions;
  * <p>
  * Errors have the SQLSTATEs that applications retry on: {@code 40001} for a transaction that lost to a concurrent one,
  * with table, key and winner in the message. After an error of class 40 every statement fails until {@link #rollback}.
+ *
+ * <p>
+ * <b>Protocols.</b> These sessions do not find out what a transaction reads, nor before it runs what it will touch. To a
+ * protocol that must know, a transaction that may write has read the whole database, or will touch all of it: so it is
+ * aborted by whatever was committed meanwhile ({@code dbsm}), or waits in its first statement until it is alone
+ * ({@code nodo}, {@code akara}). Under {@code active} transactions may only read, and what changes something is a statement
+ * for {@link #everywhere}.
  */
 public final class EmbeddedSession implements AutoCloseable {
+    /** Every write set refers to the schema. */
+    private static final ReadSet EVERYTHING = new ReadSet.Builder().scan(TableCatalog.SCHEMA_KEY).build();
+
     private final Transactions node;
     private final ClientSession session;
     private final long bytesMax;
     private volatile @Nullable Open current;
+    private boolean readOnly;
     /** Of the next transaction, if it has been asked for. */
     private @Nullable TransactionId name;
 
     /** The transaction, as the node sees it. */
     private final class Open implements LocalTransaction {
         private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+        /** Completed when it may run, or has been answered without that. */
+        private final CompletableFuture<@Nullable Void> turn = new CompletableFuture<>();
         private Transactions.@Nullable Ticket ticket;
+
+        @Override
+        public void run(Priority priority) {
+            turn.complete(null);
+        }
 
         @Override
         public void commit(long position, Completion<Void> done) {
@@ -64,6 +84,7 @@ public final class EmbeddedSession implements AutoCloseable {
         @Override
         public void answer(Outcome told) {
             outcome.complete(told);
+            turn.complete(null);
         }
 
         Transactions.Ticket ticket() {
@@ -79,16 +100,9 @@ public final class EmbeddedSession implements AutoCloseable {
      * Opens a session.
      *
      * @param bytesMax how many bytes of changes one transaction may make
-     * @throws SQLException if the engine is closed, or if the node's protocol must know what transactions read or when
-     *             they begin (0A000): these sessions do not find that out
+     * @throws SQLException if the engine is closed
      */
     public EmbeddedSession(Transactions node, ClientEngine engine, long bytesMax) throws SQLException {
-        if (node.needsReads() || !node.executesAtOnce()) {
-            throw new SQLException("the protocol of this node must know "
-                    + (node.needsReads() ? "what a transaction reads" : "of a transaction before it runs")
-                    + ", which sessions in its virtual machine do not tell: give the nodes another `protocol`, such as si",
-                    "0A000");
-        }
         this.node = node;
         this.bytesMax = bytesMax;
         this.session = engine.openSession(() -> current);
@@ -100,8 +114,9 @@ public final class EmbeddedSession implements AutoCloseable {
     }
 
     /** Whether the transactions that begin from now on may only read. */
-    public void setReadOnly(boolean readOnly) {
-        session.setReadOnly(readOnly);
+    public void setReadOnly(boolean only) {
+        readOnly = only;
+        session.setReadOnly(only);
     }
 
     /** Whether a transaction is open. */
@@ -143,12 +158,26 @@ public final class EmbeddedSession implements AutoCloseable {
         return session.execute(sql, parameters);
     }
 
-    private void begin() {
+    private void begin() throws SQLException {
         if (current == null) {
             Open open = new Open();
             open.ticket = node.begin(open, node.visiblePosition(), takeName());
             current = open;
+            if (!readOnly && !node.executesAtOnce()) {
+                open.ticket().submit(Request.Interactive.UNDECLARED);
+                await(open.turn);
+                if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
+                    ended();
+                    throw error(reason, CapturedWrites.NOTHING);
+                }
+            }
         }
+    }
+
+    /** The node has answered. */
+    private void ended() {
+        current = null;
+        session.forget();
     }
 
     /**
@@ -181,10 +210,9 @@ public final class EmbeddedSession implements AutoCloseable {
             rollback();
             throw failed;
         }
-        open.ticket().executed(captured.writes(), ReadSet.EMPTY);
+        open.ticket().executed(captured.writes(), node.needsReads() ? EVERYTHING : ReadSet.EMPTY);
         Outcome outcome = await(open.outcome);
-        current = null;
-        session.forget();
+        ended();
         if (outcome instanceof Outcome.Aborted(AbortReason reason)) {
             throw error(reason, captured);
         }

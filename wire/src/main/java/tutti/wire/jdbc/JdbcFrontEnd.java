@@ -58,7 +58,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
      *
      * @param schema tells a new object whenever the engine's schema has changed
      * @param loops event loops for clients; the caller closes them after the front end
-     * @throws SQLException if the engine is closed, or if the node's protocol cannot do with these sessions (0A000)
+     * @throws SQLException if the engine is closed
      */
     public JdbcFrontEnd(JdbcFrontEndSettings settings, Transactions node, ClientEngine engine, Supplier<?> schema,
             EventLoopGroup loops) throws SQLException {
@@ -71,8 +71,6 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         random.nextBytes(salt);
         random.nextBytes(mockSecret);
         verifier = Scram.Verifier.of(settings.password(), salt, SCRAM_ITERATIONS);
-        // A protocol that cannot do with such sessions is refused before the first client comes.
-        new EmbeddedSession(node, engine, settings.transactionBytesMax()).close();
         catalog = new PgCatalog(engine.openSession(() -> null), schema, settings.dialect(), settings.database(),
                 settings.role());
     }

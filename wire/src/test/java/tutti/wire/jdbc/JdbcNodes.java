@@ -1,6 +1,7 @@
 package tutti.wire.jdbc;
 
 import io.netty.channel.EventLoopGroup;
+import io.netty.handler.ssl.SslContext;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -15,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocols;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.JdbcEngine;
@@ -39,6 +41,15 @@ final class JdbcNodes implements AutoCloseable {
     private final List<String> urls = new ArrayList<>();
 
     JdbcNodes(Dialect dialect, Path directory, int count) throws Exception {
+        this(dialect, directory, count, null);
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param tls that clients must use, or null for none
+     */
+    JdbcNodes(Dialect dialect, Path directory, int count, @Nullable SslContext tls) throws Exception {
         Set<Integer> all = IntStream.range(0, count).boxed().collect(Collectors.toSet());
         LocalOrderGroup group = new LocalOrderGroup(all);
         for (int i = 0; i < count; i++) {
@@ -59,7 +70,7 @@ final class JdbcNodes implements AutoCloseable {
         }
         for (int i = 0; i < count; i++) {
             nodes.get(i).ready().get(20, TimeUnit.SECONDS);
-            Door door = new Door(FrontEndSettings.Authentication.SCRAM, null, false, 50, Duration.ofSeconds(30),
+            Door door = new Door(FrontEndSettings.Authentication.SCRAM, tls, tls != null, 50, Duration.ofSeconds(30),
                     1 << 24);
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",

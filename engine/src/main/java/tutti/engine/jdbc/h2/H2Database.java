@@ -12,11 +12,11 @@ import java.util.List;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.regex.Pattern;
 import org.h2.engine.Constants;
 import org.h2.engine.SessionLocal;
 import org.h2.jdbc.JdbcConnection;
-import tutti.engine.jdbc.EmbeddedDatabase;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.OpenedDatabase;
 import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
@@ -29,26 +29,19 @@ import tutti.engine.jdbc.rows.TablesReader;
  * Clients run at H2's isolation level SNAPSHOT: one snapshot of all tables at the first statement, and a row that was
  * changed since cannot be changed (40001).
  */
-public final class H2Database implements EmbeddedDatabase {
+public final class H2Database extends OpenedDatabase {
     /** How long H2 itself lets a statement wait for another transaction, before the session repeats it. */
     private static final int WAIT_MILLIS = 20;
     /** An applier does not wait for rows, but for another applier that is just adding an index entry. */
     private static final int APPLIER_WAIT_MILLIS = 1;
     private static final String USER = "TUTTI";
     private static final AtomicLong MEMORY_NAMES = new AtomicLong();
-    private static final Pattern COUNTERS = Pattern.compile("(RE)?START WITH -?\\d+");
 
     private final String url;
-    private final String name;
-    private final boolean durable;
-    /** Keeps the database open. */
-    private final JdbcConnection keeper;
 
     private H2Database(String url, String name, boolean durable) throws SQLException {
-        this.url = url + ";DB_CLOSE_ON_EXIT=FALSE";
-        this.name = name;
-        this.durable = durable;
-        this.keeper = connect();
+        super(name, durable, connect(url));
+        this.url = url;
     }
 
     /** A new one in memory, gone when it is closed. */
@@ -60,8 +53,7 @@ public final class H2Database implements EmbeddedDatabase {
     public static H2Database inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
         return new H2Database("jdbc:h2:mem:tutti" + number + ";DB_CLOSE_DELAY=-1" + words(syntax),
-                "H2 database " + number + " in memory",
-                false);
+                "H2 database " + number + " in memory", false);
     }
 
     /**
@@ -79,18 +71,18 @@ public final class H2Database implements EmbeddedDatabase {
     }
 
     private static String words(SqlSyntax syntax) {
-        return syntax == SqlSyntax.OWN
+        return ";DB_CLOSE_ON_EXIT=FALSE" + (syntax == SqlSyntax.OWN
                 ? ""
                 : ";MODE=PostgreSQL;DEFAULT_NULL_ORDERING=HIGH"
-                        + ";NON_KEYWORDS=DAY,HOUR,KEY,MINUTE,MONTH,SECOND,VALUE,YEAR";
+                        + ";NON_KEYWORDS=DAY,HOUR,KEY,MINUTE,MONTH,SECOND,VALUE,YEAR");
     }
 
-    private JdbcConnection connect() throws SQLException {
+    private static JdbcConnection connect(String url) throws SQLException {
         return new JdbcConnection(url, new Properties(), USER, "", false);
     }
 
     private JdbcConnection open(int isolation, int waitMillis) throws SQLException {
-        JdbcConnection connection = connect();
+        JdbcConnection connection = connect(url);
         try {
             connection.setAutoCommit(false);
             connection.setTransactionIsolation(isolation);
@@ -105,16 +97,6 @@ public final class H2Database implements EmbeddedDatabase {
     }
 
     @Override
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public boolean durable() {
-        return durable;
-    }
-
-    @Override
     public Session openClient() throws SQLException {
         return new H2Session(open(Constants.TRANSACTION_SNAPSHOT, WAIT_MILLIS));
     }
@@ -124,12 +106,9 @@ public final class H2Database implements EmbeddedDatabase {
         return new H2Session(open(Connection.TRANSACTION_READ_COMMITTED, APPLIER_WAIT_MILLIS));
     }
 
-    private record Name(String schema, String table, String column) {}
-
     @Override
     public Tables readTables(Connection connection) throws SQLException {
-        Set<Name> collated = new HashSet<>();
-        boolean allCollated = !((SessionLocal) ((JdbcConnection) connection).getSession()).getDatabase()
+        boolean collated = !((SessionLocal) ((JdbcConnection) connection).getSession()).getDatabase()
                 .getCompareMode().getName().equals("OFF");
         Set<List<String>> nullsMeet = new HashSet<>();
         try (PreparedStatement query = connection.prepareStatement("SELECT TABLE_SCHEMA, TABLE_NAME, NULLS_DISTINCT "
@@ -142,23 +121,19 @@ public final class H2Database implements EmbeddedDatabase {
         return TablesReader.read(connection, new TablesReader.Peculiarities() {
             @Override
             public boolean collated(String schema, String table, String column) {
-                return allCollated || collated.contains(new Name(schema, table, column));
+                return collated;
             }
 
             @Override
             public boolean nullsMeet(String schema, String table, List<String> columns) {
                 return nullsMeet.contains(List.of(schema, table));
             }
-        });
-    }
 
-    @Override
-    public String schema(Connection connection) throws SQLException {
-        StringBuilder schema = new StringBuilder();
-        for (String line : script(connection)) {
-            schema.append(COUNTERS.matcher(line).replaceAll("")).append('\n');
-        }
-        return schema.toString();
+            @Override
+            public @Nullable String refusal(String schema, String table) {
+                return null;
+            }
+        });
     }
 
     @Override
@@ -180,9 +155,9 @@ public final class H2Database implements EmbeddedDatabase {
     public void installTriggers(Connection connection, Tables tables) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             for (Table table : tables.all()) {
-                statement.execute("CREATE TRIGGER IF NOT EXISTS " + H2Session.quote(table.schema()) + ".\"TUTTI_"
+                statement.execute("CREATE TRIGGER IF NOT EXISTS " + quote(table.schema()) + ".\"TUTTI_"
                         + Long.toHexString(table.hash()) + "\" AFTER INSERT, UPDATE, DELETE ON "
-                        + H2Session.quote(table.schema()) + "." + H2Session.quote(table.name()) + " FOR EACH ROW CALL '"
+                        + quote(table.schema()) + "." + quote(table.name()) + " FOR EACH ROW CALL '"
                         + H2CaptureTrigger.class.getName() + "'");
             }
         }
@@ -214,11 +189,6 @@ public final class H2Database implements EmbeddedDatabase {
         return counters;
     }
 
-    /** A name in a format. */
-    private static String escaped(String name) {
-        return H2Session.quote(name).replace("%", "%%");
-    }
-
     @Override
     public String fromNothing() {
         return "";
@@ -226,28 +196,10 @@ public final class H2Database implements EmbeddedDatabase {
 
     @Override
     public void sync() throws SQLException {
-        if (durable) {
-            try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+        if (durable()) {
+            try (Connection connection = connect(url); Statement statement = connection.createStatement()) {
                 statement.execute("CHECKPOINT SYNC");
             }
-        }
-    }
-
-    @Override
-    public void close() {
-        end("SHUTDOWN");
-    }
-
-    @Override
-    public void crash() {
-        end("SHUTDOWN IMMEDIATELY");
-    }
-
-    private void end(String how) {
-        try (keeper; Statement statement = keeper.createStatement()) {
-            statement.execute(how);
-        } catch (SQLException closed) {
-            // The database is closed, as it should be; or it was before.
         }
     }
 }

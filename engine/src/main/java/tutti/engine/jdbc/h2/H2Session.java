@@ -77,6 +77,61 @@ final class H2Session implements EmbeddedDatabase.Session {
         }
     }
 
+    @Override
+    public boolean waits() {
+        return true;
+    }
+
+    @Override
+    public EmbeddedDatabase.Mark mark() {
+        session.lock();
+        try {
+            return new H2Mark(session, session.setSavepoint(), session.getTransaction().setSavepoint());
+        } finally {
+            session.unlock();
+        }
+    }
+
+    /** A place in the undo log. */
+    private record H2Mark(SessionLocal session, SessionLocal.Savepoint savepoint,
+            long place) implements EmbeddedDatabase.Mark {
+        @Override
+        public @Nullable SQLException refusal(Tables tables) throws SQLException {
+            session.lock();
+            try {
+                SQLException refusal = null;
+                Iterator<TransactionStore.Change> log = session.getTransaction().getChanges(place);
+                while (refusal == null && log.hasNext()) {
+                    MVTable table = session.getDatabase().getStore().getTable(log.next().mapName);
+                    if (table != null && replicated(table)) {
+                        refusal = known(tables, table).refusal();
+                    }
+                }
+                return refusal;
+            } finally {
+                session.unlock();
+            }
+        }
+
+        @Override
+        public void undo() throws SQLException {
+            session.lock();
+            try {
+                if (session.getTransaction().setSavepoint() != place) {
+                    session.rollbackTo(savepoint);
+                }
+            } catch (DbException failed) {
+                throw failed.getSQLException();
+            } finally {
+                session.unlock();
+            }
+        }
+    }
+
+    private static boolean replicated(MVTable table) {
+        return !table.isTemporary() && !table.getSchema().getName().equals(OWN_SCHEMA);
+    }
+
     private record Place(MVTable table, Object key) {}
 
     private List<RowChange> readChanges(Tables tables) throws SQLException {
@@ -87,7 +142,7 @@ final class H2Session implements EmbeddedDatabase.Session {
         while (log.hasNext()) {
             TransactionStore.Change change = log.next();
             MVTable table = store.getTable(change.mapName);
-            if (table != null && !table.isTemporary() && !table.getSchema().getName().equals(OWN_SCHEMA)) {
+            if (table != null && replicated(table)) {
                 oldest.put(new Place(table, change.key), (Row) change.value);
             }
         }
@@ -305,8 +360,13 @@ final class H2Session implements EmbeddedDatabase.Session {
         }
     }
 
+    /** By the connection, whose watcher would keep the session, and its database with it, in memory otherwise. */
     @Override
     public void close() {
-        session.close();
+        try {
+            connection.close();
+        } catch (SQLException broken) {
+            session.close();
+        }
     }
 }

@@ -7,17 +7,19 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.regex.Pattern;
 import org.hsqldb.Database;
 import org.hsqldb.NumberSequence;
 import org.hsqldb.jdbc.JDBCConnection;
 import org.hsqldb.jdbc.JDBCDriver;
-import tutti.engine.jdbc.EmbeddedDatabase;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.OpenedDatabase;
 import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
@@ -30,22 +32,15 @@ import tutti.engine.jdbc.rows.TablesReader;
  * Clients run at the isolation level REPEATABLE READ, which is a snapshot here. A transaction that comes upon a row which
  * another one has changed, committed since or not committed, is rolled back at once (40501); it never waits.
  */
-public final class HsqldbDatabase implements EmbeddedDatabase {
+public final class HsqldbDatabase extends OpenedDatabase {
     private static final String USER = "SA";
     private static final AtomicLong MEMORY_NAMES = new AtomicLong();
-    private static final Pattern COUNTERS = Pattern.compile("(RE)?START WITH -?\\d+");
 
     private final String url;
-    private final String name;
-    private final boolean durable;
-    /** Keeps the database open. */
-    private final Connection keeper;
 
     private HsqldbDatabase(String url, String name, boolean durable) throws SQLException {
-        this.url = url + ";hsqldb.tx=mvcc;hsqldb.default_table_type=memory";
-        this.name = name;
-        this.durable = durable;
-        this.keeper = connect();
+        super(name, durable, connect(url));
+        this.url = url;
     }
 
     /** A new one in memory, gone when it is closed. */
@@ -57,8 +52,7 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
     public static HsqldbDatabase inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
         return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number + words(syntax),
-                "HSQLDB database " + number + " in memory",
-                false);
+                "HSQLDB database " + number + " in memory", false);
     }
 
     /**
@@ -77,10 +71,11 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
     }
 
     private static String words(SqlSyntax syntax) {
-        return syntax == SqlSyntax.OWN ? "" : ";sql.syntax_pgs=true";
+        return ";hsqldb.tx=mvcc;hsqldb.default_table_type=memory"
+                + (syntax == SqlSyntax.OWN ? "" : ";sql.syntax_pgs=true");
     }
 
-    private JDBCConnection connect() throws SQLException {
+    private static JDBCConnection connect(String url) throws SQLException {
         Properties properties = new Properties();
         properties.setProperty("user", USER);
         properties.setProperty("password", "");
@@ -88,20 +83,10 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
     }
 
     private JDBCConnection open() throws SQLException {
-        JDBCConnection connection = connect();
+        JDBCConnection connection = connect(url);
         connection.setAutoCommit(false);
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
         return connection;
-    }
-
-    @Override
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public boolean durable() {
-        return durable;
     }
 
     @Override
@@ -126,6 +111,16 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
                 collated.add(new Name(rows.getString(1), rows.getString(2), rows.getString(3)));
             }
         }
+        Map<List<String>, String> refusals = new HashMap<>();
+        refuse(connection, "SELECT TABLE_SCHEM, TABLE_NAME FROM INFORMATION_SCHEMA.SYSTEM_TABLES "
+                + "WHERE HSQLDB_TYPE <> 'MEMORY'",
+                "is not a MEMORY table, and with HSQLDB only those are replicated: "
+                        + "SET TABLE ... TYPE MEMORY first",
+                refusals);
+        refuse(connection, "SELECT TABLE_SCHEMA, TABLE_NAME FROM INFORMATION_SCHEMA.COLUMNS "
+                + "WHERE DATA_TYPE IN ('BINARY LARGE OBJECT', 'CHARACTER LARGE OBJECT')",
+                "has a CLOB or BLOB column, which is not replicated with HSQLDB: make it VARCHAR or VARBINARY",
+                refusals);
         boolean nullsMeet = !database(connection).sqlUniqueNulls;
         return TablesReader.read(connection, new TablesReader.Peculiarities() {
             @Override
@@ -137,20 +132,25 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
             public boolean nullsMeet(String schema, String table, List<String> columns) {
                 return nullsMeet;
             }
+
+            @Override
+            public @Nullable String refusal(String schema, String table) {
+                return refusals.get(List.of(schema, table));
+            }
         });
+    }
+
+    private static void refuse(Connection connection, String tables, String why, Map<List<String>, String> refusals)
+            throws SQLException {
+        try (PreparedStatement query = connection.prepareStatement(tables); ResultSet rows = query.executeQuery()) {
+            while (rows.next()) {
+                refusals.put(List.of(rows.getString(1), rows.getString(2)), why);
+            }
+        }
     }
 
     private static Database database(Connection connection) {
         return ((org.hsqldb.Session) ((JDBCConnection) connection).getSession()).getDatabase();
-    }
-
-    @Override
-    public String schema(Connection connection) {
-        StringBuilder schema = new StringBuilder();
-        for (String line : script(connection)) {
-            schema.append(COUNTERS.matcher(line).replaceAll("")).append('\n');
-        }
-        return schema.toString();
     }
 
     @Override
@@ -190,10 +190,6 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
         }
     }
 
-    private static String quote(String name) {
-        return '"' + name.replace("\"", "\"\"") + '"';
-    }
-
     @Override
     public List<Counter> counters(Connection connection) throws SQLException {
         List<Counter> counters = new ArrayList<>();
@@ -223,11 +219,6 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
         return counters;
     }
 
-    /** A name in a format. */
-    private static String escaped(String name) {
-        return quote(name).replace("%", "%%");
-    }
-
     @Override
     public String fromNothing() {
         return " FROM (VALUES(0))";
@@ -235,26 +226,8 @@ public final class HsqldbDatabase implements EmbeddedDatabase {
 
     @Override
     public void sync() {
-        if (durable) {
-            database(keeper).logger.synchLog();
-        }
-    }
-
-    @Override
-    public void close() {
-        end("SHUTDOWN");
-    }
-
-    @Override
-    public void crash() {
-        end("SHUTDOWN IMMEDIATELY");
-    }
-
-    private void end(String how) {
-        try (keeper; Statement statement = keeper.createStatement()) {
-            statement.execute(how);
-        } catch (SQLException closed) {
-            // The database is closed, as it should be; or it was before.
+        if (durable()) {
+            database(keeper()).logger.synchLog();
         }
     }
 }

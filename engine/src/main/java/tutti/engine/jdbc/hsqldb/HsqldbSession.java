@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -83,8 +84,7 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
         for (RowAction action : actions) {
             Row row = action.getRow();
             if (row == null) {
-                throw new SQLException("a CACHED table was written; with HSQLDB only MEMORY tables are replicated: "
-                        + "SET TABLE ... TYPE MEMORY", "0A000");
+                throw notInMemory();
             }
             org.hsqldb.Table table = (org.hsqldb.Table) row.getTable();
             if (notes.get(action) > 1 || table.isTemp() || table.getSchemaName().name.equals(OWN_SCHEMA)) {
@@ -96,6 +96,49 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
             changes.add(new RowChange(known(tables, table), there ? null : values, there ? values : null));
         }
         return changes;
+    }
+
+    @Override
+    public boolean waits() {
+        return false;
+    }
+
+    @Override
+    public EmbeddedDatabase.Mark mark() throws SQLException {
+        Savepoint savepoint = connection.setSavepoint("TUTTI_STATEMENT");
+        return new HsqldbMark(this, savepoint, session.getRowActionList().size());
+    }
+
+    /** A place in the list of notes. */
+    private record HsqldbMark(HsqldbSession of, Savepoint savepoint, int place) implements EmbeddedDatabase.Mark {
+        @Override
+        public @Nullable SQLException refusal(Tables tables) throws SQLException {
+            synchronized (of.session) {
+                HsqlArrayList<RowAction> list = of.session.getRowActionList();
+                SQLException refusal = null;
+                for (int i = place; i < list.size() && refusal == null; i++) {
+                    Row row = list.get(i).getRow();
+                    if (row == null) {
+                        return notInMemory();
+                    }
+                    org.hsqldb.Table table = (org.hsqldb.Table) row.getTable();
+                    if (!table.isTemp() && !table.getSchemaName().name.equals(OWN_SCHEMA)) {
+                        refusal = known(tables, table).refusal();
+                    }
+                }
+                return refusal;
+            }
+        }
+
+        @Override
+        public void undo() throws SQLException {
+            of.connection.rollback(savepoint);
+        }
+    }
+
+    private static SQLException notInMemory() {
+        return new SQLException("a CACHED table was written; with HSQLDB only MEMORY tables are replicated: "
+                + "SET TABLE ... TYPE MEMORY first", "0A000");
     }
 
     private static Table known(Tables tables, org.hsqldb.Table table) throws SQLException {

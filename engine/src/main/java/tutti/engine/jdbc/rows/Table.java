@@ -1,5 +1,6 @@
 package tutti.engine.jdbc.rows;
 
+import java.sql.SQLException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.KeyHash;
@@ -14,9 +15,27 @@ import tutti.engine.postgres.catalog.KeyHash;
  * @param primaryKey null if it has none
  * @param uniqueKeys all of them, the primary key included
  * @param foreignKeys what it refers to
+ * @param unsupported why the engine's rows of this table cannot be replicated, to be said after its name; null if they can
  */
 public record Table(String schema, String name, List<String> columns, List<ValueForm> forms,
-        @Nullable UniqueKey primaryKey, List<UniqueKey> uniqueKeys, List<ForeignKey> foreignKeys) {
+        @Nullable UniqueKey primaryKey, List<UniqueKey> uniqueKeys, List<ForeignKey> foreignKeys,
+        @Nullable String unsupported) {
+
+    /**
+     * Why its rows must not be changed: {@code 55000} without a primary key, {@code 0A000} if the engine cannot tell what
+     * has changed. Null if they may.
+     */
+    public @Nullable SQLException refusal() {
+        if (unsupported != null) {
+            return new SQLException("table " + displayName() + " " + unsupported, "0A000");
+        }
+        return primaryKey == null
+                ? new SQLException(
+                        "table " + displayName() + " has no primary key, so its changes cannot be replicated: "
+                                + "ALTER TABLE ... ADD PRIMARY KEY first",
+                        "55000")
+                : null;
+    }
 
     /**
      * A set of columns whose values tell rows apart. Named by the columns, not by the constraint, so that a foreign key

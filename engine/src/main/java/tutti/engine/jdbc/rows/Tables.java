@@ -11,11 +11,18 @@ public final class Tables {
     public static final Tables EMPTY = new Tables(Map.of());
 
     private final Map<Name, Table> byName;
+    private final boolean allWritable;
 
     private record Name(String schema, String name) {}
 
     private Tables(Map<Name, Table> byName) {
         this.byName = byName;
+        this.allWritable = byName.values().stream().allMatch(table -> table.refusal() == null);
+    }
+
+    /** Whether the rows of every table may be changed. */
+    public boolean allWritable() {
+        return allWritable;
     }
 
     static Tables of(Collection<Table> tables) {

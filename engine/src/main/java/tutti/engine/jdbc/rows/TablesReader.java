@@ -31,6 +31,10 @@ public final class TablesReader {
 
         /** Whether keys with a null in them may be equal. */
         boolean nullsMeet(String schema, String table, List<String> columns);
+
+        /** Why a table's rows cannot be replicated, to be said after its name; null if they can. */
+        @Nullable
+        String refusal(String schema, String table);
     }
 
     private final DatabaseMetaData meta;
@@ -62,7 +66,7 @@ public final class TablesReader {
             Body body = entry.getValue();
             Name name = entry.getKey();
             tables.add(new Table(name.schema(), name.name(), body.columns(), body.forms(), body.primary(),
-                    body.unique(), foreignKeys(name, bodies)));
+                    body.unique(), foreignKeys(name, bodies), peculiarities.refusal(name.schema(), name.name())));
         }
         return Tables.of(tables);
     }

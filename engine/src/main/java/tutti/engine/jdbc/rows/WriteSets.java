@@ -6,11 +6,13 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -65,9 +67,9 @@ public final class WriteSets {
      * A transaction's write set.
      *
      * @param changes what it made of each row that it touched, each row once
-     * @throws MissingKey if a table has no primary key
+     * @throws SQLException with {@code 55000} if a table has no primary key
      */
-    public static CapturedWrites of(Collection<RowChange> changes) throws MissingKey {
+    public static CapturedWrites of(Collection<RowChange> changes) throws SQLException {
         if (changes.isEmpty()) {
             return CapturedWrites.NOTHING;
         }
@@ -84,14 +86,15 @@ public final class WriteSets {
     }
 
     /** Brings what was before and after under one primary key together. */
-    private static Collection<Fate> fates(Collection<RowChange> changes) throws MissingKey, IOException {
+    private static Collection<Fate> fates(Collection<RowChange> changes) throws SQLException, IOException {
         Map<ByteBuffer, Fate> fates = new LinkedHashMap<>();
         for (RowChange change : changes) {
             Table table = change.table();
-            UniqueKey primary = table.primaryKey();
-            if (primary == null) {
-                throw new MissingKey(table);
+            SQLException refusal = table.refusal();
+            if (refusal != null) {
+                throw refusal;
             }
+            UniqueKey primary = Objects.requireNonNull(table.primaryKey());
             if (change.before() != null) {
                 fate(fates, table, primary, change.before()).before = change.before();
             }
@@ -314,15 +317,5 @@ public final class WriteSets {
             }
         }
         return new Change(Operation.of(operation), table, row);
-    }
-
-    /** A transaction wrote to a table whose rows cannot be told apart. */
-    public static final class MissingKey extends Exception {
-        private static final long serialVersionUID = 1;
-
-        MissingKey(Table table) {
-            super("table " + table.displayName() + " has no primary key, so its changes cannot be replicated: "
-                    + "ALTER TABLE ... ADD PRIMARY KEY first");
-        }
     }
 }

@@ -1,0 +1,274 @@
+package tutti.engine.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.WriteSet;
+import tutti.engine.EngineContract.Result;
+
+/** Who waits for whom between sessions and appliers. */
+@Timeout(30)
+class GateTest {
+    private static final String TABLE = "CREATE TABLE T (ID INTEGER PRIMARY KEY, N INTEGER)";
+    private static final String ROW = "INSERT INTO T VALUES (1, 0)";
+
+    /** A session with a transaction that gives way when it is asked to. */
+    private static final class Client implements LocalTransaction, AutoCloseable {
+        private final AtomicReference<@Nullable LocalTransaction> current = new AtomicReference<>();
+        private final JdbcSession session;
+        private final CountDownLatch ended = new CountDownLatch(1);
+        private final CountDownLatch renewed = new CountDownLatch(1);
+
+        Client(EnginePair pair) throws SQLException {
+            session = pair.origin.openSession(current::get);
+            current.set(this);
+        }
+
+        void execute(String sql) throws SQLException {
+            EnginePair.execute(session, sql);
+        }
+
+        /** Does something on a thread of its own. */
+        CompletableFuture<Void> running(JdbcEngine.Step step) {
+            CompletableFuture<Void> done = new CompletableFuture<>();
+            Thread.ofVirtual().start(() -> {
+                try {
+                    step.run();
+                    done.complete(null);
+                } catch (SQLException | RuntimeException failed) {
+                    done.completeExceptionally(failed);
+                }
+            });
+            return done;
+        }
+
+        @Override
+        public void commit(long position, Completion<Void> done) {
+            session.commit(position, done);
+        }
+
+        @Override
+        public void rollback(Runnable done) {
+            session.rollback(this, () -> {
+                ended.countDown();
+                done.run();
+            });
+        }
+
+        @Override
+        public void renewed() {
+            renewed.countDown();
+        }
+
+        @Override
+        public void answer(Outcome outcome) {
+            throw new UnsupportedOperationException("not asked for here");
+        }
+
+        @Override
+        public void close() {
+            session.close();
+        }
+    }
+
+    private static WriteSet update(EnginePair pair) throws Exception {
+        try (JdbcSession session = pair.copy.openSession(() -> null)) {
+            EnginePair.execute(session, "UPDATE T SET N = 7 WHERE ID = 1");
+            WriteSet writes = session.capture().writes();
+            session.forget();
+            return writes;
+        }
+    }
+
+    /**
+     * A statement runs that hears nothing and ends only when another transaction has ended, as one of H2 does that waits for
+     * a row of a transaction which has undone a statement. That other one is in the applier's way.
+     */
+    private static CompletableFuture<Void> deafStatement(Client deaf, Client other) throws InterruptedException {
+        CountDownLatch runs = new CountDownLatch(1);
+        CompletableFuture<Void> done = deaf.running(() -> deaf.session.statement(connection -> {
+            runs.countDown();
+            try {
+                assertTrue(other.ended.await(20, TimeUnit.SECONDS), "the other transaction has not been ended");
+            } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+            }
+            return null;
+        }));
+        runs.await();
+        return done;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anApplierDoesNotWaitForAStatementThatWaitsForSomebodyInItsWay(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW);
+            pair.origin.onBlocked((_, holder) -> holder.rollback(() -> {}));
+            WriteSet writes = update(pair);
+            try (Client holder = new Client(pair);
+                    Client deaf = new Client(pair);
+                    Applier applier = pair.origin.openApplier()) {
+                holder.execute("UPDATE T SET N = 1 WHERE ID = 1");
+                CompletableFuture<Void> statement = deafStatement(deaf, holder);
+                Result<Void> applied = new Result<>();
+                applier.apply(100, List.of(writes), applied);
+                applied.success();
+                statement.get();
+                Result<Void> committed = new Result<>();
+                applier.commit(100, committed);
+                committed.success();
+                holder.session.forget();
+            }
+            assertEquals(List.of("1,7"), EnginePair.rows(pair.origin, "SELECT * FROM T"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aSchemaChangeDoesNotWaitForAStatementThatWaitsForAnotherTransaction(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW);
+            pair.origin.onBlocked((_, holder) -> holder.rollback(() -> {}));
+            try (Client holder = new Client(pair);
+                    Client deaf = new Client(pair);
+                    Applier applier = pair.origin.openApplier()) {
+                holder.execute("UPDATE T SET N = 1 WHERE ID = 1");
+                CompletableFuture<Void> statement = deafStatement(deaf, holder);
+                Result<ExecuteResult> executed = new Result<>();
+                applier.execute(100,
+                        new BarrierStatement("PUBLIC", "CREATE TABLE S (ID INTEGER PRIMARY KEY)").toBytes(),
+                        executed);
+                executed.success();
+                statement.handle((_, _) -> null).get();
+                holder.session.forget();
+            }
+            assertEquals(List.of("1,0"), EnginePair.rows(pair.origin, "SELECT * FROM T"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aFirstStatementWaitsForARowAndSeesWhatBecameOfIt(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW);
+            try (JdbcSession holder = pair.session(); Client first = new Client(pair)) {
+                EnginePair.execute(holder, "UPDATE T SET N = N + 10 WHERE ID = 1");
+                CountDownLatch attempts = new CountDownLatch(2);
+                CompletableFuture<Void> waiting = first.running(() -> first.session.statement(connection -> {
+                    attempts.countDown();
+                    try (Statement statement = connection.createStatement()) {
+                        return statement.execute("UPDATE T SET N = N + 1 WHERE ID = 1");
+                    }
+                }));
+                attempts.await();
+                pair.commit(holder);
+                waiting.get();
+                assertTrue(first.renewed.await(20, TimeUnit.SECONDS), "it did not begin anew");
+                pair.commit(first.session);
+            }
+            pair.assertRows("SELECT * FROM T", "1,11");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void oneThatWaitsInItsFirstStatementCanBeRolledBack(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW);
+            try (JdbcSession holder = pair.session(); Client first = new Client(pair)) {
+                EnginePair.execute(holder, "UPDATE T SET N = N + 10 WHERE ID = 1");
+                CompletableFuture<Void> waiting = first
+                        .running(() -> first.execute("UPDATE T SET N = N + 1 WHERE ID = 1"));
+                first.rollback(() -> {});
+                SQLException lost = (SQLException) assertThrows(ExecutionException.class, waiting::get).getCause();
+                assertEquals("40001", lost.getSQLState());
+                first.session.forget();
+                pair.commit(holder);
+            }
+            pair.assertRows("SELECT * FROM T", "1,10");
+        }
+    }
+
+    private static int[] addOne(JdbcSession session, CountDownLatch attempts, int... ids) throws SQLException {
+        return session.statement(connection -> {
+            attempts.countDown();
+            try (PreparedStatement update = connection.prepareStatement("UPDATE T SET N = N + 1 WHERE ID = ?")) {
+                for (int id : ids) {
+                    update.setInt(1, id);
+                    update.addBatch();
+                }
+                return update.executeBatch();
+            }
+        });
+    }
+
+    /** H2 goes on with a batch behind a statement that has waited in vain; its repetition must not do anything twice. */
+    @ParameterizedTest
+    @EnumSource
+    void aBatchThatWaitedIsDoneOnce(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW, "INSERT INTO T VALUES (2, 0), (3, 0)");
+            try (JdbcSession holder = pair.session(); Client first = new Client(pair)) {
+                EnginePair.execute(holder, "UPDATE T SET N = N + 10 WHERE ID = 2");
+                CountDownLatch attempts = new CountDownLatch(3);
+                CompletableFuture<Void> waiting = first.running(() -> addOne(first.session, attempts, 1, 2, 3));
+                attempts.await();
+                holder.forget();
+                waiting.get();
+                pair.commit(first.session);
+            }
+            pair.assertRows("SELECT * FROM T ORDER BY ID", "1,1", "2,1", "3,1");
+        }
+    }
+
+    /** The statements of a batch behind one that has ended the transaction must not be in anybody's way. */
+    @ParameterizedTest
+    @EnumSource
+    void aBatchThatHasLostHoldsNothing(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW, "INSERT INTO T VALUES (2, 0), (3, 0)");
+            WriteSet writes;
+            try (JdbcSession session = pair.copy.openSession(() -> null)) {
+                EnginePair.execute(session, "UPDATE T SET N = 7 WHERE ID IN (1, 3)");
+                writes = session.capture().writes();
+                session.forget();
+            }
+            try (Client loser = new Client(pair); Applier applier = pair.origin.openApplier()) {
+                loser.execute("SELECT * FROM T");
+                pair.commit("UPDATE T SET N = 5 WHERE ID = 2");
+                SQLException lost = assertThrows(SQLException.class,
+                        () -> addOne(loser.session, new CountDownLatch(1), 1, 2, 3));
+                assertTrue(lost.getSQLState().startsWith("40"), lost::toString);
+                loser.session.forget();
+                Result<Void> applied = new Result<>();
+                applier.apply(100, List.of(writes), applied);
+                applied.success();
+                Result<Void> committed = new Result<>();
+                applier.commit(100, committed);
+                committed.success();
+            }
+            assertEquals(List.of("1,7", "2,5", "3,7"),
+                    EnginePair.rows(pair.origin, "SELECT * FROM T ORDER BY ID"));
+        }
+    }
+}
