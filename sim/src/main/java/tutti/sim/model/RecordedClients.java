@@ -99,7 +99,7 @@ final class RecordedClients implements Load, WorkSource {
         Request request = new Request.Whole(bytes(1), touched, KeySet.EMPTY,
                 active ? Request.Placement.ALL : Request.Placement.ONE);
         Work work = new Work(come, kind, 1, NO_INPUT, request, active,
-                Math.max(1, (long) (transaction.executionNanos() * recorded.cpuShare())));
+                Math.max(1, (long) (transaction.executionNanos() * recorded.cpuShare())), 0, 0);
         KeySet keys = transaction.writes();
         work.exclusive = IntStream.range(0, keys.size()).filter(i -> keys.kind(i) != KeyKind.REFERENCE)
                 .mapToLong(keys::hash).distinct().toArray();
