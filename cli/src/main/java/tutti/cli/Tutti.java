@@ -8,6 +8,8 @@ import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
 import tutti.cli.bench.BenchCommand;
+import tutti.cli.calibrate.CalibrateCommand;
+import tutti.cli.calibrate.ValidateCommand;
 import tutti.cli.flight.FlightCommand;
 import tutti.cli.server.NodeServer;
 import tutti.cli.sim.SimCommand;
@@ -21,7 +23,9 @@ import tutti.cli.sim.SimCommand;
                 DemoCommand.class, StartCommand.class, StatusCommand.class,
                 NodeCommand.class, FlightCommand.class,
                 BenchCommand.class,
-                SimCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
+                SimCommand.class,
+                CalibrateCommand.class,
+                ValidateCommand.class}, versionProvider = Tutti.Version.class, synopsisSubcommandLabel = "COMMAND")
 public final class Tutti {
     /** Exit status of a command that did what it was asked, and found all well. */
     public static final int OK = 0;

@@ -41,7 +41,7 @@ class TuttiTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "start", "status", "node", "sim"})
+    @ValueSource(strings = {"", "start", "status", "node", "sim", "calibrate", "validate"})
     void everyCommandExplainsItself(String command) {
         assertEquals(Tutti.OK, command.isEmpty() ? run("--help") : run(command, "--help"));
         assertTrue(out.toString().startsWith("Usage: tutti" + (command.isEmpty() ? "" : " " + command)),

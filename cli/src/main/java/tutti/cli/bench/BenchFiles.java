@@ -15,16 +15,16 @@ import tools.jackson.databind.json.JsonMapper;
 import tutti.cli.Failure;
 
 /** Files, directories and ports that measurements need. */
-final class BenchFiles {
+public final class BenchFiles {
     private BenchFiles() {}
 
     /** Writes a value as JSON; missing directories are made. */
-    static void writeJson(Path file, Object value) {
+    public static void writeJson(Path file, Object value) {
         write(file, JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(value) + "\n");
     }
 
     /** Writes a text; missing directories are made. */
-    static void write(Path file, String text) {
+    public static void write(Path file, String text) {
         try {
             Path directory = file.toAbsolutePath().getParent();
             if (directory != null) {
@@ -37,7 +37,7 @@ final class BenchFiles {
     }
 
     /** A port of this machine that was free a moment ago. */
-    static int freePort() throws IOException {
+    public static int freePort() throws IOException {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return socket.getLocalPort();
         }
@@ -62,7 +62,7 @@ final class BenchFiles {
     }
 
     /** Deletes a directory with everything in it; what vanishes meanwhile is as good as deleted. */
-    static void delete(Path directory) throws IOException {
+    public static void delete(Path directory) throws IOException {
         Files.walkFileTree(directory, new SimpleFileVisitor<>() {
             @Override
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {

@@ -24,17 +24,17 @@ import tutti.cli.report.Machine;
  * @param machine name by name, in the order to show
  * @param load average number of processes that wanted a processor in the last minute
  */
-record Ground(String startedAt, Map<String, String> machine, double load) {
+public record Ground(String startedAt, Map<String, String> machine, double load) {
     private static final double QUIET = 0.5;
     private static final int FLUSHES = 100;
     private static final int FLUSHED_BYTES = 8192;
 
-    Ground {
+    public Ground {
         machine = Collections.unmodifiableMap(new LinkedHashMap<>(machine));
     }
 
     /** Looks at the machine and at the disk of a directory; takes a fraction of a second on a fast disk. */
-    static Ground look(Path directory) throws IOException {
+    public static Ground look(Path directory) throws IOException {
         Map<String, String> machine = new LinkedHashMap<>(Machine.describe());
         machine.put("file system", Files.getFileStore(directory).type());
         machine.put("flush of 8 KiB", flush(directory));
@@ -63,7 +63,7 @@ record Ground(String startedAt, Map<String, String> machine, double load) {
     }
 
     /** For people, with a warning if the machine is busy. */
-    List<String> lines() {
+    public List<String> lines() {
         String all = String.join(", ", machine.entrySet().stream()
                 .map(entry -> entry.getKey() + " " + entry.getValue()).toList());
         return load <= QUIET

@@ -25,7 +25,7 @@ import tutti.cli.Failure;
  * @param millisByProgram by the program's name as the kernel knows it, such as {@code java} or {@code postgres}; a child that
  *            has ended counts as its parent's program
  */
-record ProcessTimes(Map<String, Long> millisByProgram) {
+public record ProcessTimes(Map<String, Long> millisByProgram) {
     /** The kernel tells user space in hundredths of a second, on every architecture. */
     private static final long MILLIS_PER_TICK = 10;
     /** A process may come or go while we look; then we look again. */
@@ -37,7 +37,7 @@ record ProcessTimes(Map<String, Long> millisByProgram) {
     private static final int CHILDREN_SYSTEM = 14;
     private static final int FIELDS_MIN = 15;
 
-    ProcessTimes {
+    public ProcessTimes {
         millisByProgram = Map.copyOf(millisByProgram);
     }
 
@@ -72,7 +72,7 @@ record ProcessTimes(Map<String, Long> millisByProgram) {
     }
 
     /** Time that all processors of the machine were busy, for whomever, in milliseconds since it started. */
-    static long machineBusyMillis() throws IOException {
+    public static long machineBusyMillis() throws IOException {
         String[] fields = Files.readAllLines(PROC.resolve("stat")).getFirst().split(" +", -1);
         // cpu user nice system idle iowait irq softirq steal: guests are contained in user.
         long busy = 0;

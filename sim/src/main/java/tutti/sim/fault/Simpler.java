@@ -145,6 +145,9 @@ final class Simpler {
             case Distribution.Exponential t -> new Distribution.Exponential(round(t.meanNanos() / 2));
             case Distribution.Normal t ->
                 new Distribution.Normal(round(t.meanNanos() / 2), round(t.standardDeviationNanos() / 2));
+            case Distribution.LogNormal t -> new Distribution.LogNormal(round(t.medianNanos() / 2), t.sigma());
+            case Distribution.Empirical t ->
+                new Distribution.Empirical(t.nanos().stream().map(one -> round(one / 2)).toList());
         };
         return half.equals(times) || isNothing(half) ? List.of() : List.of(half);
     }
@@ -155,6 +158,8 @@ final class Simpler {
             case Distribution.Uniform t -> t.toNanos() == 0;
             case Distribution.Exponential t -> t.meanNanos() == 0;
             case Distribution.Normal t -> t.meanNanos() == 0;
+            case Distribution.LogNormal t -> t.medianNanos() == 0;
+            case Distribution.Empirical t -> t.nanos().stream().allMatch(one -> one == 0);
         };
     }
 

@@ -41,8 +41,7 @@ public enum Kind {
     }
 
     /** The transaction of TPC-C, or null. */
-    @Nullable
-    TpccTransaction tpcc() {
+    public @Nullable TpccTransaction tpcc() {
         return tpcc;
     }
 

@@ -1,30 +1,55 @@
 package tutti.sim.model;
 
+import java.util.ArrayList;
+import java.util.List;
+import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
+import tutti.sim.kernel.RandomStream;
 
 /**
- * The storage of a modelled database (D5.1, section 2.5.2): log writes of equal length, a bounded number of them at a time,
- * first come, first served. Reading takes no time. A transaction's log writes are one request and one event.
+ * The storage of a modelled database (D5.1, section 2.5.2): a bounded number of log writes at a time, first come, first
+ * served. Reading takes no time. A transaction's log writes are one request and one event.
+ *
+ * <p>
+ * A <i>shared</i> log writes for all who wait at once: one write at a time, which begins when the one before it has ended
+ * and serves everybody who has come by then. That is what PostgreSQL does, whose writers wait for the lock of the log and
+ * then write whatever is in its buffers.
  */
 final class LogStorage {
     private final Kernel kernel;
     private final Label label;
-    private final long accessNanos;
-    /** When each of the places is free, in a ring: since all writes take equally long, they are so in turn. */
+    private final Distribution access;
+    private final boolean shared;
+    private final RandomStream random;
+    /** When each of the places is free. */
     private final long[] freeAt;
+    /** The place that is free first: if all writes take equally long, places are so in turn. */
     private int next;
+    private final boolean equal;
+    /** Of a shared log: who waits for the next write. */
+    private List<Runnable> waiting = new ArrayList<>();
+    private boolean writing;
     private long writes;
+    private long busyNanos;
     private int open;
 
-    LogStorage(Kernel kernel, String host, long accessNanos, int parallelism) {
+    LogStorage(Kernel kernel, String host, Calibration.Log log) {
         this.kernel = kernel;
         this.label = Label.of("storage", host);
-        this.accessNanos = accessNanos;
-        this.freeAt = new long[parallelism];
+        this.access = log.access();
+        this.shared = log.shared();
+        this.equal = access instanceof Distribution.Constant;
+        this.random = kernel.random("storage " + host);
+        this.freeAt = new long[shared ? 1 : log.parallelism()];
     }
 
-    /** Log writes asked for so far. */
+    /** Log writes that go on at a time. */
+    int places() {
+        return freeAt.length;
+    }
+
+    /** Log writes asked for so far; of a shared log, those that were begun. */
     long writes() {
         return writes;
     }
@@ -36,22 +61,57 @@ final class LogStorage {
 
     /** Nanoseconds of one place that all writes so far take. */
     long busyNanos() {
-        return writes * accessNanos;
+        return busyNanos;
     }
 
     /** Writes, and then does something. */
     void write(int count, Runnable done) {
+        open++;
+        if (shared && count > 0) {
+            waiting.add(done);
+            if (!writing) {
+                writeForAll();
+            }
+            return;
+        }
         long last = kernel.now();
         for (int i = 0; i < count; i++) {
-            last = Math.max(kernel.now(), freeAt[next]) + accessNanos;
-            freeAt[next] = last;
-            next = next + 1 == freeAt.length ? 0 : next + 1;
+            long nanos = access.sample(random);
+            long ended = Math.max(kernel.now(), freeAt[next]) + nanos;
+            freeAt[next] = ended;
+            last = Math.max(last, ended);
+            busyNanos += nanos;
+            next = equal ? (next + 1 == freeAt.length ? 0 : next + 1) : firstFree();
         }
         writes += count;
-        open++;
         kernel.schedule(last - kernel.now(), label, () -> {
             open--;
             done.run();
+        });
+    }
+
+    private int firstFree() {
+        int first = 0;
+        for (int i = 1; i < freeAt.length; i++) {
+            first = freeAt[i] < freeAt[first] ? i : first;
+        }
+        return first;
+    }
+
+    private void writeForAll() {
+        List<Runnable> served = waiting;
+        waiting = new ArrayList<>();
+        writing = true;
+        long nanos = access.sample(random);
+        writes++;
+        busyNanos += nanos;
+        kernel.schedule(nanos, label, () -> {
+            open -= served.size();
+            writing = false;
+            if (!waiting.isEmpty()) {
+                writeForAll();
+            }
+            served.forEach(Runnable::run);
         });
     }
 }

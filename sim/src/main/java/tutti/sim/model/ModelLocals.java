@@ -10,6 +10,7 @@ import tutti.core.protocol.Request;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
+import tutti.sim.kernel.Label;
 
 /**
  * The transactions of one site's clients: runs them on the modelled database, tells the protocol, and does what it asks. The
@@ -20,6 +21,8 @@ final class ModelLocals {
     private static final String VICTIM = "victim";
     private static final String CRASH = "crash";
     private static final String FIRST_UPDATER = "first-updater";
+
+    private static final Label WAIT = Label.of("client", "waits for the network");
 
     private final ModelReplica replica;
     private final Site site;
@@ -77,11 +80,11 @@ final class ModelLocals {
         site.world().recorder().came(site.node(), Stage.ORDERING);
         if (work.kind.readOnly()) {
             enter(local, Stage.EXECUTING);
-            site.cpu().execute(site.world().scaled((double) work.cpuNanos), () -> {
+            site.cpu().execute(computing(work), () -> waiting(work, () -> {
                 if (!replica.isOver()) {
                     end(local, "");
                 }
-            });
+            }));
             return;
         }
         open.put(work.id, local);
@@ -123,11 +126,32 @@ final class ModelLocals {
             local.begun = replica.visible();
         }
         enter(local, Stage.EXECUTING);
-        local.job = site.cpu().execute(site.world().scaled((double) local.work.cpuNanos), () -> executed(local));
+        int run = local.runs;
+        local.job = site.cpu().execute(computing(local.work), () -> {
+            local.job = null;
+            waiting(local.work, () -> {
+                if (local.active && local.runs == run) {
+                    executed(local);
+                }
+            });
+        });
+    }
+
+    /** Its own processor time and its client's, who take turns: never more than one of them computes. */
+    private long computing(Work work) {
+        return site.world().scaled((double) work.cpuNanos + work.clientNanos);
+    }
+
+    /** The time in which neither computes passes, with locks held. */
+    private void waiting(Work work, Runnable then) {
+        if (work.waitingNanos == 0) {
+            then.run();
+        } else {
+            site.world().kernel().schedule(work.waitingNanos, WAIT, then);
+        }
     }
 
     private void executed(Local local) {
-        local.job = null;
         if (replica.isOver()) {
             return;
         }

@@ -85,8 +85,7 @@ public final class ModelRun {
         }
         this.channel = channel(topology, hosts);
         for (int node = 0; node < sites; node++) {
-            LogStorage storage = new LogStorage(kernel, topology.nameOf(node), config.calibration().logAccessNanos(),
-                    config.calibration().logParallelism());
+            LogStorage storage = new LogStorage(kernel, topology.nameOf(node), config.calibration().log());
             Site site = new Site(node, hosts.get(node), hosts.get(node).cpu(), storage,
                     new LockTable(config.policy() == ModelConfig.LockPolicy.TIMESTAMP), world);
             replicas.add(new ModelReplica(site, channel, charge(node), protocol(node)));
@@ -143,6 +142,11 @@ public final class ModelRun {
     /** Has somebody told, now and then while it runs, how many transactions have been counted. */
     public void onProgress(LongConsumer listener) {
         progress = listener;
+    }
+
+    /** Has somebody told of every transaction that ends, those of the warm-up excluded. */
+    public void onEnd(TransactionListener listener) {
+        recorder.onEnd(listener);
     }
 
     /**
@@ -230,7 +234,7 @@ public final class ModelRun {
     }
 
     private int places() {
-        return config.topology().sites() * config.calibration().logParallelism();
+        return (int) sum(site -> site.storage().places());
     }
 
     private static double share(long nanos, double seconds, int of) {

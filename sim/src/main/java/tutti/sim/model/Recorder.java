@@ -34,6 +34,7 @@ final class Recorder {
     private final List<RunResult.Sample> samples = new ArrayList<>();
     private final TraceFile trace;
     private final Latencies certification = new Latencies();
+    private TransactionListener listener = (_, _, _, _) -> {};
     private boolean counting;
     private long began;
     private long ended;
@@ -49,6 +50,11 @@ final class Recorder {
         for (Tally[] ofSite : tallies) {
             Arrays.setAll(ofSite, _ -> new Tally());
         }
+    }
+
+    /** Who is told of every transaction that counts. */
+    void onEnd(TransactionListener told) {
+        listener = told;
     }
 
     /** The warm-up is over. */
@@ -102,6 +108,7 @@ final class Recorder {
             return;
         }
         ended++;
+        listener.ended(work.kind, since, now, cause);
         Tally tally = tallies[site][work.kind.ordinal()];
         tally.stageNanos[stage.ordinal()] += now - stageSince;
         if (runs > 1) {

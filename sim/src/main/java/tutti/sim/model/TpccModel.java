@@ -12,6 +12,7 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
+import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.RandomStream;
 import tutti.workload.tpcc.TpccConstants;
 import tutti.workload.tpcc.TpccInput;
@@ -120,12 +121,16 @@ final class TpccModel implements WorkSource {
         boolean active = (everywhere && !kind.readOnly())
                 || (kind == Kind.MAINTENANCE && workload.maintenance().active());
         Request request = request(kind, input, active);
-        return new Work(++number, kind, warehouse, input, request, active, cpu);
+        Calibration.Client client = calibration.client();
+        return new Work(++number, kind, warehouse, input, request, active, cpu,
+                client.cpu().getOrDefault(kind, Distribution.ZERO).sample(random),
+                client.waiting().getOrDefault(kind, Distribution.ZERO).sample(random));
     }
 
     /** The same once more, for a client that tries again. */
     Work again(Work work) {
-        return new Work(++number, work.kind, work.warehouse, work.input, work.request, work.active, work.cpuNanos);
+        return new Work(++number, work.kind, work.warehouse, work.input, work.request, work.active, work.cpuNanos,
+                work.clientNanos, work.waitingNanos);
     }
 
     private Kind draw() {

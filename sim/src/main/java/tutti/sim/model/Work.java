@@ -20,6 +20,9 @@ final class Work {
     /** Whether every replica executes it. */
     final boolean active;
     final long cpuNanos;
+    /** Processor time of its client, and time in which neither computes. */
+    final long clientNanos;
+    final long waitingNanos;
     /** Its number in the run. */
     final long number;
     /* Known when it runs first. */
@@ -32,7 +35,8 @@ final class Work {
     /* Known when a replica takes it. */
     TransactionId id = new TransactionId(0, 0);
 
-    Work(long number, Kind kind, int warehouse, TpccInput input, Request request, boolean active, long cpuNanos) {
+    Work(long number, Kind kind, int warehouse, TpccInput input, Request request, boolean active, long cpuNanos,
+            long clientNanos, long waitingNanos) {
         this.number = number;
         this.kind = kind;
         this.warehouse = warehouse;
@@ -40,5 +44,7 @@ final class Work {
         this.request = request;
         this.active = active;
         this.cpuNanos = cpuNanos;
+        this.clientNanos = clientNanos;
+        this.waitingNanos = waitingNanos;
     }
 }

@@ -143,9 +143,15 @@ final class Interpreter {
         times.end();
         Section storage = section.section("storage");
         Section code = section.section("code");
-        Calibration calibration = new Calibration(cpu, storage.number("log-writes-per-row", 1, 0, 1000),
-                storage.nanos("access", 100 * Nanos.MICRO, 0), (int) storage.count("parallelism", 8, 1, 10_000),
-                section.number("apply-share", 0.1, 0, 1),
+        Section client = section.section("client");
+        Calibration.Client beside = new Calibration.Client(kinds(client.section("cpu")),
+                kinds(client.section("waiting")));
+        client.end();
+        Calibration calibration = new Calibration(cpu,
+                new Calibration.Log(storage.number("log-writes-per-row", 1, 0, 1000),
+                        storage.times("access", new Distribution.Constant(100 * Nanos.MICRO)),
+                        (int) storage.count("parallelism", 8, 1, 10_000), storage.flag("shared", false)),
+                section.number("apply-share", 0.1, 0, 1), beside,
                 new Calibration.Code(code.nanos("message", 30 * Nanos.MICRO, 0),
                         code.number("nanos-per-byte", 5, 0, 1e6),
                         code.nanos("event", 5 * Nanos.MICRO, 0), code.nanos("packet", 5 * Nanos.MICRO, 0)));
@@ -153,6 +159,16 @@ final class Interpreter {
         code.end();
         section.end();
         return calibration;
+    }
+
+    /** Distributions of some kinds of transactions. */
+    private static Map<Kind, Distribution> kinds(Section section) {
+        Map<Kind, Distribution> times = new EnumMap<>(Kind.class);
+        for (Kind kind : Kind.DRAWN) {
+            times.put(kind, section.distribution(kind.label(), Distribution.ZERO));
+        }
+        section.end();
+        return times;
     }
 
     private WorkloadModel workload(Section section) {

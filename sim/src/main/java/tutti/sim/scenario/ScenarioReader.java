@@ -30,7 +30,7 @@ import tutti.core.protocol.Parameter;
 public final class ScenarioReader {
     /** The scenarios that are shipped. */
     public static final List<String> SHIPPED = List.of("akara-lan", "gorda-lan", "gorda-lan-3", "gorda-wan",
-            "gorda-cluster");
+            "gorda-cluster", "one-database");
     /** The calibrations that are shipped. */
     public static final List<String> SHIPPED_CALIBRATIONS = List.of("paper");
 

@@ -212,6 +212,14 @@ final class Section {
         return byDefault;
     }
 
+    /** A distribution, or a single duration, which stands for a constant. */
+    Distribution times(String key, Distribution byDefault) {
+        String text = text(key, byDefault.toString());
+        return text.isEmpty() || !Character.isDigit(text.charAt(0))
+                ? distribution(key, byDefault)
+                : new Distribution.Constant(nanos(key, 0, 0));
+    }
+
     Distribution distribution(String key, Distribution byDefault) {
         String text = text(key, byDefault.toString());
         try {

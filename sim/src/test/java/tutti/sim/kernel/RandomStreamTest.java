@@ -7,7 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class RandomStreamTest {
@@ -75,16 +79,37 @@ class RandomStreamTest {
     @Test
     void distributionsAreReadAsTheyAreWritten() {
         RandomStream random = new RandomStream(2);
-        for (String text : List.of("constant 1.5ms", "uniform 0s 5ms", "exponential 250us", "normal 2ms 300ns")) {
+        for (String text : List.of("constant 1.5ms", "uniform 0s 5ms", "exponential 250us", "normal 2ms 300ns",
+                "lognormal 2ms 0.25", "empirical 1ms 1.5ms 3ms")) {
             Distribution distribution = Distribution.parse(text);
             assertEquals(text, distribution.toString());
             assertTrue(distribution.sample(random) >= 0);
         }
         assertEquals(new Distribution.Uniform(2, 10), new Distribution.Uniform(1, 5).times(2));
         for (String bad : List.of("unifrom 1ms 2ms", "uniform 1ms", "constant 3", "uniform 2ms 1ms", "constant -1ms",
-                "")) {
+                "", "lognormal 1ms", "lognormal 1ms 1ms", "lognormal 1ms -1", "lognormal 1ms NaN", "empirical")) {
             assertThrows(IllegalArgumentException.class, () -> Distribution.parse(bad), bad);
         }
+    }
+
+    @Test
+    void lognormalDrawsHaveTheirMedianAndMean() {
+        RandomStream random = new RandomStream(3);
+        Distribution distribution = Distribution.parse("lognormal 2ms 0.5");
+        int draws = 20_000;
+        long[] drawn = IntStream.range(0, draws).mapToLong(_ -> distribution.sample(random)).sorted().toArray();
+        assertEquals(2e6, (double) drawn[draws / 2], 0.03e6);
+        assertEquals(2e6 * Math.exp(0.125), LongStream.of(drawn).average().orElse(0), 0.04e6);
+    }
+
+    @Test
+    void empiricalDrawsAreWhatWasObserved() {
+        RandomStream random = new RandomStream(4);
+        Distribution distribution = Distribution.parse("empirical 1ms 2ms 9ms");
+        Map<Long, Long> drawn = IntStream.range(0, 3000).mapToObj(_ -> distribution.sample(random))
+                .collect(Collectors.groupingBy(nanos -> nanos, Collectors.counting()));
+        assertEquals(Set.of(1_000_000L, 2_000_000L, 9_000_000L), drawn.keySet());
+        drawn.values().forEach(count -> assertEquals(1000.0, (double) count, 100.0));
     }
 
     @Test

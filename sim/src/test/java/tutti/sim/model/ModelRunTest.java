@@ -5,10 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.sim.kernel.Distribution;
@@ -76,13 +80,45 @@ class ModelRunTest {
         ModelConfig config = config("gorda-lan-3");
         Calibration paper = config.calibration();
         Calibration.Code code = paper.code();
-        Calibration free = new Calibration(paper.cpu(), paper.logWritesPerRow(), paper.logAccessNanos(),
-                paper.logParallelism(), paper.applyShare(),
+        Calibration free = new Calibration(paper.cpu(), paper.log(), paper.applyShare(), paper.client(),
                 new Calibration.Code(code.messageNanos(), code.byteNanos(), code.eventNanos(), 0));
         double real = run(new ModelConfig(config.topology(), free, config.workload(), config.policy(),
                 config.protocol(), config.order(), config.length(), config.faults(), config.charge()), 1)
                 .certification().meanMillis();
         assertEquals(modelled, real, 0.15 * modelled);
+    }
+
+    @Test
+    void oneDatabaseTakesItsOwnTimeItsClientsTheNetworksAndTheLogs(@TempDir Path directory)
+            throws ScenarioException, IOException {
+        Path file = Files.writeString(directory.resolve("own.yaml"), """
+                extends: paper
+                cpu: {neworder: constant 2ms, orderstatus: constant 2ms, payment: constant 2ms, delivery: constant 2ms,
+                  stocklevel: constant 2ms}
+                storage: {access: constant 3ms, shared: true}
+                client:
+                  cpu: {neworder: constant 1ms, orderstatus: constant 1ms}
+                  waiting: {neworder: constant 500us, orderstatus: constant 250us}
+                """);
+        ModelConfig read = config("one-database", "database.calibration", file.toString(), "workload.clients", "2");
+        RunResult result = run(new ModelConfig(read.topology(), read.calibration().withoutCode(), read.workload(),
+                read.policy(), read.protocol(), read.order(), read.length(), read.faults(), read.charge()), 1);
+        assertEquals(6.5, result.of(Kind.NEW_ORDER).latencies().percentileMillis(0.5), 0.05);
+        assertEquals(3.25, result.of(Kind.ORDER_STATUS).latencies().percentileMillis(0.5), 0.03);
+        assertEquals(5, result.of(Kind.PAYMENT).latencies().percentileMillis(0.5), 0.05);
+    }
+
+    @Test
+    void whoListensHearsOfEveryTransactionThatCounts() throws ScenarioException {
+        ModelRun run = new ModelRun(config("one-database"), 1, new TraceFile(0), List.of());
+        long[] heard = new long[2];
+        run.onEnd((kind, since, now, cause) -> {
+            heard[cause.isEmpty() ? 0 : 1]++;
+            heard[0] += kind == Kind.MAINTENANCE || now < since ? 1_000_000 : 0;
+        });
+        RunResult result = run.run();
+        assertEquals(result.total().committed(), heard[0]);
+        assertEquals(result.total().aborted(), heard[1]);
     }
 
     @Test
