@@ -17,7 +17,7 @@ import tutti.workload.tpcc.TpccInput;
 
 /**
  * The clients of a recorded cluster: each transaction comes when it came, to the site that stands for its node, writes and
- * reads what it did and uses the processor for as long. It is an open system: whoever waits longer here than in the recorded
+ * reads what it did, and takes as long, a share of that on the processor. It is an open system: whoever waits longer here than in the recorded
  * cluster does not ask later. What is aborted is not tried again.
  */
 final class RecordedClients implements Load, WorkSource {
@@ -98,8 +98,9 @@ final class RecordedClients implements Load, WorkSource {
         // Every protocol may execute it again: a simulation needs nobody to type it in once more.
         Request request = new Request.Whole(bytes(1), touched, KeySet.EMPTY,
                 active ? Request.Placement.ALL : Request.Placement.ONE);
-        Work work = new Work(come, kind, 1, NO_INPUT, request, active,
-                Math.max(1, (long) (transaction.executionNanos() * recorded.cpuShare())), 0, 0);
+        long computing = Math.max(1, (long) (transaction.executionNanos() * recorded.cpuShare()));
+        Work work = new Work(come, kind, 1, NO_INPUT, request, active, computing, 0,
+                Math.max(0, transaction.executionNanos() - computing));
         KeySet keys = transaction.writes();
         work.exclusive = IntStream.range(0, keys.size()).filter(i -> keys.kind(i) != KeyKind.REFERENCE)
                 .mapToLong(keys::hash).distinct().toArray();

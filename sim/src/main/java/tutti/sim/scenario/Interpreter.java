@@ -164,7 +164,7 @@ final class Interpreter {
     /** Distributions of some kinds of transactions. */
     private static Map<Kind, Distribution> kinds(Section section) {
         Map<Kind, Distribution> times = new EnumMap<>(Kind.class);
-        for (Kind kind : Kind.values()) {
+        for (Kind kind : Kind.DRAWN) {
             times.put(kind, section.distribution(kind.label(), Distribution.ZERO));
         }
         section.end();
