@@ -3,10 +3,6 @@ package tutti.bench;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.Collection;
-import java.util.LinkedHashMap;
-import java.util.Locale;
-import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -20,12 +16,6 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
-import org.openjdk.jmh.results.RunResult;
-import org.openjdk.jmh.runner.Runner;
-import org.openjdk.jmh.runner.RunnerException;
-import org.openjdk.jmh.runner.options.OptionsBuilder;
-import org.openjdk.jmh.runner.options.TimeValue;
-import org.openjdk.jmh.runner.options.VerboseMode;
 import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.ClientSession;
@@ -45,7 +35,8 @@ import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
 public class CaptureBenchmark {
     private static final int ROWS = 1000;
-    private static final String NONE = "none";
+    /** Without capture. */
+    public static final String NONE = "none";
 
     /** Which database. */
     @Param({"H2", "HSQLDB"})
@@ -109,9 +100,10 @@ public class CaptureBenchmark {
         }
     }
 
-    /** One transaction. */
+    /** Each operation is one transaction. */
     @Benchmark
-    public WriteSet transaction() throws SQLException {
+    public WriteSet transaction(CpuClock clock) throws SQLException {
+        clock.operations++;
         int oldest = next - ROWS;
         execute("UPDATE ITEM SET AMOUNT = AMOUNT + ? WHERE ID = ?", 1, oldest + 1 + random.nextInt(ROWS - 1));
         execute("UPDATE ITEM SET AMOUNT = AMOUNT + ? WHERE ID = ?", 2, oldest + 1 + random.nextInt(ROWS - 1));
@@ -128,33 +120,5 @@ public class CaptureBenchmark {
             direct.commit();
         }
         return writes;
-    }
-
-    /** Measures all of them, in turns, and prints a table. */
-    public static void main(String[] arguments) throws RunnerException {
-        Collection<RunResult> results = new Runner(new OptionsBuilder().include(CaptureBenchmark.class.getName())
-                .forks(1).warmupIterations(3).warmupTime(TimeValue.seconds(2)).measurementIterations(5)
-                .measurementTime(TimeValue.seconds(2)).verbosity(VerboseMode.SILENT).build()).run();
-        Map<String, Double> times = new LinkedHashMap<>();
-        for (RunResult result : results) {
-            times.put(result.getParams().getParam("engine") + " " + result.getParams().getParam("capture"),
-                    result.getPrimaryResult().getScore());
-        }
-        System.out.print(table(times));
-    }
-
-    /**
-     * The table.
-     *
-     * @param times of a transaction in microseconds, by engine and capture
-     */
-    static String table(Map<String, Double> times) {
-        StringBuilder table = new StringBuilder("µs per transaction of four one-row statements\n");
-        times.forEach((name, micros) -> {
-            double plain = times.getOrDefault(name.substring(0, name.indexOf(' ')) + " " + NONE, micros);
-            table.append(String.format(Locale.ROOT, "%-20s %8.1f (%+6.1f %%)%n", name, micros,
-                    (micros / plain - 1) * 100));
-        });
-        return table.toString();
     }
 }

@@ -12,7 +12,9 @@ import java.sql.SQLException;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -24,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Protocols;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Order;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.ClientEngine;
@@ -46,10 +50,41 @@ final class EmbeddedNode implements AutoCloseable {
     /** Sequences count in so many times their increments. */
     static final int SEQUENCE_STEP = 16;
     private static final long READY_SECONDS = 120;
-    /** Orders of groups in memory, by name; each as long as the virtual machine lives. */
-    private static final Map<String, LocalOrderGroup> GROUPS = new ConcurrentHashMap<>();
+    /** Groups in memory that have nodes, by engine and name. */
+    private static final Map<String, Group> GROUPS = new ConcurrentHashMap<>();
+
+    /**
+     * Nodes in memory that belong together. Their log is in memory, too, and is shortened like any other; so a node that was
+     * stopped begins with a copy of another one's database, and the files that it has left itself. When the last one has
+     * stopped, all is gone.
+     */
+    private static final class Group {
+        private final LocalOrderGroup order;
+        private final Path directory;
+        private final Map<Integer, EmbeddedNode> present = new ConcurrentHashMap<>();
+        /** Up to where nodes that were stopped had got. */
+        private final Map<Integer, Long> left = new ConcurrentHashMap<>();
+
+        Group(Set<Integer> members) {
+            order = new LocalOrderGroup(members);
+            try {
+                directory = Files.createTempDirectory("tutti-embedded");
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+        }
+
+        void delete() throws IOException {
+            try (Stream<Path> files = Files.walk(directory)) {
+                for (Path file : (Iterable<Path>) files.sorted(Comparator.reverseOrder())::iterator) {
+                    Files.delete(file);
+                }
+            }
+        }
+    }
 
     private final EmbeddedUrl url;
+    private final @Nullable Group group;
     private final String text;
     private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
     private final ClientEngine engine;
@@ -61,10 +96,11 @@ final class EmbeddedNode implements AutoCloseable {
         this.text = text;
         boolean complete = false;
         try {
-            Path directory = directory();
             Set<Integer> members = url.members().isEmpty()
                     ? IntStream.range(0, url.nodes()).boxed().collect(Collectors.toUnmodifiableSet())
                     : Set.copyOf(url.members().keySet());
+            group = url.name() == null ? null : GROUPS.computeIfAbsent(groupName(), _ -> new Group(members));
+            Path directory = directory();
             engine = engine(directory);
             started.push(engine);
             Order order = order(members, directory);
@@ -76,6 +112,9 @@ final class EmbeddedNode implements AutoCloseable {
                     (cause, _) -> failure = cause);
             started.push(replica);
             replica.start();
+            if (group != null) {
+                group.present.put(url.node(), this);
+            }
             complete = true;
         } catch (Order.TruncatedException truncated) {
             throw new IOException(truncated.getMessage(), truncated);
@@ -96,32 +135,69 @@ final class EmbeddedNode implements AutoCloseable {
         }
     }
 
+    private String groupName() {
+        return url.engine() + " " + url.name();
+    }
+
     private Path directory() throws IOException {
         Path directory = url.directory();
-        if (directory != null) {
-            return Files.createDirectories(directory);
+        Group of = group;
+        if (directory == null && of != null) {
+            directory = of.directory.resolve("node" + url.node());
         }
-        Path temporary = Files.createTempDirectory("tutti-embedded");
-        started.push(() -> {
-            try (Stream<Path> files = Files.walk(temporary)) {
-                for (Path file : (Iterable<Path>) files.sorted(Comparator.reverseOrder())::iterator) {
-                    Files.delete(file);
-                }
-            }
-        });
-        return temporary;
+        return Files.createDirectories(Objects.requireNonNull(directory, "a URL names a directory or a group"));
     }
 
     private ClientEngine engine(Path directory) throws SQLException {
         boolean h2 = url.engine().equals("h2");
-        Path file = directory.resolve("database");
-        EmbeddedDatabase database = url.directory() == null
-                ? memory(h2)
-                : h2 ? H2Database.inFile(file) : HsqldbDatabase.inFiles(file);
-        JdbcEngine primary = JdbcEngine.open(database, CaptureMode.NOTES, new SequenceSteps(url.node(), SEQUENCE_STEP));
+        JdbcEngine primary = url.directory() == null ? inMemory(h2) : inFiles(h2, directory.resolve("database"));
         return url.secondaries() == 0
                 ? primary
                 : MacroDb.open(primary, () -> memory(h2), url.secondaries(), MacroDb.Settings.DEFAULT);
+    }
+
+    private JdbcEngine inFiles(boolean h2, Path file) throws SQLException {
+        return JdbcEngine.open(h2 ? H2Database.inFile(file) : HsqldbDatabase.inFiles(file), CaptureMode.NOTES, steps());
+    }
+
+    private SequenceSteps steps() {
+        return new SequenceSteps(url.node(), SEQUENCE_STEP);
+    }
+
+    private JdbcEngine inMemory(boolean h2) throws SQLException {
+        Group of = group;
+        Long left = of == null ? null : of.left.get(url.node());
+        EmbeddedNode other = of == null ? null : of.present.values().stream().findAny().orElse(null);
+        JdbcEngine engine = other == null || left == null
+                ? JdbcEngine.open(memory(h2), CaptureMode.NOTES, steps())
+                : other.copyOf(memory(h2), left, steps());
+        engine.lostWithLog();
+        return engine;
+    }
+
+    /** A copy of this node's database that shows this position at least. */
+    private JdbcEngine copyOf(EmbeddedDatabase empty, long position, SequenceSteps steps) throws SQLException {
+        CompletableFuture<Long> there = new CompletableFuture<>();
+        replica.await(position, new Completion<>() {
+            @Override
+            public void succeeded(Long visible) {
+                there.complete(visible);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                there.completeExceptionally(new SQLException(failure.message(), failure.sqlState()));
+            }
+        });
+        try {
+            there.get(READY_SECONDS, TimeUnit.SECONDS);
+            return (engine instanceof MacroDb macro ? macro.primary() : (JdbcEngine) engine).copyTo(empty, steps);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw notServing(interrupted);
+        } catch (ExecutionException | TimeoutException failed) {
+            throw notServing(failed);
+        }
     }
 
     private static EmbeddedDatabase memory(boolean h2) throws SQLException {
@@ -129,10 +205,9 @@ final class EmbeddedNode implements AutoCloseable {
     }
 
     private Order order(Set<Integer> members, Path directory) throws IOException {
-        String name = url.name();
-        if (name != null) {
-            return GROUPS.computeIfAbsent(url.engine() + " " + name, _ -> new LocalOrderGroup(members))
-                    .open(url.node());
+        Group of = group;
+        if (of != null) {
+            return of.order.open(url.node());
         }
         Map<Integer, InetSocketAddress> addresses = url.members();
         if (addresses.isEmpty()) {
@@ -180,6 +255,21 @@ final class EmbeddedNode implements AutoCloseable {
 
     @Override
     public void close() {
+        Group of = group;
+        if (of != null && of.present.remove(url.node(), this)) {
+            of.left.put(url.node(), replica.deliveredPosition());
+        }
+        closeParts();
+        if (of != null && of.present.isEmpty() && GROUPS.remove(groupName(), of)) {
+            try {
+                of.delete();
+            } catch (IOException failed) {
+                LOG.warn("{} cannot be deleted: {}", of.directory, failed.getMessage(), failed);
+            }
+        }
+    }
+
+    private void closeParts() {
         while (!started.isEmpty()) {
             AutoCloseable next = started.pop();
             try {

@@ -52,6 +52,41 @@ class EmbeddedDriverTest {
         return assertThrows(SQLException.class, action).getSQLState();
     }
 
+    /** With what the others have, since the log need not hold it any more. */
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "hsqldb"})
+    void aNodeInMemoryThatWasStoppedBeginsWithACopy(String engine) throws Exception {
+        String url = "jdbc:tutti:embedded:" + engine + ":mem:copied?nodes=3&secondaries=1&node=";
+        try (Connection connection = DriverManager.getConnection(url + 0)) {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("CREATE TABLE item (id INTEGER PRIMARY KEY)");
+                statement.execute("INSERT INTO item VALUES (1), (2)");
+            }
+            EmbeddedNodes.stop(url + 2);
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("INSERT INTO item VALUES (3)");
+            }
+            try (Connection again = DriverManager.getConnection(url + 2); Statement statement = again.createStatement()) {
+                awaitValue(again, "SELECT COUNT(*) FROM item", "3");
+                statement.execute("INSERT INTO item VALUES (4)");
+            }
+            awaitValue(connection, "SELECT COUNT(*) FROM item", "4");
+        } finally {
+            for (int node = 0; node < 3; node++) {
+                EmbeddedNodes.stop(url + node);
+            }
+        }
+        // What nobody has any more is gone.
+        try (Connection anew = DriverManager.getConnection(url + 0); Statement statement = anew.createStatement()) {
+            statement.execute("CREATE TABLE item (id INTEGER PRIMARY KEY)");
+            assertEquals("0", value(anew, "SELECT COUNT(*) FROM item"));
+        } finally {
+            for (int node = 0; node < 3; node++) {
+                EmbeddedNodes.stop(url + node);
+            }
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"h2:mem:work", "hsqldb:mem:work", "h2:mem:macro?secondaries=1",
             "h2:mem:vote?protocol=postgres-r", "h2:mem:locks?protocol=2pc"})

@@ -52,16 +52,16 @@ final class MacroCommand implements Callable<Integer> {
     @Option(names = "--clients", paramLabel = "N", split = ",", defaultValue = "1,2", description = "Clients, or clients of each node (default: ${DEFAULT-VALUE}).")
     private List<Integer> clients;
 
-    @Option(names = "--seconds", paramLabel = "N", defaultValue = "1", description = "Of each measurement (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "0.6", description = "Of each measurement (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
-    @Option(names = "--warmup", paramLabel = "N", defaultValue = "0.3", description = "Seconds before it (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--warmup", paramLabel = "N", defaultValue = "0.2", description = "Seconds before it (default: ${DEFAULT-VALUE}).")
     private double warmup;
 
     @Option(names = "--rounds", paramLabel = "N", defaultValue = "1", description = "How often all of them take turns; medians are shown (default: ${DEFAULT-VALUE}).")
     private int rounds;
 
-    @Option(names = "--turns", paramLabel = "N", defaultValue = "40", description = "Of each system in the measurement of the overhead; 0 leaves it out (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--turns", paramLabel = "N", defaultValue = "20", description = "Of each system in the measurement of the overhead; 0 leaves it out (default: ${DEFAULT-VALUE}).")
     private int turns;
 
     @Option(names = "--heap", paramLabel = "SIZE", defaultValue = "4g", description = "Memory of the JVM that all of it runs in (default: ${DEFAULT-VALUE}).")
@@ -86,10 +86,9 @@ final class MacroCommand implements Callable<Integer> {
      * One measurement.
      *
      * @param readWriteRatio reading over writing transactions that committed
-     * @param memoryBytes of the loaded copies, with everything around them
      */
     record Measured(String system, int nodes, int replicas, String mix, int clients, double perMinute,
-            double abortPercent, double readWriteRatio, long memoryBytes) {
+            double abortPercent, double readWriteRatio) {
         /** The system. */
         MacroSystem.Kind kind() {
             return new MacroSystem.Kind(system, nodes, replicas);
@@ -118,7 +117,11 @@ final class MacroCommand implements Callable<Integer> {
         ground.lines().forEach(screen::line);
         List<Measured> all = new ArrayList<>();
         List<MacroOverhead.Cost> costs = new ArrayList<>();
+        List<Long> memory = List.of();
         try {
+            memory = MacroSystem.memory(engine.equals("h2"), new TpccPopulation(SCALE, seed),
+                    macroDb.stream().max(Integer::compare).orElse(1));
+            MacroTable.memory(memory).forEach(screen::line);
             warmUp(directory, screen);
             if (turns > 0) {
                 measureOverhead(wanted, directory, screen, costs);
@@ -136,6 +139,7 @@ final class MacroCommand implements Callable<Integer> {
         Screen.table(MacroTable.rows(medians)).forEach(screen::line);
         screen.line("");
         costs.forEach(cost -> MacroTable.overhead(cost, overheadKinds()).forEach(screen::line));
+        MacroTable.memory(memory).forEach(screen::line);
         MacroTable.findings(medians).forEach(screen::line);
         BenchFiles.write(svg, MacroTable.svg(medians));
         screen.line("plot: " + svg.toAbsolutePath().normalize());
@@ -144,6 +148,7 @@ final class MacroCommand implements Callable<Integer> {
             numbers.put("ground", ground);
             numbers.put("engine", engine);
             numbers.put("population", SCALE.toString());
+            numbers.put("memoryBytes", memory);
             numbers.put("overhead", costs);
             numbers.put("measurements", all);
             BenchFiles.writeJson(json, numbers);
@@ -194,9 +199,7 @@ final class MacroCommand implements Callable<Integer> {
     private void measure(MacroSystem.Kind kind, List<MacroMix> wanted, Path directory, Screen screen,
             List<Measured> all) throws IOException, SQLException, InterruptedException {
         TpccPopulation population = new TpccPopulation(SCALE, seed);
-        long before = MacroSystem.liveBytes();
         try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population, directory)) {
-            long memory = MacroSystem.liveBytes() - before;
             long source = SOURCES_PER_RUN;
             for (int each : clients) {
                 int count = each * kind.machines();
@@ -205,11 +208,11 @@ final class MacroCommand implements Callable<Integer> {
                     MacroRun.Result result = new MacroRun(system, population, mix, count, seed + 1,
                             source += SOURCES_PER_RUN).work(seconds);
                     Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), mix.label(), count,
-                            result.perMinute(), result.abortPercent(), result.readWriteRatio(), memory);
+                            result.perMinute(), result.abortPercent(), result.readWriteRatio());
                     all.add(measured);
                     screen.line(String.format(Locale.ROOT,
-                            "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%, %3.0f MiB", kind.display(),
-                            mix.label(), count, measured.perMinute, measured.abortPercent, memory / 1048576.0));
+                            "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%", kind.display(), mix.label(), count,
+                            measured.perMinute, measured.abortPercent));
                 }
             }
         }

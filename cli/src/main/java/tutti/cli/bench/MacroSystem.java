@@ -162,8 +162,29 @@ final class MacroSystem implements AutoCloseable {
                         new EmbeddedSession(nodes.get(node), engines.get(node), TRANSACTION_BYTES_MAX));
     }
 
-    /** How many bytes the copies take: what is alive on the heap. */
-    static long liveBytes() {
+    /**
+     * How many bytes a MacroDB takes that is loaded with TPC-C.
+     *
+     * @param most replicas to try, at least 1
+     * @return with one replica, with two, ..., each with everything around them
+     */
+    static List<Long> memory(boolean h2, TpccPopulation population, int most) throws SQLException {
+        MacroSystem system = new MacroSystem(h2, new Kind("MacroDB", 0, 1));
+        List<Long> bytes = new ArrayList<>();
+        long before = liveBytes();
+        try (MacroDb macro = MacroDb.open(JdbcEngine.open(system.loaded(population)), system::empty, 0,
+                MacroDb.Settings.DEFAULT)) {
+            bytes.add(liveBytes() - before);
+            while (bytes.size() < most) {
+                macro.addSecondary();
+                bytes.add(liveBytes() - before);
+            }
+        }
+        return bytes;
+    }
+
+    /** What is alive on the heap. */
+    private static long liveBytes() {
         Runtime runtime = Runtime.getRuntime();
         long least = Long.MAX_VALUE;
         for (int i = 0; i < 3; i++) {

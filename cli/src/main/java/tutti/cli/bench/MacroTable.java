@@ -35,7 +35,7 @@ final class MacroTable {
     /** A table. */
     static List<List<String>> rows(List<Measured> medians) {
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("system", "mix", "clients", "tpm", "of standalone", "aborted %", "reads/writes", "MiB"));
+        rows.add(List.of("system", "mix", "clients", "tpm", "of standalone", "aborted %", "reads/writes"));
         for (Measured measured : medians) {
             rows.add(List.of(measured.kind().display(), measured.mix(), String.valueOf(measured.clients()),
                     String.format(Locale.ROOT, "%,.0f", measured.perMinute()),
@@ -44,8 +44,7 @@ final class MacroTable {
                     String.format(Locale.ROOT, "%.1f", measured.abortPercent()),
                     measured.readWriteRatio() == 0
                             ? ""
-                            : String.format(Locale.ROOT, "%.2f", measured.readWriteRatio()),
-                    String.valueOf(measured.memoryBytes() >> 20)));
+                            : String.format(Locale.ROOT, "%.2f", measured.readWriteRatio())));
         }
         return rows;
     }
@@ -73,17 +72,19 @@ final class MacroTable {
         return lines;
     }
 
-    /** What the thesis looks at besides: its memory (figure 5.4) and what more clients bring (table 5.2). */
+    /** What a MacroDB takes (figure 5.4), with one replica, with two, ... */
+    static List<String> memory(List<Long> bytes) {
+        List<String> lines = new ArrayList<>();
+        for (int i = 0; i < bytes.size(); i++) {
+            lines.add(String.format(Locale.ROOT, "memory of %d replicas: %,.0f MiB, %.2f times that of one", i + 1,
+                    bytes.get(i) / 1048576.0, (double) bytes.get(i) / bytes.getFirst()));
+        }
+        return lines;
+    }
+
+    /** Where most was aborted (figure 5.8). */
     static List<String> findings(List<Measured> medians) {
         List<String> lines = new ArrayList<>();
-        Optional<Measured> one = medians.stream().filter(each -> each.kind().display().equals("MacroDB of 1"))
-                .findFirst();
-        Optional<Measured> three = medians.stream().filter(each -> each.kind().display().equals("MacroDB of 3"))
-                .findFirst();
-        if (one.isPresent() && three.isPresent()) {
-            lines.add(String.format(Locale.ROOT, "memory of three replicas: %.2f times that of one",
-                    (double) three.get().memoryBytes() / one.get().memoryBytes()));
-        }
         for (String mix : medians.stream().map(Measured::mix).distinct().toList()) {
             medians.stream().filter(each -> each.mix().equals(mix))
                     .max(Comparator.comparingDouble(Measured::abortPercent)).filter(each -> each.abortPercent() > 0)

@@ -30,6 +30,11 @@ import tutti.engine.jdbc.rows.WriteSets;
  * deadlock between local and remote transactions cannot form; the one that would have lost ends before it waits.
  *
  * <p>
+ * <b>Without a position</b>, as two-phase commit prepares, it may not push anybody away, and may have to wait for others who
+ * have prepared. It holds nothing while it waits, does not go first, and says for whom it waits; the protocol sees to it that
+ * such waits end.
+ *
+ * <p>
  * <b>A statement that keeps the gate.</b> H2 does not always end a wait for another transaction's row when its time is over:
  * once that transaction has undone a statement of its own, who waits for it spins until it ends, deaf to cancelling. It may be
  * one that is ordered later and waits for this applier. So the gate is waited for a short while only; without it the local
@@ -40,6 +45,8 @@ final class JdbcApplier implements Applier {
     private static final EngineFailure INTERRUPTED = new EngineFailure("57P01", "the applier was closed", true);
     /** After so many attempts everyone who has changed anything is taken to be in the way. */
     private static final int EXACT_ATTEMPTS = 20;
+    /** Of what is made before it has one. */
+    private static final long NO_POSITION = 0;
     /** After so many, a second or more, an operator is told. */
     private static final int ATTEMPTS_TO_TELL = 200;
     private static final Logger LOG = LoggerFactory.getLogger(JdbcApplier.class);
@@ -47,6 +54,9 @@ final class JdbcApplier implements Applier {
     private final JdbcEngine engine;
     private final ExecutorService thread;
     private volatile boolean closed;
+    private volatile boolean cancelled;
+    /** What has been applied and not committed yet: whose rows are locked. */
+    private volatile List<WriteSet> holding = List.of();
     private EmbeddedDatabase.@Nullable Session session;
     private @Nullable PreparedStatement record;
 
@@ -76,9 +86,11 @@ final class JdbcApplier implements Applier {
     @Override
     public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
         List<WriteSet> all = List.copyOf(writes);
+        cancelled = false;
         run(() -> {
             EngineFailure failure = applyNow(position, all);
             if (failure == null) {
+                holding = all;
                 done.succeeded(null);
             } else {
                 done.failed(failure);
@@ -107,10 +119,18 @@ final class JdbcApplier implements Applier {
                     if (!open.inTheWay(failed)) {
                         return JdbcEngine.failure(failed);
                     }
-                    if (attempt == ATTEMPTS_TO_TELL) {
+                    if (attempt == ATTEMPTS_TO_TELL && position != NO_POSITION) {
                         LOG.warn("position {} still waits for a transaction that is in its way at {}", position, engine,
                                 failed);
                     }
+                }
+                if (position == NO_POSITION) {
+                    if (closed || cancelled) {
+                        return INTERRUPTED;
+                    }
+                    engine.tellWaits(this, writes);
+                    engine.gate().awaitEnd(ended);
+                    continue;
                 }
                 if (!first) {
                     first = engine.gate().first().tryLock(Gate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
@@ -138,12 +158,25 @@ final class JdbcApplier implements Applier {
         }
     }
 
+    /** Whether it has locked rows that these write sets need. */
+    boolean inTheWayOf(List<WriteSet> writes) {
+        List<WriteSet> held = holding;
+        return writes.stream().anyMatch(
+                wanted -> held.stream().anyMatch(write -> Conflicts.between(write.keys(), wanted.keys())));
+    }
+
+    @Override
+    public void cancel() {
+        cancelled = true;
+    }
+
     @Override
     public void commit(long position, Completion<Void> done) {
         run(() -> {
             try {
                 record(position);
                 session().commit();
+                holding = List.of();
                 done.succeeded(null);
             } catch (SQLException failed) {
                 rollbackNow();
@@ -174,6 +207,7 @@ final class JdbcApplier implements Applier {
     }
 
     private void rollbackNow() {
+        holding = List.of();
         EmbeddedDatabase.Session open = session;
         if (open == null) {
             return;

@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -337,6 +338,24 @@ public final class JdbcEngine implements ClientEngine {
                 listener.blocked(position, holder);
             }
         }
+    }
+
+    /** Names whoever is in the way of an applier of no position. */
+    void tellWaits(JdbcApplier waiter, List<WriteSet> writes) {
+        Set<LocalTransaction> locals = new LinkedHashSet<>();
+        for (JdbcSession session : sessions) {
+            LocalTransaction holder = session.open() ? session.transaction() : null;
+            if (holder != null && writes.stream().anyMatch(write -> session.meets(write.keys()))) {
+                locals.add(holder);
+            }
+        }
+        Set<Applier> others = new LinkedHashSet<>();
+        for (JdbcApplier applier : appliers) {
+            if (!applier.equals(waiter) && applier.inTheWayOf(writes)) {
+                others.add(applier);
+            }
+        }
+        listener.waits(waiter, locals, others);
     }
 
     /** No: both engines look for the parent in the transaction's snapshot, and lock nothing. */

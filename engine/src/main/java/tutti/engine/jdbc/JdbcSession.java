@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -107,8 +108,8 @@ public final class JdbcSession implements ClientSession {
                     untouched = false;
                     return result;
                 } catch (SQLException failed) {
-                    again = untouched && session.ended(failed) && !rollBackAsked;
-                    boolean waited = state == State.OPEN && session.inTheWay(failed);
+                    again = untouched && any(failed, session::ended) && !rollBackAsked;
+                    boolean waited = state == State.OPEN && any(failed, session::inTheWay);
                     if ((!again && !waited) || System.nanoTime() - started > WAIT_NANOS_MAX) {
                         untouched = false;
                         throw failed;
@@ -126,6 +127,16 @@ public final class JdbcSession implements ClientSession {
                 beginAnew(ended);
             }
         }
+    }
+
+    /** Whether it is so of a failure, or of a further one of the same batch. */
+    private static boolean any(SQLException failed, Predicate<SQLException> what) {
+        for (SQLException each = failed; each != null; each = each.getNextException()) {
+            if (what.test(each)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Waits a little for other transactions, and has the transaction begin again. */
@@ -164,11 +175,11 @@ public final class JdbcSession implements ClientSession {
             }
             return result;
         } catch (SQLException failed) {
-            if (session.ended(failed)) {
+            if (any(failed, session::ended)) {
                 // A batch goes on behind a statement that ended the transaction, and so may hold something again.
                 session.rollback();
                 end(State.ROLLED_BACK);
-            } else if (mark != null && session.inTheWay(failed)) {
+            } else if (mark != null && any(failed, session::inTheWay)) {
                 mark.undo();
             }
             // If it is to be rolled back, the statement was cancelled for that.

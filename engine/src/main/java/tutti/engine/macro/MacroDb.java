@@ -2,12 +2,14 @@ package tutti.engine.macro;
 
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -85,6 +87,8 @@ public final class MacroDb implements ClientEngine {
     private final Settings settings;
     private final List<Secondary> secondaries = new CopyOnWriteArrayList<>();
     private final Set<MacroSession> sessions = ConcurrentHashMap.newKeySet();
+    /** By the primary's, those of this engine. */
+    private final Map<Applier, Applier> appliers = new ConcurrentHashMap<>();
     /** Held while commits are handed to the secondaries, and while a new one is registered. */
     private final ReentrantLock registration = new ReentrantLock();
     private final AtomicLong readsAtSecondaries = new AtomicLong();
@@ -247,6 +251,10 @@ public final class MacroDb implements ClientEngine {
         private final Applier inner = primary.openApplier();
         private List<WriteSet> applied = List.of();
 
+        MacroApplier() {
+            appliers.put(inner, this);
+        }
+
         @Override
         public void apply(long at, List<WriteSet> writes, Completion<Void> done) {
             applied = List.copyOf(writes);
@@ -267,6 +275,11 @@ public final class MacroDb implements ClientEngine {
                     done.failed(failure);
                 }
             });
+        }
+
+        @Override
+        public void cancel() {
+            inner.cancel();
         }
 
         @Override
@@ -292,6 +305,7 @@ public final class MacroDb implements ClientEngine {
         @Override
         public void close() {
             inner.close();
+            appliers.remove(inner);
         }
     }
 
@@ -312,9 +326,30 @@ public final class MacroDb implements ClientEngine {
         return new MacroApplier();
     }
 
+    /** The primary knows its own appliers, and the listener those of this engine. */
     @Override
     public void onBlocked(BlockedListener listener) {
-        primary.onBlocked(listener);
+        primary.onBlocked(new BlockedListener() {
+            @Override
+            public void blocked(long at, LocalTransaction holder) {
+                listener.blocked(at, holder);
+            }
+
+            @Override
+            public void blocked(LocalTransaction waiter, LocalTransaction holder) {
+                listener.blocked(waiter, holder);
+            }
+
+            @Override
+            public void waits(Applier waiter, Set<LocalTransaction> locals, Set<Applier> others) {
+                listener.waits(outer(waiter), locals,
+                        others.stream().map(MacroDb.this::outer).collect(Collectors.toSet()));
+            }
+        });
+    }
+
+    private Applier outer(Applier inner) {
+        return appliers.getOrDefault(inner, inner);
     }
 
     @Override

@@ -139,7 +139,8 @@ public final class LocalOrderGroup {
         return first + log.size() - 1;
     }
 
-    synchronized long logBytes() {
+    /** Bytes of all messages that are kept. */
+    public synchronized long logBytes() {
         return logBytes;
     }
 
