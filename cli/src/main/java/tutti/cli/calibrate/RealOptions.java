@@ -103,15 +103,16 @@ final class RealOptions {
                     "write topology: {clusters: [{name: database, sites: 1}]}");
         }
         if (workload.arrival() != WorkloadModel.Arrival.CLOSED || workload.deliveryLocks() || workload.rollbacks()
-                || workload.shares().getOrDefault(Kind.MAINTENANCE, 0.0) > 0) {
+                || workload.recorded() != null || workload.shares().getOrDefault(Kind.MAINTENANCE, 0.0) > 0) {
             throw Failure.usage(scenario + " has what a real client does not do here",
-                    "it needs arrival: closed, and no maintenance, rollbacks or delivery-lock");
+                    "it needs arrival: closed, and no maintenance, rollbacks, delivery-lock or recorded");
         }
         Map<Kind, Distribution> scaled = new EnumMap<>(Kind.class);
         workload.thinking().forEach((kind, time) -> scaled.put(kind, time.times(thinking)));
         WorkloadModel paced = new WorkloadModel(workload.clients(), workload.clientsPerWarehouse(), workload.shares(),
                 scaled, workload.arrival(), workload.arrivalsPerSecond(), workload.staying(), false,
-                workload.resubmit(), false, workload.maintenance(), workload.granularity());
+                workload.resubmit(), false, workload.maintenance(), workload.granularity(),
+                false, null);
         return new ModelConfig(config.topology(), config.calibration(), paced, config.policy(), config.protocol(),
                 config.order(), config.length(), config.faults(), config.charge());
     }
