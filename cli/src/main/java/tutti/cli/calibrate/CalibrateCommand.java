@@ -2,6 +2,7 @@ package tutti.cli.calibrate;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -63,7 +64,10 @@ public final class CalibrateCommand implements Callable<Integer> {
         ground.lines().forEach(screen::line);
         CalibrationResult result;
         try (RealServer server = options.server(options.scale(config.workload()), screen)) {
-            result = Calibrator.calibrate(server, options, config.workload(), percentile / 100, ground, screen);
+            List<Observation> profiled = Calibrator.profile(server, options, config.workload(), options.seed(),
+                    "profiling one transaction at a time", screen);
+            result = Calibrator.calibrate(profiled, server, options, config.workload(), percentile / 100, ground,
+                    screen);
         }
         CalibrationText text = new CalibrationText(result);
         text.lines().forEach(screen::line);

@@ -3,6 +3,7 @@ package tutti.cli.calibrate;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import tutti.cli.Screen;
@@ -14,18 +15,22 @@ import tutti.sim.model.WorkloadModel;
 final class Calibrator {
     private Calibrator() {}
 
+    /** Profiles transactions for a while. */
+    static List<Observation> profile(RealServer server, RealOptions options, WorkloadModel workload, long seed,
+            String name, Screen screen) throws IOException, SQLException, InterruptedException {
+        return RealRun.run(server, new RealRun.Plan(workload, options.warmup(), options.seconds(), seed, true, name),
+                options.seed(), screen).transactions();
+    }
+
     /**
-     * Measures a server.
+     * Makes a calibration of transactions that were profiled, and measures disk and network besides.
      *
      * @param percentile 0 to 1, of latencies, above which transactions are left out
      */
-    static CalibrationResult calibrate(RealServer server, RealOptions options, WorkloadModel workload,
-            double percentile, Ground ground, Screen screen) throws IOException, SQLException, InterruptedException {
-        RealRun.Seen seen = RealRun.run(server, new RealRun.Plan(workload, options.warmup(), options.seconds(),
-                options.seed(), true, "profiling one transaction at a time"), options.seed(), screen);
-        Profile profile = Profile.of(seen.transactions(), percentile);
-        screen.line(String.format(Locale.ROOT, "profiled %d transactions in %.0f s", seen.transactions().size(),
-                seen.seconds()));
+    static CalibrationResult calibrate(List<Observation> profiled, RealServer server, RealOptions options,
+            WorkloadModel workload, double percentile, Ground ground, Screen screen) throws IOException, SQLException {
+        Profile profile = Profile.of(profiled, percentile);
+        screen.line("profiled " + profiled.size() + " transactions");
         NetworkProbe network = NetworkProbe.measure(server);
         LogProbe log;
         try (RealClient client = new RealClient(0, workload, server.database(), server.scale(), options.seed() + 1,
@@ -38,7 +43,7 @@ final class Calibrator {
                     String.format(Locale.ROOT, "transactions above the %.0fth percentile of their kind",
                             100 * percentile));
         }
-        return new CalibrationResult(ground.startedAt(), ground.machine(), settings, seen.transactions().size(),
+        return new CalibrationResult(ground.startedAt(), ground.machine(), settings, profiled.size(),
                 profile,
                 log, network);
     }

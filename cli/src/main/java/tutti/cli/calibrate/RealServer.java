@@ -9,7 +9,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 import tutti.cli.Failure;
 import tutti.cli.Screen;
 import tutti.cli.bench.BenchFiles;
@@ -23,7 +25,7 @@ import tutti.workload.tpcc.TpccScale;
 
 /**
  * A real PostgreSQL with TPC-C in it: one of our own, started in a directory that is deleted at the end, or one that runs
- * already, in a schema that is dropped at the end. Commits wait for the disk.
+ * already, in a schema that is dropped at the end. Commits wait for the disk. However the command ends, nothing is left behind.
  */
 final class RealServer implements AutoCloseable {
     private static final String USER = "calibration";
@@ -33,6 +35,7 @@ final class RealServer implements AutoCloseable {
     private final @Nullable EmbeddedPostgres server;
     private final @Nullable Path directory;
     private final TpccScale scale;
+    private final AtomicBoolean closed = new AtomicBoolean();
     private String version = "";
 
     private RealServer(TpccDatabase database, @Nullable EmbeddedPostgres server, @Nullable Path directory,
@@ -41,6 +44,15 @@ final class RealServer implements AutoCloseable {
         this.server = server;
         this.directory = directory;
         this.scale = scale;
+        Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().name("stop").unstarted(this::closeInAnyCase));
+    }
+
+    private void closeInAnyCase() {
+        try {
+            close();
+        } catch (IOException e) {
+            LoggerFactory.getLogger(RealServer.class).warn("Not everything was removed: {}", e.getMessage());
+        }
     }
 
     /**
@@ -144,6 +156,9 @@ final class RealServer implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
         if (directory != null) {
             end(server, directory);
             return;

@@ -37,20 +37,21 @@ public final class ValidateCommand implements Callable<Integer> {
     /** But for no more transactions than this. */
     private static final long TRANSACTIONS_MAX = 200_000;
     private static final long SEED_STEP = 1000;
+    private static final long PROFILE_SEED = 500;
 
     @Mixin
     private final RealOptions options = new RealOptions();
 
-    @Option(names = "--calibration", paramLabel = "FILE", description = "Calibration to validate (default: one is made first,"
-            + " on the same server).")
+    @Option(names = "--calibration", paramLabel = "FILE", description = "Calibration to validate (default: one is made"
+            + " on the same server, in turns with the real runs, so that both see the machine in the same state).")
     private @Nullable String calibration;
 
     @Option(names = "--out", paramLabel = "FILE", defaultValue = CalibrateCommand.DEFAULT_FILE, description = "Where a"
-            + " calibration that is made first goes (default: ${DEFAULT-VALUE}).")
+            + " calibration that is made goes (default: ${DEFAULT-VALUE}).")
     private Path out = Path.of(CalibrateCommand.DEFAULT_FILE);
 
-    @Option(names = "--rounds", paramLabel = "N", defaultValue = "1", description = "How often the real run is repeated, with"
-            + " other inputs (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "3", description = "How often the real run is made, each"
+            + " time with other inputs (default: ${DEFAULT-VALUE}).")
     private int rounds;
 
     @Option(names = "--html", paramLabel = "FILE", description = "Where to write distribution functions and Q-Q plots, as a"
@@ -78,15 +79,16 @@ public final class ValidateCommand implements Callable<Integer> {
         ground.lines().forEach(screen::line);
         Outcomes real = new Outcomes();
         List<Double> byRound = new ArrayList<>();
+        List<Observation> profiled = new ArrayList<>();
         double processors = 0;
         Map<String, String> settings;
         try (RealServer server = options.server(options.scale(config.workload()), screen)) {
-            if (calibration == null) {
-                CalibrationResult made = Calibrator.calibrate(server, options, config.workload(), 1, ground, screen);
-                Calibrator.write(made, out, screen);
-                config = config(out.toAbsolutePath().toString());
-            }
             for (int round = 1; round <= rounds; round++) {
+                if (calibration == null) {
+                    profiled.addAll(Calibrator.profile(server, options, config.workload(),
+                            options.seed() + PROFILE_SEED + round, "profiling, round " + round + " of " + rounds,
+                            screen));
+                }
                 RealRun.Seen seen = RealRun.run(server,
                         new RealRun.Plan(config.workload(), options.warmup(), options.seconds(),
                                 options.seed() + SEED_STEP * round, false,
@@ -97,13 +99,20 @@ public final class ValidateCommand implements Callable<Integer> {
                 byRound.add(seen.transactions().stream().filter(Observation::committed).count() * 60 / seen.seconds());
                 processors += seen.processorShare() / rounds;
             }
+            if (calibration == null) {
+                CalibrationResult made = Calibrator.calibrate(profiled, server, options, config.workload(), 1, ground,
+                        screen);
+                Calibrator.write(made, out, screen);
+                config = config(out.toAbsolutePath().toString());
+            }
             settings = options.describe(server);
         }
         if (real.committed() < 2) {
             throw new Failure("only " + real.committed() + " transactions have committed in " + real.seconds() + " s",
                     "give more --seconds, more --clients or a smaller --thinking");
         }
-        settings.put("calibration", calibration == null ? "made before, on the same server" : calibration);
+        settings.put("calibration",
+                calibration == null ? "made in turns with the real runs, of other transactions" : calibration);
         settings.put("rounds", Integer.toString(rounds));
         Outcomes simulated = new Outcomes();
         RunResult result = simulate(config, simulated, screen);

@@ -177,7 +177,8 @@ class CalibrationTest {
         Path calibration = directory.resolve("calibration.yaml");
         Path html = directory.resolve("validation.html");
         Path json = directory.resolve("validation.json");
-        int status = run(new ValidateCommand(), "--reduced", "--clients", "3", "--seconds", "4", "--warmup", "0",
+        int status = run(new ValidateCommand(), "--reduced", "--clients", "3", "--seconds", "2", "--rounds", "2",
+                "--warmup", "0",
                 "--thinking", "0.0005", "--out", calibration.toString(), "--html", html.toString(), "--json",
                 json.toString());
         assertTrue(Files.exists(json), out::toString);
