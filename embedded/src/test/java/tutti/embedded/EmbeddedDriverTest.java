@@ -66,7 +66,8 @@ class EmbeddedDriverTest {
             try (Statement statement = connection.createStatement()) {
                 statement.execute("INSERT INTO item VALUES (3)");
             }
-            try (Connection again = DriverManager.getConnection(url + 2); Statement statement = again.createStatement()) {
+            try (Connection again = DriverManager.getConnection(url + 2);
+                    Statement statement = again.createStatement()) {
                 awaitValue(again, "SELECT COUNT(*) FROM item", "3");
                 statement.execute("INSERT INTO item VALUES (4)");
             }
