@@ -103,7 +103,7 @@ final class EmbeddedNode implements AutoCloseable {
             Path directory = directory();
             engine = engine(directory);
             started.push(engine);
-            Order order = order(members, directory);
+            Order order = order(directory);
             started.push(order);
             replica = new ReplicaNode(
                     ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol()),
@@ -204,7 +204,7 @@ final class EmbeddedNode implements AutoCloseable {
         return h2 ? H2Database.inMemory() : HsqldbDatabase.inMemory();
     }
 
-    private Order order(Set<Integer> members, Path directory) throws IOException {
+    private Order order(Path directory) throws IOException {
         Group of = group;
         if (of != null) {
             return of.order.open(url.node());
