@@ -177,9 +177,15 @@ class CalibrationTest {
         Path calibration = directory.resolve("calibration.yaml");
         Path html = directory.resolve("validation.html");
         Path json = directory.resolve("validation.json");
-        int status = run(new ValidateCommand(), "--reduced", "--clients", "3", "--seconds", "2", "--rounds", "2",
-                "--warmup", "0",
-                "--thinking", "0.0005", "--out", calibration.toString(), "--html", html.toString(), "--json",
+        // As many of each kind, so that there are enough of each in a short time on a slow machine.
+        Path scenario = Files.writeString(directory.resolve("equal.yaml"), """
+                extends: one-database
+                workload:
+                  mix: {neworder: 20, payment: 20, orderstatus: 20, delivery: 20, stocklevel: 20}
+                """);
+        int status = run(new ValidateCommand(), "--scenario", scenario.toString(), "--reduced", "--clients", "2",
+                "--seconds", "3", "--rounds", "1", "--warmup", "0", "--thinking", "0.0005", "--out",
+                calibration.toString(), "--html", html.toString(), "--json",
                 json.toString());
         assertTrue(Files.exists(json), out::toString);
         JsonNode found = JsonMapper.builder().build().readTree(Files.readString(json));
