@@ -45,8 +45,13 @@ class InProcessClusterTest {
                 spec.password(), settings, spec.nodeCommand()));
     }
 
+    /** To a node, or to another one if that cannot be reached, or could not lately. */
     private static Connection connect(FaultCluster cluster, String properties, int first) throws SQLException {
-        String hosts = IntStream.range(first, first + 3).mapToObj(id -> cluster.node(id % 3))
+        return connect(cluster, properties, IntStream.range(first, first + 3).map(id -> id % 3));
+    }
+
+    private static Connection connect(FaultCluster cluster, String properties, IntStream ids) throws SQLException {
+        String hosts = ids.mapToObj(cluster::node)
                 .map(node -> node.host() + ":" + node.postgresPort()).collect(Collectors.joining(","));
         return DriverManager.getConnection(
                 "jdbc:tutti://" + hosts + "/tutti?user=postgres&password=secret&socketTimeout=20" + properties);
@@ -209,7 +214,8 @@ class InProcessClusterTest {
         for (int id = 0; id < 3; id++) {
             for (boolean readOnly : new boolean[]{false, true}) {
                 Set<Long> there = new TreeSet<>();
-                try (Connection connection = connect(cluster, "&readLevel=linearizable", id)) {
+                try (Connection connection = connect(cluster, "&readLevel=linearizable",
+                        IntStream.of(id))) {
                     connection.setReadOnly(readOnly);
                     assertEquals(id, node(connection));
                     try (Statement statement = connection.createStatement();

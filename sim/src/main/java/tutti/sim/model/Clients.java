@@ -121,7 +121,8 @@ final class Clients implements Load {
     private void answered(int client, Work work, String cause) {
         ended.run();
         switch (workload.arrival()) {
-            case CLOSED -> think(client, work.kind, workload.resubmit() && !cause.isEmpty() ? work : null);
+            case CLOSED ->
+                think(client, work.kind, workload.resubmit() && !cause.isEmpty() && !work.givenUp ? work : null);
             case PARTLY_OPEN -> {
                 if (random.chance(workload.staying())) {
                     think(client, work.kind, null);

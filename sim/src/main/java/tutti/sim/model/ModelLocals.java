@@ -9,7 +9,9 @@ import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
 import tutti.sim.kernel.Label;
 
 /**
@@ -21,6 +23,7 @@ final class ModelLocals {
     private static final String VICTIM = "victim";
     private static final String CRASH = "crash";
     private static final String FIRST_UPDATER = "first-updater";
+    private static final String USER = "user";
 
     private static final Label WAIT = Label.of("client", "waits for the network");
 
@@ -155,10 +158,25 @@ final class ModelLocals {
         if (replica.isOver()) {
             return;
         }
+        if (local.work.givenUp) {
+            givenUp(local);
+            return;
+        }
         submit(local);
         enter(local, Stage.EXECUTED);
         Execution execution = new Execution(local.begun, replica.visible(), local.work.writes, local.work.reads);
         tell(local, () -> replica.protocol().executed(local.id, execution));
+    }
+
+    /** Its user rolls it back. A protocol that knows of it hears that it changes nothing. */
+    private void givenUp(Local local) {
+        rolledBack(local);
+        if (local.told) {
+            Execution nothing = new Execution(local.begun, replica.visible(), WriteSet.EMPTY, ReadSet.EMPTY);
+            tell(local, () -> replica.protocol().executed(local.id, nothing));
+        } else {
+            end(local, USER);
+        }
     }
 
     /** Has the protocol told of a transaction, unless by then it has run again, was rolled back or answered. */
@@ -273,7 +291,7 @@ final class ModelLocals {
                 if (position > replica.visible()) {
                     throw new IllegalStateException(id + " is answered before it is visible");
                 }
-                end(local, "");
+                end(local, local.work.givenUp ? USER : "");
             }
             case Outcome.Aborted(AbortReason reason) -> {
                 if (local.active) {

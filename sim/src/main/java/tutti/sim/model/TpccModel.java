@@ -122,9 +122,12 @@ final class TpccModel implements WorkSource {
                 || (kind == Kind.MAINTENANCE && workload.maintenance().active());
         Request request = request(kind, input, active);
         Calibration.Client client = calibration.client();
-        return new Work(++number, kind, warehouse, input, request, active, cpu,
+        Work work = new Work(++number, kind, warehouse, input, request, active, cpu,
                 client.cpu().getOrDefault(kind, Distribution.ZERO).sample(random),
                 client.waiting().getOrDefault(kind, Distribution.ZERO).sample(random));
+        work.givenUp = workload.rollbacks() && !active && input instanceof TpccInput.NewOrder order
+                && order.lines().getLast().item() > scale.items();
+        return work;
     }
 
     /** The same once more, for a client that tries again. */

@@ -25,6 +25,8 @@ final class Work {
     final long waitingNanos;
     /** Its number in the run. */
     final long number;
+    /** Whether its user gives it up when it has executed. */
+    boolean givenUp;
     /* Known when it runs first. */
     long[] exclusive = NONE;
     long[] shared = NONE;

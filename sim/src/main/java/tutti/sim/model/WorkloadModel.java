@@ -15,7 +15,8 @@ import tutti.sim.kernel.Distribution;
  * @param arrival how clients come
  * @param arrivalsPerSecond of transactions (open) or clients (partly open), all sites together
  * @param staying probability with which a client of a partly open system issues another transaction, below 1
- * @param rollbacks whether one NewOrder of a hundred is rolled back by its user (TPC-C clause 2.4.1.4)
+ * @param rollbacks whether one NewOrder of a hundred is rolled back by its user when it has executed (TPC-C clause 2.4.1.4),
+ *            unless every replica executes it; counted among aborts, as {@code user}
  * @param resubmit whether a client tries an aborted transaction again, after thinking
  * @param deliveryLocks whether Delivery asks for a lock on the whole of OrderLine (AKARA, figure 8(c)); seen by protocols that
  *            certify reads, which then certify nothing else

@@ -45,6 +45,16 @@ class ModelRunTest {
         assertTrue(first.total().abortRate() < 0.05, () -> protocol + " aborts " + first.total().aborts());
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "postgres-r", "nodo", "akara", "2pc"})
+    void usersRollBackOneNewOrderOfAHundred(String protocol) throws ScenarioException {
+        RunResult result = run(config("gorda-lan", "protocol.name", protocol, "workload.clients", "360",
+                "workload.rollbacks", "true", "workload.resubmit", "true"), 1);
+        long given = result.of(Kind.NEW_ORDER).aborts().getOrDefault("user", 0L);
+        assertTrue(given >= 1 && given <= 20, () -> protocol + " aborts " + result.total().aborts());
+        assertEquals(given, result.total().aborts().get("user"), "of no other kind");
+    }
+
     @Test
     void conservativeOrderIsBoundByItsQueuesAndOptimisticExecutionIsNot() throws ScenarioException {
         String[] many = {"workload.clients", "1980", "run.warm-up", "20s"};
