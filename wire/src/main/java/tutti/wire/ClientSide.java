@@ -265,12 +265,7 @@ final class ClientSide implements FrameSink {
     /** Statements that do not control the transaction, and commit together if they are outside of one. */
     private boolean plain(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
         if (kind.mayWrite() || session.status == Backend.IN_TRANSACTION) {
-            noteReads(buffer, start, bodyLength - 1);
-        }
-        if (session.declaredPartly && bodyLength > 1) {
-            byte[] sql = new byte[bodyLength - 1];
-            buffer.getBytes(start, sql);
-            ErrorFields outside = turns.outside(sql);
+            ErrorFields outside = noteTouched(buffer, start, bodyLength - 1);
             if (outside != null) {
                 return refuseQuery(outside);
             }
@@ -302,13 +297,17 @@ final class ClientSide implements FrameSink {
         return session.services.transactions().needsReads();
     }
 
-    /** Notes what a simple query reads. */
-    private void noteReads(ByteBuf buffer, int start, int length) {
-        if (notesReads() && length > 0) {
-            byte[] sql = new byte[length];
-            buffer.getBytes(start, sql);
+    /** Notes what a simple query reads, and tells if it may touch what its transaction has not declared. */
+    private @Nullable ErrorFields noteTouched(ByteBuf buffer, int start, int length) {
+        if (length == 0 || !(notesReads() || session.declaredPartly)) {
+            return null;
+        }
+        byte[] sql = new byte[length];
+        buffer.getBytes(start, sql);
+        if (notesReads()) {
             reads(sql).addTo(session.readSet(), ReadPlan.NO_VALUES);
         }
+        return turns.outside(sql);
     }
 
     private ReadPlan reads(byte[] sql) {
@@ -333,7 +332,13 @@ final class ClientSide implements FrameSink {
     /** For {@link Script}: one run of plain statements, as a query of its own. */
     void scriptPlain(StatementKind kind, ByteBuf message, boolean inTransaction) {
         if (kind.mayWrite() || inTransaction) {
-            noteReads(message, message.readerIndex() + HEADER, message.readableBytes() - HEADER - 1);
+            ErrorFields outside = noteTouched(message, message.readerIndex() + HEADER,
+                    message.readableBytes() - HEADER - 1);
+            if (outside != null) {
+                message.release();
+                refuseQuery(outside);
+                return;
+            }
         }
         if (turns.mustWait(kind, inTransaction)) {
             ErrorFields refusal = writeRefusal();
@@ -344,16 +349,6 @@ final class ClientSide implements FrameSink {
             }
             turns.awaitPart(message, inTransaction, () -> scriptPlain(kind, message, inTransaction));
             return;
-        }
-        if (session.declaredPartly && inTransaction && message.readableBytes() > HEADER + 1) {
-            byte[] sql = new byte[message.readableBytes() - HEADER - 1];
-            message.getBytes(message.readerIndex() + HEADER, sql);
-            ErrorFields outside = turns.outside(sql);
-            if (outside != null) {
-                message.release();
-                refuseQuery(outside);
-                return;
-            }
         }
         if (kind.mayWrite()) {
             ErrorFields refusal = writeRefusal();
