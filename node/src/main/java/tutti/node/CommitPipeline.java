@@ -7,6 +7,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Request;
@@ -37,7 +38,8 @@ import tutti.node.metrics.NodeMetrics;
  *
  * <p>
  * <b>Few groups.</b> A transaction costs the engine less in a large group. So what comes while the head is at work waits
- * for it, and is one group then; only when much waits do other appliers begin with it.
+ * for it, and is one group then; only when much waits do other appliers begin with it. Where nobody waits to see it, the
+ * head waits a little as well ({@link Linger}).
  *
  * <p>
  * <b>Exactly once.</b> When a commit's result is lost, its positions are tried again one by one, and each looks at the
@@ -53,6 +55,8 @@ final class CommitPipeline {
     /** What may wait behind the head for its turn, and so for a group as large as possible: transactions, and their bytes. */
     private static final int WAITING_MAX = 8;
     private static final long WAITING_BYTES_MAX = 1 << 16;
+    /** So many remote transactions make a group worth having: the head waits for no more. */
+    private static final int LINGER_MAX = 32;
     /** The n-th attempt waits n² of these, at most {@link #RETRY_NANOS_MAX}. */
     private static final long RETRY_NANOS = 500_000L;
     private static final long RETRY_NANOS_MAX = 100_000_000L;
@@ -88,6 +92,8 @@ final class CommitPipeline {
         Group group;
         boolean counted;
         int attempts;
+        /** Until when it may wait for more to come, in {@link System#nanoTime}. */
+        long lingersUntilNanos;
 
         Slot(long position, Kind kind) {
             this.position = position;
@@ -129,6 +135,7 @@ final class CommitPipeline {
     private final NodeMetrics metrics;
     private final int groupPositionsMax;
     private final Preparations preparations;
+    private final Linger linger;
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
     private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
     private final List<Engine.Applier> appliers = new ArrayList<>();
@@ -139,6 +146,8 @@ final class CommitPipeline {
     /** Remote slots that no group has, and their bytes. */
     private int waiting;
     private long waitingBytes;
+    /** Slots that somebody waits for: all but remote ones and those that are skipped. */
+    private int awaited;
     private boolean advancing;
     private boolean advanceAgain;
 
@@ -148,10 +157,13 @@ final class CommitPipeline {
      * @param visible position that the engine's state equals now
      * @param applierCount how many appliers work side by side, at least 1
      * @param groupPositionsMax most positions in one engine transaction, at least 1
+     * @param lingerNanos for how long remote transactions may wait for others to be applied with, in nanoseconds; 0 for never
+     * @param unwatched whether nobody at this node waits to see something
      */
     CommitPipeline(Engine engine, EventLoop loop, Events events, NodeMetrics metrics, long visible, int applierCount,
-            int groupPositionsMax) {
+            int groupPositionsMax, long lingerNanos, BooleanSupplier unwatched) {
         this.metrics = metrics;
+        this.linger = new Linger(lingerNanos, unwatched);
         this.groupPositionsMax = groupPositionsMax;
         this.engine = engine;
         this.loop = loop;
@@ -259,6 +271,8 @@ final class CommitPipeline {
         slot.kind = Kind.REMOTE;
         slot.state = State.WAITING;
         slot.local = null;
+        slot.lingersUntilNanos = System.nanoTime();
+        awaited--;
         waits(slot, 1);
         count(slot, -1);
     }
@@ -285,7 +299,10 @@ final class CommitPipeline {
         slots.add(slot);
         queuedBytes += slot.writes.changes().length;
         if (slot.kind == Kind.REMOTE) {
+            slot.lingersUntilNanos = linger.arrived(System.nanoTime());
             waits(slot, 1);
+        } else if (slot.kind != Kind.SKIP) {
+            awaited++;
         }
         advance();
     }
@@ -410,9 +427,43 @@ final class CommitPipeline {
         visible = slot.position;
         queuedBytes -= slot.writes.changes().length;
         count(slot, -1);
+        if (slot.kind != Kind.REMOTE && slot.kind != Kind.SKIP) {
+            awaited--;
+        }
+    }
+
+    /** Whether the head waits for more to come, or is about to. Any thread. */
+    boolean lingers() {
+        return linger.lingers();
+    }
+
+    /** Somebody waits for this position, or will look at what is visible: nothing up to it waits for more. */
+    void hurry(long position) {
+        linger.hurry(position);
+        advance();
+    }
+
+    /** Whether the head is left alone for now; if so, this is looked at again in time. */
+    private boolean lingering() {
+        Slot head = slots.peek();
+        if (head == null || head.kind != Kind.REMOTE || head.group != null || head.attempts > 0) {
+            return false;
+        }
+        boolean enough = awaited > 0 || waiting >= LINGER_MAX || waitingBytes >= WAITING_BYTES_MAX;
+        long nanos = linger.remaining(head.position, head.lingersUntilNanos, enough);
+        if (nanos > 0 && linger.setTimer()) {
+            loop.schedule(() -> {
+                linger.timerRan();
+                advance();
+            }, nanos);
+        }
+        return nanos > 0;
     }
 
     private void dispatch() {
+        if (lingering()) {
+            return;
+        }
         Iterator<Slot> scan = slots.iterator();
         Group group = null;
         long bytes = 0;

@@ -234,6 +234,11 @@ final class LocalTransactions {
         return inFlight.get();
     }
 
+    /** Whether there is no local transaction, nor a statement that all replicas execute and one here waits for. */
+    boolean none() {
+        return bySession.isEmpty() && barriers.isEmpty();
+    }
+
     // ------------------------------------------------------------------------------------------ sessions
 
     /** Any thread. */
@@ -253,6 +258,9 @@ final class LocalTransactions {
         long begun = horizon.begin(since);
         Open open = new Open(name == null ? nextId() : name, session, begun, begun > since);
         bySession.put(session, open);
+        if (node.pipeline().lingers()) {
+            loop.execute(() -> node.pipeline().hurry(node.deliveredPosition()));
+        }
         if (name != null && !reserved.remove(name)) {
             // Somebody has asked for it and was told that it has not committed.
             loop.execute(() -> giveWay(open, node.deliveredPosition()));

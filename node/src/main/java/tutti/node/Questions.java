@@ -37,6 +37,9 @@ final class Questions {
         void send(Control control);
 
         void schedule(Runnable task, long delayNanos);
+
+        /** Somebody waits for this position. */
+        void hurry(long position);
     }
 
     private record Waiter(long position, Completion<Long> done) {}
@@ -158,6 +161,7 @@ final class Questions {
         }
         Waiter waiter = new Waiter(position, done);
         waiters.add(waiter);
+        node.hurry(position);
         node.schedule(() -> {
             if (waiters.remove(waiter)) {
                 done.failed(new EngineFailure("57P03", "the node has not caught up with position " + position

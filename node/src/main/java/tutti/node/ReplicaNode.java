@@ -74,15 +74,17 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      *            waits
      * @param durabilityNanos how often the engine's durable position is told to the others, in nanoseconds
      * @param snapshotPositions after how many positions a snapshot of the protocol is taken
+     * @param lingerNanos for how long transactions of other nodes may wait for more, while nobody here waits to see them, in
+     *            nanoseconds; 0 for never
      */
     public record Settings(int node, Set<Integer> replicas, Path directory, String protocolName,
             Map<String, String> protocolParameters, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
-            long snapshotPositions) {
-        /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions. */
+            long snapshotPositions, long lingerNanos) {
+        /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more. */
         public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName) {
             return new Settings(node, replicas, directory, protocolName, Map.of(), 4, 64, 1000, 256L << 20,
-                    2_000_000_000L, 50_000);
+                    2_000_000_000L, 50_000, 0);
         }
 
         /** The protocol as nodes tell it each other. */
@@ -234,7 +236,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         engine.onLost(() -> fail(new IllegalStateException(
                 "the engine's server went away or restarted; its last commits must be made again from the log"), true));
         pipeline = new CommitPipeline(engine, loop, new PipelineEvents(), metrics, recoveredPosition,
-                settings.appliers(), settings.groupPositionsMax());
+                settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
         LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
                 incarnation,
                 recoveredPosition, snapshotPosition);
@@ -383,6 +385,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         loop.execute(() -> questions.await(position, done));
     }
 
+    /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
+    private boolean unwatched() {
+        return state == State.READY && transactions.none() && !protocol.visibilityAwaitedElsewhere();
+    }
+
     @Override
     public void awaitAll(Completion<Long> done) {
         whenServing(done, () -> questions.awaitAll(done));
@@ -482,6 +489,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     /** What questions of clients need of this node. */
     private final class Asked implements Questions.Node {
+        @Override
+        public void hurry(long position) {
+            pipeline().hurry(position);
+        }
+
         @Override
         public long visible() {
             return visiblePosition;

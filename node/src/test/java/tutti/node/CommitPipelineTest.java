@@ -31,6 +31,10 @@ import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 
 class CommitPipelineTest {
+    /** Longer than any test. */
+    private static final long LINGER_NANOS = TimeUnit.HOURS.toNanos(1);
+
+    private volatile boolean unwatched;
     private final AtomicReference<@Nullable Throwable> broken = new AtomicReference<>();
     private final EventLoop loop = new EventLoop("test", broken::set);
     private final ManualEngine engine = new ManualEngine();
@@ -39,7 +43,7 @@ class CommitPipelineTest {
     private final List<TransactionId> preparedHeard = new ArrayList<>();
     private final List<String> blockedHeard = new ArrayList<>();
     private final List<TransactionId> notPreparedHeard = new ArrayList<>();
-    private final CommitPipeline pipeline = new CommitPipeline(engine, loop, new CommitPipeline.Events() {
+    private final CommitPipeline.Events events = new CommitPipeline.Events() {
         @Override
         public void visible(long position) {
             visible.add(position);
@@ -69,7 +73,12 @@ class CommitPipelineTest {
         public void failed(Throwable cause) {
             failed.set(cause);
         }
-    }, NodeMetrics.NONE, 0, 3, 8);
+    };
+    private final CommitPipeline pipeline = pipeline(LINGER_NANOS);
+
+    private CommitPipeline pipeline(long lingerNanos) {
+        return new CommitPipeline(engine, loop, events, NodeMetrics.NONE, 0, 3, 8, lingerNanos, () -> unwatched);
+    }
 
     @AfterEach
     void stop() {
@@ -123,6 +132,84 @@ class CommitPipelineTest {
         for (List<ManualEngine.Pending> pending = pending(); !pending.isEmpty(); pending = pending()) {
             pending.forEach(ManualEngine.Pending::succeed);
         }
+    }
+
+    /** Applied alone, so that what follows it lingers. */
+    private void firstOfMany() {
+        unwatched = true;
+        run(() -> pipeline.remote(1, writes(1, 1)));
+        succeedAll();
+        assertEquals(List.of(1L), visible);
+        run(() -> pipeline.remote(2, writes(2, 2)));
+        run(() -> pipeline.remote(3, writes(3, 3)));
+        assertEquals(List.of(), pending());
+        assertTrue(pipeline.lingers());
+    }
+
+    @Test
+    void remoteTransactionsThatNobodyWaitsForAreAppliedTogether() {
+        firstOfMany();
+        run(() -> pipeline.hurry(2));
+        List<ManualEngine.Pending> together = pending();
+        assertEquals(1, together.size());
+        together.forEach(ManualEngine.Pending::succeed);
+        succeedAll();
+        assertEquals(List.of(1L, 3L), visible);
+        assertEquals(List.of(1L, 2L, 3L), engine.effects);
+        assertFalse(pipeline.lingers());
+    }
+
+    @Test
+    void aLocalCommitBehindThemEndsTheirWait() {
+        firstOfMany();
+        run(() -> pipeline.local(4, writes(4, 4), engine.new Session(4)));
+        succeedAll();
+        assertEquals(List.of(1L, 3L, 4L), visible);
+        run(() -> pipeline.remote(5, writes(5, 5)));
+        assertEquals(List.of(), pending());
+    }
+
+    @Test
+    void whatIsSkippedBehindThemDoesNotEndTheirWait() {
+        firstOfMany();
+        run(() -> pipeline.skip(4));
+        assertEquals(List.of(), pending());
+    }
+
+    @Test
+    void enoughOfThemDoNotWaitForMore() {
+        firstOfMany();
+        for (int position = 4; position < 33; position++) {
+            int at = position;
+            run(() -> pipeline.remote(at, writes(at, at)));
+        }
+        assertEquals(List.of(), pending());
+        run(() -> pipeline.remote(33, writes(33, 33)));
+        succeedAll();
+        assertEquals(33L, visible.getLast());
+    }
+
+    @Test
+    void nobodyWaitsForMoreWhereSomebodyWatches() {
+        firstOfMany();
+        unwatched = false;
+        run(() -> pipeline.remote(4, writes(4, 4)));
+        succeedAll();
+        assertEquals(List.of(1L, 4L), visible);
+    }
+
+    @Test
+    void theWaitEndsByItself() {
+        unwatched = true;
+        CommitPipeline brief = pipeline(TimeUnit.MILLISECONDS.toNanos(50));
+        for (int position = 1; position <= 3; position++) {
+            int at = position;
+            run(() -> brief.remote(at, writes(at, at)));
+        }
+        while (!visible.contains(3L)) {
+            succeedAll();
+        }
+        assertEquals(List.of(1L, 2L, 3L), engine.effects);
     }
 
     @Test

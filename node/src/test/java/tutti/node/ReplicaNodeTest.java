@@ -51,7 +51,7 @@ class ReplicaNodeTest {
         CompletableFuture<Throwable> failure = new CompletableFuture<>();
         failures.put(node, failure);
         ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node),
-                SnapshotIsolation.NAME, Map.of(), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS);
+                SnapshotIsolation.NAME, Map.of(), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS, 0);
         ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
                 world -> new SnapshotIsolation(
                         new SnapshotIsolation.Parameters(node, ALL, 1000, 5_000_000L), world),

@@ -37,7 +37,7 @@ abstract class ReplicaTrio {
             default -> Map.of();
         };
         ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node), protocol,
-                parameters, 3, 16, 100, 1 << 20, 5_000_000L, 20);
+                parameters, 3, 16, 100, 1 << 20, 5_000_000L, 20, 0);
         ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
                 world -> Protocols.create(protocol, node, ALL, parameters, world), NodeMetrics.NONE,
                 (cause, restartable) -> failed.complete(new End(cause, restartable)));

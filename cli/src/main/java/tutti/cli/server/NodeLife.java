@@ -113,7 +113,7 @@ final class NodeLife implements AutoCloseable {
                 config.data().resolve("replica"), config.protocol(), config.protocolParameters(),
                 config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
-                2_000_000_000L, 50_000);
+                2_000_000_000L, 50_000, config.apply().linger().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
         Function<Replica, Protocol> protocol = world -> Protocols.create(config.protocol(), config.node(), replicas,

@@ -93,6 +93,11 @@ final class RecordedProtocol implements Protocol {
     }
 
     @Override
+    public boolean visibilityAwaitedElsewhere() {
+        return protocol.visibilityAwaitedElsewhere();
+    }
+
+    @Override
     public boolean commitsByOwnMessage() {
         return protocol.commitsByOwnMessage();
     }

@@ -86,6 +86,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public boolean visibilityAwaitedElsewhere() {
+        return protocol.visibilityAwaitedElsewhere();
+    }
+
+    @Override
     public boolean needsReads() {
         return protocol.needsReads();
     }

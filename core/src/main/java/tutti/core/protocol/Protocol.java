@@ -127,6 +127,14 @@ public interface Protocol {
     }
 
     /**
+     * Whether other replicas may wait to hear that a position is visible at this one, so that it must not be made visible
+     * later than necessary.
+     */
+    default boolean visibilityAwaitedElsewhere() {
+        return false;
+    }
+
+    /**
      * Among which replicas the order should be decided, as of the last position delivered: advice to a world in which
      * places matter. Empty if it does not matter. A change of it is not an event; the world asks after events.
      */

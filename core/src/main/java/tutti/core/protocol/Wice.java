@@ -542,6 +542,11 @@ public final class Wice implements Protocol {
     }
 
     @Override
+    public boolean visibilityAwaitedElsewhere() {
+        return parameters.clusters().size() > 1;
+    }
+
+    @Override
     public boolean executesAtOnce() {
         return certification.executesAtOnce();
     }

@@ -41,7 +41,7 @@ class EmbeddedLogTest {
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
                     new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node), "si", Map.of(), 2, 64, 100,
-                            1 << 24, 5_000_000L, 20),
+                            1 << 24, 5_000_000L, 20, 0),
                     group.open(node), engine, world -> Protocols.create("si", node, ALL, Map.of(), world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
             nodes.add(replica);
