@@ -37,6 +37,10 @@ import tutti.order.local.LocalOrderGroup;
 class ReplicaNodeTest {
     private static final Set<Integer> ALL = Set.of(0, 1, 2);
     private static final long SNAPSHOT_POSITIONS = 20;
+    /** Longer than any test. */
+    private static final long FOREVER_NANOS = TimeUnit.HOURS.toNanos(1);
+
+    private long lingerNanos;
 
     @TempDir
     private Path directory;
@@ -51,7 +55,7 @@ class ReplicaNodeTest {
         CompletableFuture<Throwable> failure = new CompletableFuture<>();
         failures.put(node, failure);
         ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node),
-                SnapshotIsolation.NAME, Map.of(), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS, 0);
+                SnapshotIsolation.NAME, Map.of(), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS, lingerNanos);
         ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
                 world -> new SnapshotIsolation(
                         new SnapshotIsolation.Parameters(node, ALL, 1000, 5_000_000L), world),
@@ -118,6 +122,53 @@ class ReplicaNodeTest {
         assertEquals(303, engines.get(0).changes().size());
         assertEquals(engines.get(0).changes(), engines.get(1).changes());
         assertEquals(engines.get(0).changes(), engines.get(2).changes());
+    }
+
+    /** Commits some at node 0, which wait at node 2 to be applied; answers the last one's position. */
+    private long manyThatWait() throws Exception {
+        long last = 0;
+        for (int i = 0; i < 5; i++) {
+            last = assertInstanceOf(Outcome.Committed.class, outcome(commit(0, "change " + i, i))).position();
+        }
+        while (nodes.get(2).deliveredPosition() < last) {
+            Thread.onSpinWait();
+        }
+        return last;
+    }
+
+    @Test
+    void whoAsksForAPositionDoesNotWaitForMoreToCome() throws Exception {
+        lingerNanos = FOREVER_NANOS;
+        openAll();
+        long last = manyThatWait();
+        CompletableFuture<Long> seen = new CompletableFuture<>();
+        nodes.get(2).await(last, new Completion<>() {
+            @Override
+            public void succeeded(Long position) {
+                seen.complete(position);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                seen.completeExceptionally(new AssertionError(failure.message()));
+            }
+        });
+        assertTrue(seen.get() >= last);
+    }
+
+    @Test
+    void aTransactionThatBeginsHasWhatWasOrderedBeforeItAppliedAtOnce() throws Exception {
+        lingerNanos = FOREVER_NANOS;
+        openAll();
+        long last = manyThatWait();
+        nodes.get(2).begin(engines.get(2).new Session("begins"));
+        while (nodes.get(2).visiblePosition() < last) {
+            Thread.onSpinWait();
+        }
+        assertInstanceOf(Outcome.Committed.class, outcome(commit(0, "later", 7)));
+        while (nodes.get(2).visiblePosition() <= last) {
+            Thread.onSpinWait();
+        }
     }
 
     @Test

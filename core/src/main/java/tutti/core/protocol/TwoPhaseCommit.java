@@ -707,6 +707,12 @@ public final class TwoPhaseCommit implements Protocol {
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
 
+    /** Who prepares here waits for the locks of what was decided before. */
+    @Override
+    public boolean visibilityAwaitedElsewhere() {
+        return true;
+    }
+
     @Override
     public boolean executesAtOnce() {
         return true;

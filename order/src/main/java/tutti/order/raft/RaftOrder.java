@@ -68,6 +68,7 @@ public final class RaftOrder implements Order {
     private final RaftNodeImpl raft;
     private final Submissions submissions;
     private final Preference preference;
+    private final CommitNotices notices;
 
     /** After the entry {@link #applied}; of the Raft thread, like the following. */
     private final SenderTable table;
@@ -123,6 +124,7 @@ public final class RaftOrder implements Order {
         submissions = new Submissions(config, directory.incarnation(), this::toLeader);
         raft = build(checkpoint);
         preference = new Preference(config, thread, raft, network);
+        notices = new CommitNotices(thread, this::sendNotice);
     }
 
     private static void closeAfter(Exception cause, AutoCloseable closeable) {
@@ -494,6 +496,17 @@ public final class RaftOrder implements Order {
                 BYTES_PER_APPEND));
     }
 
+    private void sendNotice(int to, AppendEntriesRequest notice) {
+        if (stopped || leader != config.self() || notice.getTerm() != raft.getTerm().getTerm()) {
+            return;
+        }
+        try {
+            send(to, notice);
+        } catch (IOException e) {
+            fail(e);
+        }
+    }
+
     /** What MicroRaft sends. On the Raft thread. */
     private final class ToNetwork implements Transport {
         /** The last answer to an append: to whom, in which term, how far the log was the leader's, when. */
@@ -515,6 +528,8 @@ public final class RaftOrder implements Order {
                     RaftOrder.this.send(to, append(last, termAt(last), List.of(), m.getFlowControlSequenceNumber()));
                 } else if (message instanceof AppendEntriesSuccessResponse m && needless(to, m)) {
                     LOGGER.trace("nothing new for node {}", to);
+                } else if (message instanceof AppendEntriesRequest m && notices.keeps(to, m)) {
+                    LOGGER.trace("node {} is told with the next entries", to);
                 } else {
                     RaftOrder.this.send(to, message);
                 }
@@ -648,6 +663,7 @@ public final class RaftOrder implements Order {
         appliedTerm = termAt(index);
         if (first > 0) {
             lastKnown = table.positions();
+            notices.committed(operation.sender, index, System.nanoTime());
         }
         Delivery to = delivery;
         if (to != null) {

@@ -1,0 +1,113 @@
+package tutti.order.raft;
+
+import io.microraft.model.message.AppendEntriesRequest;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Must a follower be told at once how far the log is committed? MicroRaft's leader tells each follower after each commit, by
+ * an append without entries; the next append with entries says the same. A message wakes three threads at the follower and
+ * costs more than what it says. So it is kept back for a moment if the order is busy, unless something that the
+ * follower itself has had ordered is among what was committed: clients wait for that.
+ *
+ * <p>
+ * Raft allows any message to be late or lost, and any append to say a commit index that is lower than it could be; so nothing
+ * but the time at which a follower delivers depends on this. What is kept back is sent after {@link #DELAY_NANOS} at
+ * most, and whatever else is sent to the follower in between makes it needless, since it says as much. An append that
+ * says nothing new is a sign of life, asks for an answer, or carries entries, and is never kept back.
+ *
+ * <p>
+ * On the Raft thread.
+ */
+final class CommitNotices {
+    /** For how long a message is kept back, in nanoseconds; the thread's timer counts whole milliseconds. */
+    static final long DELAY_NANOS = 5_000_000L;
+
+    /** Sends what was kept back, if it is still true. */
+    interface Sender {
+        void send(int to, AppendEntriesRequest notice);
+    }
+
+    private static final class Follower {
+        /** The commit index that the last append to it said. */
+        private long told;
+        /** The last committed entry that it has asked for. */
+        private long own;
+        private @Nullable AppendEntriesRequest kept;
+        private long keptNanos;
+    }
+
+    private final RaftThread thread;
+    private final Sender sender;
+    private final Map<Integer, Follower> followers = new HashMap<>();
+    private long committedNanos = System.nanoTime();
+    private boolean busy;
+    private boolean timerSet;
+
+    CommitNotices(RaftThread thread, Sender sender) {
+        this.thread = thread;
+        this.sender = sender;
+    }
+
+    private Follower follower(int id) {
+        return followers.computeIfAbsent(id, _ -> new Follower());
+    }
+
+    /** An entry was committed that this node has asked for, at this {@link System#nanoTime}. */
+    void committed(int by, long index, long nowNanos) {
+        busy = nowNanos - committedNanos < DELAY_NANOS;
+        committedNanos = nowNanos;
+        follower(by).own = index;
+    }
+
+    /** Whether an append that is about to be sent is kept back; if not, it makes needless what was. */
+    boolean keeps(int to, AppendEntriesRequest append) {
+        Follower follower = follower(to);
+        long commit = append.getCommitIndex();
+        boolean tells = append.getLogEntries().isEmpty() && append.getFlowControlSequenceNumber() == 0
+                && append.getQuerySequenceNumber() == 0 && commit > follower.told;
+        if (tells && busy && follower.own <= follower.told) {
+            if (follower.kept == null) {
+                follower.keptNanos = System.nanoTime();
+            }
+            follower.kept = append;
+            setTimer(DELAY_NANOS);
+            return true;
+        }
+        follower.kept = null;
+        follower.told = commit;
+        return false;
+    }
+
+    private void setTimer(long nanos) {
+        if (!timerSet) {
+            timerSet = true;
+            thread.scheduleReal(this::timerRan, nanos);
+        }
+    }
+
+    private void timerRan() {
+        timerSet = false;
+        long now = System.nanoTime();
+        long next = Long.MAX_VALUE;
+        for (Map.Entry<Integer, Follower> each : followers.entrySet()) {
+            Follower follower = each.getValue();
+            AppendEntriesRequest notice = follower.kept;
+            if (notice == null) {
+                continue;
+            }
+            long left = follower.keptNanos + DELAY_NANOS - now;
+            if (left > 0) {
+                next = Math.min(next, left);
+            } else {
+                follower.kept = null;
+                follower.told = notice.getCommitIndex();
+                sender.send(each.getKey(), notice);
+            }
+        }
+        if (next < Long.MAX_VALUE) {
+            setTimer(next);
+        }
+    }
+}
