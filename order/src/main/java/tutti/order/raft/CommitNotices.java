@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Must a follower be told at once how far the log is committed? MicroRaft's leader tells each follower after each commit, by
  * an append without entries; the next append with entries says the same. A message wakes three threads at the follower and
- * costs more than what it says. So it is kept back for a moment if the order is busy, unless something that the
- * follower itself has had ordered is among what was committed: clients wait for that.
+ * costs more than what it says. So it is kept back for a moment if the order is busy, from a follower that has had
+ * nothing ordered itself lately: where clients commit, they wait for their own commits, and for those before.
  *
  * <p>
  * Raft allows any message to be late or lost, and any append to say a commit index that is lower than it could be; so nothing
@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
 final class CommitNotices {
     /** For how long a message is kept back, in nanoseconds; the thread's timer counts whole milliseconds. */
     static final long DELAY_NANOS = 5_000_000L;
+    /** So long ago must a follower's last own commit be, in nanoseconds. */
+    static final long OWN_NANOS = 100_000_000L;
 
     /** Sends what was kept back, if it is still true. */
     interface Sender {
@@ -32,10 +34,14 @@ final class CommitNotices {
     private static final class Follower {
         /** The commit index that the last append to it said. */
         private long told;
-        /** The last committed entry that it has asked for. */
-        private long own;
+        /** When an entry was committed last that it has asked for. */
+        private long ownNanos;
         private @Nullable AppendEntriesRequest kept;
         private long keptNanos;
+
+        Follower(long ownNanos) {
+            this.ownNanos = ownNanos;
+        }
     }
 
     private final RaftThread thread;
@@ -51,14 +57,14 @@ final class CommitNotices {
     }
 
     private Follower follower(int id) {
-        return followers.computeIfAbsent(id, _ -> new Follower());
+        return followers.computeIfAbsent(id, _ -> new Follower(committedNanos - OWN_NANOS));
     }
 
-    /** An entry was committed that this node has asked for, at this {@link System#nanoTime}. */
-    void committed(int by, long index, long nowNanos) {
+    /** An entry was committed that that node has asked for, at this {@link System#nanoTime}. */
+    void committed(int by, long nowNanos) {
         busy = nowNanos - committedNanos < DELAY_NANOS;
         committedNanos = nowNanos;
-        follower(by).own = index;
+        follower(by).ownNanos = nowNanos;
     }
 
     /** Whether an append that is about to be sent is kept back; if not, it makes needless what was. */
@@ -67,7 +73,7 @@ final class CommitNotices {
         long commit = append.getCommitIndex();
         boolean tells = append.getLogEntries().isEmpty() && append.getFlowControlSequenceNumber() == 0
                 && append.getQuerySequenceNumber() == 0 && commit > follower.told;
-        if (tells && busy && follower.own <= follower.told) {
+        if (tells && busy && committedNanos - follower.ownNanos >= OWN_NANOS) {
             if (follower.kept == null) {
                 follower.keptNanos = System.nanoTime();
             }

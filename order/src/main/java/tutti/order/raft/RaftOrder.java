@@ -663,7 +663,7 @@ public final class RaftOrder implements Order {
         appliedTerm = termAt(index);
         if (first > 0) {
             lastKnown = table.positions();
-            notices.committed(operation.sender, index, System.nanoTime());
+            notices.committed(operation.sender, System.nanoTime());
         }
         Delivery to = delivery;
         if (to != null) {

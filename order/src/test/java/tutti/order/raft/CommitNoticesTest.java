@@ -66,8 +66,8 @@ class CommitNoticesTest {
     /** Two entries shortly after each other: the second one's commit may wait. */
     private void busy(int by) {
         assertFalse(keeps(append(1, 0, List.of())));
-        notices.committed(by, 1, later);
-        notices.committed(by, 2, later + 1);
+        notices.committed(by, later);
+        notices.committed(by, later + 1);
     }
 
     @Test
@@ -81,9 +81,20 @@ class CommitNoticesTest {
     }
 
     @Test
-    void aCommitOfTheFollowersOwnIsToldAtOnce() throws Exception {
+    void aFollowerThatCommitsItselfIsToldAtOnce() throws Exception {
         assertFalse(onThread(() -> {
             busy(FOLLOWER);
+            notices.committed(OTHER, later + 2);
+            return keeps(append(2, 0, List.of()));
+        }));
+    }
+
+    @Test
+    void aFollowerThatHasCommittedLongAgoIsToldLater() throws Exception {
+        assertTrue(onThread(() -> {
+            busy(FOLLOWER);
+            notices.committed(OTHER, later + CommitNotices.OWN_NANOS);
+            notices.committed(OTHER, later + CommitNotices.OWN_NANOS + 1);
             return keeps(append(2, 0, List.of()));
         }));
     }
@@ -98,7 +109,7 @@ class CommitNoticesTest {
         }));
         // What was kept is not sent any more: the next that is says more.
         assertTrue(onThread(() -> {
-            notices.committed(OTHER, 3, later + 2);
+            notices.committed(OTHER, later + 2);
             return keeps(append(3, 0, List.of()));
         }));
         assertEquals(3, sent.take());
