@@ -620,7 +620,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     // ------------------------------------------------------------------------------------------ order
 
-    /** Called on the order's thread. */
+    /** Called on the order's thread, or on the loop from inside {@link Order#submit}. */
     private final class OrderEvents implements Order.Listener {
         @Override
         public void delivered(long position, int sender, ByteBuffer payload) {
@@ -657,11 +657,14 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
     }
 
-    /** Keeps the bytes delivered and not yet visible within bounds by making the order's thread wait. */
+    /**
+     * Keeps the bytes delivered and not yet visible within bounds by making the order's thread wait. The loop, which makes room,
+     * must not wait: on it arrives only what this node has just submitted itself, and each of its sessions waits for its answer.
+     */
     private void awaitRoom(int bytes) {
         backlogLock.lock();
         try {
-            while (backlogBytes > settings.backlogBytesMax() && !stopping) {
+            while (backlogBytes > settings.backlogBytesMax() && !stopping && !loop.isCurrent()) {
                 backlogShrank.awaitUninterruptibly();
             }
             backlogBytes += bytes;
