@@ -537,7 +537,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void execute(TransactionId transaction, long position, Request.Whole request) {
-            outcomes.request(transaction, position);
+            outcomes.request(transaction, position, position <= recoveredPosition);
             effects.add(() -> {
                 if (position > recoveredPosition) {
                     transactions.executing(transaction, position);
@@ -807,6 +807,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             metrics.barrierExecuted();
             outcomes.executed(position, result.tookEffect());
             transactions.executed(position, result);
+            questions.reconsider();
         }
 
         @Override

@@ -95,19 +95,25 @@ final class LocalOrder implements Order {
                 to.received(letter.sender(), ByteBuffer.wrap(letter.payload()).asReadOnlyBuffer());
             }
             int count = 0;
-            for (var entry = group.entry(next); entry != null && count < DELIVERIES_PER_TURN && !closed; entry = group
-                    .entry(next)) {
+            for (var entry = nextEntry(); entry != null && count < DELIVERIES_PER_TURN
+                    && !closed; entry = nextEntry()) {
                 deliverNext(to, entry);
                 count++;
             }
             if (count > 0) {
                 to.batchEnd();
             }
-            return count > 0 || changed != null;
+            return count > 0 || changed != null || changedView.get() != null;
         } catch (RuntimeException e) {
             fail(e);
             return false;
         }
+    }
+
+    /** What is to be delivered next; nothing before a view is told that allowed it to be ordered. */
+    private LocalOrderGroup.@Nullable Entry nextEntry() {
+        LocalOrderGroup.Entry entry = group.entry(next);
+        return changedView.get() == null ? entry : null;
     }
 
     private void deliverNext(Listener to, LocalOrderGroup.Entry entry) {
@@ -126,10 +132,10 @@ final class LocalOrder implements Order {
         }
         try {
             Listener to = listener;
-            if (closed || to == null || changedView.get() != null || !letters.isEmpty() || group.lastKnown() != next) {
+            if (closed || to == null || !letters.isEmpty() || group.lastKnown() != next) {
                 return false;
             }
-            LocalOrderGroup.Entry entry = group.entry(next);
+            LocalOrderGroup.Entry entry = nextEntry();
             if (entry == null || entry.sender() != node) {
                 return false;
             }
