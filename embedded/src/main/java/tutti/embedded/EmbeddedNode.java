@@ -207,7 +207,7 @@ final class EmbeddedNode implements AutoCloseable {
     private Order order(Path directory) throws IOException {
         Group of = group;
         if (of != null) {
-            return of.order.open(url.node());
+            return of.order.openDirect(url.node());
         }
         Map<Integer, InetSocketAddress> addresses = url.members();
         if (addresses.isEmpty()) {

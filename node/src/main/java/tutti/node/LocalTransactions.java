@@ -85,7 +85,10 @@ final class LocalTransactions {
         boolean needsClasses();
     }
 
-    /** A local transaction between {@code begin} and {@code answer}; its fields belong to the event loop. */
+    /**
+     * A local transaction between {@code begin} and {@code answer}; its fields belong to the event loop. What its session says
+     * of it the session's own thread carries out, if it can.
+     */
     private final class Open implements Transactions.Ticket {
         private final TransactionId id;
         private final LocalTransaction session;
@@ -122,7 +125,7 @@ final class LocalTransactions {
 
         @Override
         public void submit(Request asked) {
-            loop.execute(() -> onSubmit(this, asked));
+            loop.run(() -> onSubmit(this, asked));
         }
 
         @Override
@@ -151,17 +154,17 @@ final class LocalTransactions {
 
         @Override
         public void executed(WriteSet writes, ReadSet reads) {
-            loop.execute(() -> onExecuted(this, writes, reads));
+            loop.run(() -> onExecuted(this, writes, reads));
         }
 
         @Override
         public void ended() {
-            loop.execute(() -> onEnded(this, null));
+            loop.run(() -> onEnded(this, null));
         }
 
         @Override
         public void failed(AbortReason.Failed cause) {
-            loop.execute(() -> onEnded(this, cause));
+            loop.run(() -> onEnded(this, cause));
         }
 
         boolean whole() {

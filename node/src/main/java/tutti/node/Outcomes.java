@@ -35,6 +35,8 @@ final class Outcomes {
         ABORTED,
         /** Its node may yet commit it. */
         OPEN,
+        /** A request that this replica is executing: its result decides. */
+        EXECUTING,
         /** The life of its node has not been heard of so far. */
         UNHEARD,
         /** It has been forgotten, or was never noted. */
@@ -144,12 +146,18 @@ final class Outcomes {
         }
     }
 
-    /** A request that every replica executes was delivered; whether it takes effect is not known yet. */
-    void request(TransactionId id, long position) {
+    /**
+     * A request that every replica executes was delivered; whether it takes effect is not known yet.
+     *
+     * @param again whether this replica has executed it in an earlier life, and so will not tell
+     */
+    void request(TransactionId id, long position, boolean again) {
         Life life = life(id);
         if (life != null) {
             life.set(life.requests, count(id));
-            executing.put(position, id);
+            if (!again) {
+                executing.put(position, id);
+            }
         }
     }
 
@@ -177,7 +185,7 @@ final class Outcomes {
             return Answer.COMMITTED;
         }
         if (Life.get(life.requests, count(id))) {
-            return Answer.UNKNOWN;
+            return executing.containsValue(id) ? Answer.EXECUTING : Answer.UNKNOWN;
         }
         if (!life.over) {
             return Answer.OPEN;

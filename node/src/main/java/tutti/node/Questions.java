@@ -77,8 +77,10 @@ final class Questions {
             return;
         }
         open.add(question);
-        node.send(new Control.Question(about));
-        fenceIfGone(question);
+        if (answer != Outcomes.Answer.EXECUTING) {
+            node.send(new Control.Question(about));
+            fenceIfGone(question);
+        }
         node.schedule(() -> {
             if (open.remove(question)) {
                 done.succeeded(TransactionOutcome.IN_PROGRESS);
@@ -87,7 +89,8 @@ final class Questions {
     }
 
     private static boolean undecided(Outcomes.Answer answer) {
-        return answer == Outcomes.Answer.OPEN || answer == Outcomes.Answer.UNHEARD;
+        return answer == Outcomes.Answer.OPEN || answer == Outcomes.Answer.UNHEARD
+                || answer == Outcomes.Answer.EXECUTING;
     }
 
     private void fenceIfGone(Question question) {
@@ -117,7 +120,7 @@ final class Questions {
         }
     }
 
-    /** Messages were delivered, or the members have changed. */
+    /** Messages were delivered, a request was executed, or the members have changed. */
     void reconsider() {
         if (open.isEmpty()) {
             return;
@@ -148,6 +151,10 @@ final class Questions {
 
     /** The node of a transaction has said that it has ended. */
     void ended(TransactionId transaction) {
+        if (outcomes.of(transaction) == Outcomes.Answer.EXECUTING) {
+            // It has been, at its own node; here that follows.
+            return;
+        }
         List<Question> answered = open.stream().filter(question -> question.about.equals(transaction)).toList();
         open.removeAll(answered);
         answered.forEach(question -> answer(question, outcomes.ofEnded(transaction)));

@@ -549,7 +549,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void execute(TransactionId transaction, long position, Request.Whole request) {
-            outcomes.request(transaction, position);
+            outcomes.request(transaction, position, position <= recoveredPosition);
             effects.add(() -> {
                 if (position > recoveredPosition) {
                     transactions.executing(transaction, position);
@@ -632,7 +632,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     // ------------------------------------------------------------------------------------------ order
 
-    /** Called on the order's thread. */
+    /** Called on the order's thread, or on the loop from inside {@link Order#submit}. */
     private final class OrderEvents implements Order.Listener {
         @Override
         public void delivered(long position, int sender, ByteBuffer payload) {
@@ -669,11 +669,14 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
     }
 
-    /** Keeps the bytes delivered and not yet visible within bounds by making the order's thread wait. */
+    /**
+     * Keeps the bytes delivered and not yet visible within bounds by making the order's thread wait. The loop, which makes room,
+     * must not wait: on it arrives only what this node has just submitted itself, and each of its sessions waits for its answer.
+     */
     private void awaitRoom(int bytes) {
         backlogLock.lock();
         try {
-            while (backlogBytes > settings.backlogBytesMax() && !stopping) {
+            while (backlogBytes > settings.backlogBytesMax() && !stopping && !loop.isCurrent()) {
                 backlogShrank.awaitUninterruptibly();
             }
             backlogBytes += bytes;
@@ -816,6 +819,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             metrics.barrierExecuted();
             outcomes.executed(position, result.tookEffect());
             transactions.executed(position, result);
+            questions.reconsider();
         }
 
         @Override

@@ -158,6 +158,11 @@ public interface Transactions {
      * unless the node rolls it back before: then only {@code answer} follows, and what the session says of it afterwards
      * has no effect. A transaction that ended by itself while the node was about to roll it back gets no {@code answer}.
      * A whole request may be {@linkplain LocalTransaction#run run} again after it was rolled back, and is then open again.
+     *
+     * <p>
+     * What follows from {@link #submit}, {@link #executed}, {@link #ended} and {@link #failed} may happen inside the call, of this and of
+     * other transactions: {@code run}, {@code commit}, {@code rollback}, {@code answer}. So whoever calls them holds no lock
+     * that any session needs for those.
      */
     interface Ticket {
         /** Its name in the cluster. */

@@ -6,7 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.txn.TransactionId;
 import tutti.node.Outcomes.Answer;
 
@@ -50,9 +55,11 @@ class OutcomesTest {
     @Test
     void aRequestThatEveryReplicaExecutesIsKnownByItsResult() {
         outcomes.born(1, 1);
-        outcomes.request(id(1, 1, 1), 10);
-        outcomes.request(id(1, 1, 2), 11);
-        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 1)));
+        outcomes.request(id(1, 1, 1), 10, false);
+        outcomes.request(id(1, 1, 2), 11, false);
+        outcomes.request(id(1, 1, 3), 9, true);
+        assertEquals(Answer.EXECUTING, outcomes.of(id(1, 1, 1)));
+        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 3)), "executed in an earlier life");
         outcomes.executed(10, true);
         outcomes.executed(11, false);
         assertEquals(Answer.COMMITTED, outcomes.of(id(1, 1, 1)));
@@ -85,7 +92,7 @@ class OutcomesTest {
         outcomes.born(0, 1);
         outcomes.born(1, 5);
         outcomes.committed(id(0, 1, 100_000));
-        outcomes.request(id(0, 1, 7), 12);
+        outcomes.request(id(0, 1, 7), 12, false);
         outcomes.fence(1, 5);
         NodeSnapshot snapshot = new NodeSnapshot(new byte[]{1, 2, 3}, outcomes.encode());
         NodeSnapshot read = NodeSnapshot.of(snapshot.encode());
@@ -108,5 +115,65 @@ class OutcomesTest {
         old.restore(restored);
         assertEquals(Answer.UNHEARD, restored.of(id(0, 1, 1)));
         assertThrows(IllegalArgumentException.class, () -> restored.decode(ByteBuffer.wrap(new byte[16])));
+    }
+
+    /** Its own node may say that it has ended while this one still executes it. */
+    @Test
+    void aQuestionAboutARequestWaitsForItsExecutionHere() {
+        Outcomes outcomes = new Outcomes(true);
+        outcomes.born(1, 1);
+        outcomes.request(id(1, 1, 7), 3, false);
+        List<Control> sent = new ArrayList<>();
+        Questions questions = new Questions(new Questions.Node() {
+            @Override
+            public long visible() {
+                return 3;
+            }
+
+            @Override
+            public long delivered() {
+                return 3;
+            }
+
+            @Override
+            public void hurry(long position) {
+                // Nothing waits.
+            }
+
+            @Override
+            public Set<Integer> members() {
+                return Set.of(0);
+            }
+
+            @Override
+            public void send(Control control) {
+                sent.add(control);
+            }
+
+            @Override
+            public void schedule(Runnable task, long delayNanos) {
+                // Nobody loses patience here.
+            }
+        }, outcomes, 0);
+        List<TransactionOutcome> told = new ArrayList<>();
+        questions.ask(id(1, 1, 7), new Completion<>() {
+            @Override
+            public void succeeded(TransactionOutcome outcome) {
+                told.add(outcome);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                throw new AssertionError(failure.toString());
+            }
+        });
+        questions.reconsider();
+        questions.ended(id(1, 1, 7));
+        assertEquals(List.of(), told);
+
+        outcomes.executed(3, true);
+        questions.reconsider();
+        assertEquals(List.of(TransactionOutcome.COMMITTED), told);
+        assertEquals(List.of(), sent);
     }
 }

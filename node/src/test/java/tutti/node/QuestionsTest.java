@@ -109,7 +109,8 @@ class QuestionsTest extends ReplicaTrio {
         TransactionId committing = reserve(0);
         TransactionId open = reserve(0);
         TransactionId unused = reserve(0);
-        assertInstanceOf(Outcome.Committed.class, new Client(0, committing, true).outcome());
+        Outcome first = new Client(0, committing, true).outcome();
+        assertInstanceOf(Outcome.Committed.class, first, first::toString);
         Client holding = new Client(0, open, false);
         for (int node : ALL) {
             assertEquals(TransactionOutcome.COMMITTED, ask(node, committing));

@@ -86,9 +86,11 @@ final class MacroCommand implements Callable<Integer> {
      * One measurement.
      *
      * @param readWriteRatio reading over writing transactions that committed
+     * @param standstillMillis the longest time in which no transaction ended
+     * @param collectionMillis how long the virtual machine stood still to collect garbage
      */
     record Measured(String system, int nodes, int replicas, String mix, int clients, double perMinute,
-            double abortPercent, double readWriteRatio) {
+            double abortPercent, double readWriteRatio, double standstillMillis, long collectionMillis) {
         /** The system. */
         MacroSystem.Kind kind() {
             return new MacroSystem.Kind(system, nodes, replicas);
@@ -200,6 +202,8 @@ final class MacroCommand implements Callable<Integer> {
             List<Measured> all) throws IOException, SQLException, InterruptedException {
         TpccPopulation population = new TpccPopulation(SCALE, seed);
         try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population, directory)) {
+            // What former systems have left must not be collected in a measurement: that takes seconds.
+            System.gc();
             long source = SOURCES_PER_RUN;
             for (int each : clients) {
                 int count = each * kind.machines();
@@ -208,11 +212,13 @@ final class MacroCommand implements Callable<Integer> {
                     MacroRun.Result result = new MacroRun(system, population, mix, count, seed + 1,
                             source += SOURCES_PER_RUN).work(seconds);
                     Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), mix.label(), count,
-                            result.perMinute(), result.abortPercent(), result.readWriteRatio());
+                            result.perMinute(), result.abortPercent(), result.readWriteRatio(),
+                            result.standstillMillis(), result.collectionMillis());
                     all.add(measured);
                     screen.line(String.format(Locale.ROOT,
-                            "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%", kind.display(), mix.label(), count,
-                            measured.perMinute, measured.abortPercent));
+                            "%-22s %-6s %2d clients %,10.0f tpm, aborted %4.1f %%, stood still %3.0f ms, collections %3d ms",
+                            kind.display(), mix.label(), count, measured.perMinute, measured.abortPercent,
+                            measured.standstillMillis, measured.collectionMillis));
                 }
             }
         }

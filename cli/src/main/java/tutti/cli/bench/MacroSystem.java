@@ -123,7 +123,7 @@ final class MacroSystem implements AutoCloseable {
             if (kind.nodes > 0) {
                 ReplicaNode replica = new ReplicaNode(
                         ReplicaNode.Settings.defaults(node, all, directory.resolve(kind.label + "-" + node), "si"),
-                        group.open(node), engine, world -> Protocols.create("si", node, all, Map.of(), world),
+                        group.openDirect(node), engine, world -> Protocols.create("si", node, all, Map.of(), world),
                         NodeMetrics.NONE, (cause, _) -> {
                             throw new IllegalStateException(cause);
                         });

@@ -35,7 +35,8 @@ final class MacroTable {
     /** A table. */
     static List<List<String>> rows(List<Measured> medians) {
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("system", "mix", "clients", "tpm", "of standalone", "aborted %", "reads/writes"));
+        rows.add(List.of("system", "mix", "clients", "tpm", "of standalone", "aborted %", "reads/writes",
+                "still ms", "gc ms"));
         for (Measured measured : medians) {
             rows.add(List.of(measured.kind().display(), measured.mix(), String.valueOf(measured.clients()),
                     String.format(Locale.ROOT, "%,.0f", measured.perMinute()),
@@ -44,7 +45,9 @@ final class MacroTable {
                     String.format(Locale.ROOT, "%.1f", measured.abortPercent()),
                     measured.readWriteRatio() == 0
                             ? ""
-                            : String.format(Locale.ROOT, "%.2f", measured.readWriteRatio())));
+                            : String.format(Locale.ROOT, "%.2f", measured.readWriteRatio()),
+                    String.format(Locale.ROOT, "%.0f", measured.standstillMillis()),
+                    String.valueOf(measured.collectionMillis())));
         }
         return rows;
     }

@@ -120,8 +120,11 @@ public interface EmbeddedDatabase extends AutoCloseable {
         /** From any thread, while a statement runs: makes it fail soon. */
         void cancel();
 
-        /** No statement runs; one that had been cancelled too late to notice must not make the next one fail. */
-        void forgetCancel();
+        /**
+         * A statement has ended: if it was cancelled too late to notice, that must not make the next one fail, and if it has
+         * undone something, others can still wait for what the transaction holds.
+         */
+        void statementEnded();
 
         /** Rolls back and closes. */
         @Override

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  *
  * <p>
  * <b>No deadlock.</b> A statement holds the gate open only while it runs, and for waits on other transactions' rows only
- * in short slices ({@link JdbcSession}), unless H2 spins ({@link JdbcApplier}): so appliers wait for the gate in
+ * in short slices ({@link JdbcSession}), of which a batch may need many: so appliers wait for the gate in
  * short slices too, and name local transactions in between. An applier that holds the gate waits for nothing but the ends of transactions.
  * Safe for use from any thread.
  */

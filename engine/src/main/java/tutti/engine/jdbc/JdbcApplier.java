@@ -35,11 +35,10 @@ import tutti.engine.jdbc.rows.WriteSets;
  * such waits end.
  *
  * <p>
- * <b>A statement that keeps the gate.</b> H2 does not always end a wait for another transaction's row when its time is over:
- * once that transaction has undone a statement of its own, who waits for it spins until it ends, deaf to cancelling. It may be
- * one that is ordered later and waits for this applier. So the gate is waited for a short while only; without it the local
+ * <b>A statement that keeps the gate.</b> A batch or a procedure may wait for other transactions' rows many times, one of which
+ * may be ordered later and wait for this applier. So the gate is waited for a short while only; without it the local
  * transactions in the way are named all the same, and after {@link #EXACT_ATTEMPTS} attempts all that have changed
- * anything, the one that is spun upon among them.
+ * anything, the one that is waited for among them.
  */
 final class JdbcApplier implements Applier {
     private static final EngineFailure INTERRUPTED = new EngineFailure("57P01", "the applier was closed", true);

@@ -175,7 +175,8 @@ public final class JdbcSession implements ClientSession {
             }
             return result;
         } catch (SQLException failed) {
-            if (any(failed, session::ended)) {
+            boolean ended = any(failed, session::ended);
+            if (ended) {
                 // A batch goes on behind a statement that ended the transaction, and so may hold something again.
                 session.rollback();
                 end(State.ROLLED_BACK);
@@ -183,7 +184,9 @@ public final class JdbcSession implements ClientSession {
                 mark.undo();
             }
             // If it is to be rolled back, the statement was cancelled for that.
-            throw rollBackAsked ? rolledBack(failed) : failed;
+            throw rollBackAsked || (ended && !String.valueOf(failed.getSQLState()).startsWith("40"))
+                    ? rolledBack(failed)
+                    : failed;
         } finally {
             running(false);
         }
@@ -194,7 +197,7 @@ public final class JdbcSession implements ClientSession {
         synchronized (cancelLock) {
             running = starts;
             if (!starts) {
-                session.forgetCancel();
+                session.statementEnded();
             }
         }
     }

@@ -100,8 +100,8 @@ class GateTest {
     }
 
     /**
-     * A statement runs that hears nothing and ends only when another transaction has ended, as one of H2 does that waits for
-     * a row of a transaction which has undone a statement. That other one is in the applier's way.
+     * A statement runs that hears nothing and ends only when another transaction has ended, as a batch may that waits for its
+     * rows. That other one is in the applier's way.
      */
     private static CompletableFuture<Void> deafStatement(Client deaf, Client other) throws InterruptedException {
         CountDownLatch runs = new CountDownLatch(1);
@@ -269,6 +269,53 @@ class GateTest {
             }
             assertEquals(List.of("1,7", "2,5", "3,7"),
                     EnginePair.rows(pair.origin, "SELECT * FROM T ORDER BY ID"));
+        }
+    }
+
+    /** H2 would spin until a transaction ends that has undone a statement, and hear nothing ({@code UndoneStatements}). */
+    @ParameterizedTest
+    @EnumSource
+    void oneThatHasUndoneAStatementIsWaitedForInSlices(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW, "INSERT INTO T VALUES (2, 0)");
+            try (JdbcSession holder = pair.session(); Client waiter = new Client(pair)) {
+                EnginePair.execute(holder, "UPDATE T SET N = N + 10 WHERE ID = 2");
+                assertThrows(SQLException.class, () -> EnginePair.execute(holder, ROW));
+                CountDownLatch attempts = new CountDownLatch(3);
+                CompletableFuture<Void> waiting = waiter.running(() -> addOne(waiter.session, attempts, 2));
+                attempts.await();
+                holder.forget();
+                waiting.get();
+                pair.commit(waiter.session);
+            }
+            pair.assertRows("SELECT * FROM T ORDER BY ID", "1,0", "2,1");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anApplierTellsOfOneThatHasUndoneAStatement(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW);
+            pair.origin.onBlocked((_, holder) -> holder.rollback(() -> {}));
+            WriteSet writes;
+            try (JdbcSession session = pair.copy.openSession(() -> null)) {
+                EnginePair.execute(session, "INSERT INTO T VALUES (5, 7)");
+                writes = session.capture().writes();
+                session.forget();
+            }
+            try (Client idle = new Client(pair); Applier applier = pair.origin.openApplier()) {
+                idle.execute("INSERT INTO T VALUES (5, 1)");
+                assertThrows(SQLException.class, () -> idle.execute(ROW));
+                Result<Void> applied = new Result<>();
+                applier.apply(100, List.of(writes), applied);
+                applied.success();
+                Result<Void> committed = new Result<>();
+                applier.commit(100, committed);
+                committed.success();
+                idle.session.forget();
+            }
+            assertEquals(List.of("1,0", "5,7"), EnginePair.rows(pair.origin, "SELECT * FROM T ORDER BY ID"));
         }
     }
 }

@@ -83,7 +83,8 @@ class EmbeddedClusterTest {
             ClientEngine engine = kind.open(node);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), "si"), group.open(node),
+                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), "si"),
+                    group.openDirect(node),
                     engine, world -> Protocols.create("si", node, ALL, Map.of(), world), NodeMetrics.NONE,
                     (cause, _) -> failure.complete(cause));
             nodes.add(replica);

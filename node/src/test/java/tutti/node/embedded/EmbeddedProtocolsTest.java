@@ -62,7 +62,7 @@ class EmbeddedProtocolsTest {
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
                     ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), protocol),
-                    group.open(node), engine, world -> Protocols.create(protocol, node, ALL, Map.of(), world),
+                    group.openDirect(node), engine, world -> Protocols.create(protocol, node, ALL, Map.of(), world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
             nodes.add(replica);
             replica.start();

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Order;
 
 /**
- * A total order among nodes of one process, for tests: the log lies in memory and outlives its nodes. It behaves like a
+ * A total order among nodes of one process: the log lies in memory and outlives its nodes. It behaves like a
  * durable order as far as its nodes can tell: without a majority of the members nothing is ordered, a node that left
  * resumes from its position, and what is truncated is gone. Thread safe.
  */
@@ -51,10 +51,22 @@ public final class LocalOrderGroup {
      * @throws IllegalArgumentException if it is not a member
      */
     public Order open(int node) {
+        return open(node, false);
+    }
+
+    /**
+     * Likewise, for a listener that may be called from inside {@link Order#submit}: a message that nothing else lies before is
+     * delivered to the node that submits it before that returns, without another thread.
+     */
+    public Order openDirect(int node) {
+        return open(node, true);
+    }
+
+    private Order open(int node, boolean direct) {
         if (!members.contains(node)) {
             throw new IllegalArgumentException("node " + node + " is not one of " + members);
         }
-        return new LocalOrder(this, node);
+        return new LocalOrder(this, node, direct);
     }
 
     long queueBytes() {
@@ -87,7 +99,7 @@ public final class LocalOrderGroup {
     private void changed() {
         Order.View view = view();
         present.values().forEach(o -> o.viewed(view));
-        order();
+        order(null);
     }
 
     private Order.View view() {
@@ -96,8 +108,12 @@ public final class LocalOrderGroup {
                 majority ? present.keySet().iterator().next() : -1);
     }
 
-    /** Gives everything that waits its place, if there is a majority. */
-    synchronized void order() {
+    /**
+     * Gives everything that waits its place, if there is a majority, and wakes the nodes.
+     *
+     * @param awake the one that need not be woken, if any
+     */
+    synchronized void order(@Nullable LocalOrder awake) {
         if (!view().majority()) {
             return;
         }
@@ -110,7 +126,7 @@ public final class LocalOrderGroup {
             }
         }
         if (any) {
-            present.values().forEach(LocalOrder::wake);
+            present.values().stream().filter(order -> !order.equals(awake)).forEach(LocalOrder::wake);
         }
     }
 

@@ -1,4 +1,4 @@
-/** An adapter of {@link tutti.core.spi.Order}: an order inside one process, for tests. */
+/** An adapter of {@link tutti.core.spi.Order}: an order inside one process. */
 @NullMarked
 package tutti.order.local;
 

@@ -331,9 +331,21 @@ final class H2Session implements EmbeddedDatabase.Session {
         return code == ErrorCode.LOCK_TIMEOUT_1 || code == ErrorCode.CONCURRENT_UPDATE_1;
     }
 
+    /**
+     * H2 rolls the transaction back that it chooses to end a deadlock. If that had stopped waiting at the same moment, it is
+     * only marked, and can do nothing but be rolled back.
+     */
     @Override
     public boolean ended(SQLException failure) {
-        return failure.getErrorCode() == ErrorCode.DEADLOCK_1;
+        if (failure.getErrorCode() == ErrorCode.DEADLOCK_1) {
+            return true;
+        }
+        session.lock();
+        try {
+            return session.hasPendingTransaction() && session.getTransaction().getStatus() != Transaction.STATUS_OPEN;
+        } finally {
+            session.unlock();
+        }
     }
 
     @Override
@@ -352,11 +364,19 @@ final class H2Session implements EmbeddedDatabase.Session {
     }
 
     @Override
-    public void forgetCancel() {
+    public void statementEnded() {
         try {
             session.checkCanceled();
         } catch (DbException cancelled) {
             // It has been noticed here, and so is forgotten.
+        }
+        session.lock();
+        try {
+            if (session.hasPendingTransaction()) {
+                UndoneStatements.forget(session.getTransaction());
+            }
+        } finally {
+            session.unlock();
         }
     }
 

@@ -310,7 +310,7 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
     }
 
     @Override
-    public void forgetCancel() {
+    public void statementEnded() {
         // Only ever cancelled in order to roll back, and that forgets it.
     }
 
