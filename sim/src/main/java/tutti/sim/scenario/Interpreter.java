@@ -154,9 +154,14 @@ final class Interpreter {
         Calibration.Client beside = new Calibration.Client(kinds(client.section("cpu")),
                 kinds(client.section("waiting")));
         client.end();
+        Distribution access = storage.times("access", new Distribution.Constant(100 * Nanos.MICRO));
+        Map<Kind, Distribution> accessOf = new EnumMap<>(Kind.class);
+        Section known = storage.section("access-of");
+        Kind.DRAWN.stream().filter(kind -> !kind.readOnly() && known.has(kind.label()))
+                .forEach(kind -> accessOf.put(kind, known.distribution(kind.label(), access)));
+        known.end();
         Calibration calibration = new Calibration(cpu,
-                new Calibration.Log(storage.number("log-writes-per-row", 1, 0, 1000),
-                        storage.times("access", new Distribution.Constant(100 * Nanos.MICRO)),
+                new Calibration.Log(storage.number("log-writes-per-row", 1, 0, 1000), access, accessOf,
                         (int) storage.count("parallelism", 8, 1, 10_000), storage.flag("shared", false)),
                 section.number("apply-share", 0.1, 0, 1), beside,
                 new Calibration.Code(code.nanos("message", 30 * Nanos.MICRO, 0),
