@@ -18,8 +18,9 @@ import tutti.sim.net.Datagram;
  *
  * <p>
  * How long a sender waits for a receipt is estimated as TCP does (RFC 6298): a smoothed round trip and four times its
- * deviation, but at least the round trip and {@code patience}; one second before the first receipt; doubled each time that the
- * same message is sent again. A message that was sent twice says nothing about round trips.
+ * deviation, but at least the round trip and {@code patience}; one second before the first receipt; doubled when the
+ * same message is sent again, and once more after that. A message that was sent twice says nothing about round trips. A receipt is for
+ * one message, and for all up to the one that the receiver lacks.
  *
  * <p>
  * A site that has crashed does not come back here, so numbers need no lives ({@code tutti.sim.world.order.Letters} does).
@@ -30,13 +31,14 @@ final class Streams {
     private static final int HEADER_BYTES = 30;
     private static final int RECEIPT_BYTES = 20;
     private static final long FIRST_WAIT_NANOS = Nanos.SECOND;
-    private static final int DOUBLINGS_MAX = 6;
+    private static final int DOUBLINGS_MAX = 2;
     private static final Label AGAIN = Label.of("stream", "send again");
     private static final Label SELF = Label.of("stream", "to itself");
 
     private record Letter(long number, Message message) {}
 
-    private record Receipt(long number) {}
+    /** @param lacking the first that the receiver has not got */
+    private record Receipt(long number, long lacking) {}
 
     /** Who sends packets, and hands on messages. */
     interface Site {
@@ -133,16 +135,22 @@ final class Streams {
     /** A packet came. */
     void arrived(int from, Datagram datagram) {
         switch (datagram.payload()) {
-            case Receipt receipt -> receipt(from, receipt.number);
+            case Receipt receipt -> receipt(from, receipt);
             case Letter letter -> letter(from, datagram.from().host(), letter);
             default -> throw new IllegalArgumentException("no letter: " + datagram);
         }
     }
 
-    private void receipt(int from, long number) {
+    private void receipt(int from, Receipt receipt) {
         Outgoing out = outgoing.get(from);
-        Unreceived one = out == null ? null : out.unreceived.remove(number);
-        if (out == null || one == null) {
+        if (out == null) {
+            return;
+        }
+        Unreceived one = out.unreceived.remove(receipt.number);
+        Map<Long, Unreceived> below = out.unreceived.headMap(receipt.lacking);
+        below.values().forEach(Streams::stop);
+        below.clear();
+        if (one == null) {
             return;
         }
         stop(one);
@@ -156,11 +164,15 @@ final class Streams {
     }
 
     private void letter(int from, String name, Letter letter) {
-        site.post(from, new Datagram(own, Address.of(name, PORT), new Receipt(letter.number), RECEIPT_BYTES));
         Incoming in = incoming.computeIfAbsent(from, _ -> new Incoming());
         if (letter.number >= in.next) {
             in.early.put(letter.number, letter.message);
         }
+        long lacking = in.next;
+        while (in.early.containsKey(lacking)) {
+            lacking++;
+        }
+        site.post(from, new Datagram(own, Address.of(name, PORT), new Receipt(letter.number, lacking), RECEIPT_BYTES));
         for (Message next = in.early.remove(in.next); next != null; next = in.early.remove(in.next)) {
             in.next++;
             site.received(from, next);

@@ -39,7 +39,7 @@ class FaultyRunTest {
             RunResult randomly = run(with(calm, new ModelFault.RandomLoss(AT, everybody, 0.1)), all,
                     which + "random loss");
             RunResult inBursts = run(with(calm, new ModelFault.BurstyLoss(AT, everybody,
-                    new Distribution.Uniform(0, 40 * Nanos.MILLI), new Distribution.Uniform(0, 100 * Nanos.MILLI))),
+                    new Distribution.Uniform(0, 20 * Nanos.MILLI), new Distribution.Uniform(0, 100 * Nanos.MILLI))),
                     all, which + "bursty loss");
             for (RunResult lossy : List.of(randomly, inBursts)) {
                 assertTrue(lossy.traffic().lost() > 0, which + "nothing was lost");
