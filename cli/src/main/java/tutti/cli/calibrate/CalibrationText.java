@@ -148,7 +148,9 @@ final class CalibrationText {
                 result.profile().readOnlyCommitNanos() / MILLI));
         if (log.serverFlushes() > 0) {
             found.put("flush of the log, as the server measured it",
-                    text("%.3f ms (mean of %d)", log.serverFlushNanos() / MILLI, log.serverFlushes()));
+                    log.serverFlushNanos() > 0
+                            ? text("%.3f ms (mean of %d)", log.serverFlushNanos() / MILLI, log.serverFlushes())
+                            : "not known, it does not measure that (track_wal_io_timing is off)");
         }
         if (log.flush() != null) {
             found.put("8 KiB written and flushed by ourselves", text("%.3f ms (median), %.3f ms (95th percentile)",
