@@ -46,6 +46,12 @@ final class CalibrationText {
                     log.flush().quantileNanos(0.5) / MILLI, log.megabytesPerSecond()));
         }
         entry(yaml, "  ", "access", result.profile().log());
+        yaml.append("  access-of:\n");
+        result.profile().costs().forEach((kind, cost) -> {
+            if (!kind.readOnly()) {
+                entry(yaml, "    ", kind.label(), cost.log());
+            }
+        });
         yaml.append("client:                  # on the same machine as the server\n  cpu:\n");
         distributions(yaml, "    ", Profile.Cost::client);
         yaml.append("  waiting:               # neither side computes: network, waking up\n");
@@ -122,6 +128,11 @@ final class CalibrationText {
             }
         });
         each.see("log write", "all updates", result.profile().log());
+        result.profile().costs().forEach((kind, cost) -> {
+            if (!kind.readOnly()) {
+                each.see("log write", kind.label(), cost.log());
+            }
+        });
     }
 
     /** Numbers of storage and network, by what they are. */
@@ -137,7 +148,9 @@ final class CalibrationText {
                 result.profile().readOnlyCommitNanos() / MILLI));
         if (log.serverFlushes() > 0) {
             found.put("flush of the log, as the server measured it",
-                    text("%.3f ms (mean of %d)", log.serverFlushNanos() / MILLI, log.serverFlushes()));
+                    log.serverFlushNanos() > 0
+                            ? text("%.3f ms (mean of %d)", log.serverFlushNanos() / MILLI, log.serverFlushes())
+                            : "not known, it does not measure that (track_wal_io_timing is off)");
         }
         if (log.flush() != null) {
             found.put("8 KiB written and flushed by ourselves", text("%.3f ms (median), %.3f ms (95th percentile)",

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
 import org.slf4j.LoggerFactory;
 import tutti.cli.Failure;
 import tutti.cli.Screen;
@@ -30,6 +31,9 @@ import tutti.workload.tpcc.TpccScale;
 final class RealServer implements AutoCloseable {
     private static final String USER = "calibration";
     private static final String SCHEMA = "tutti_calibration";
+    /** The first release with pg_stat_io. */
+    private static final int RELEASE_MIN = 16;
+    private static final String NOT_ALLOWED = "42501";
 
     private final TpccDatabase database;
     private final @Nullable EmbeddedPostgres server;
@@ -94,6 +98,7 @@ final class RealServer implements AutoCloseable {
         }
         try (Connection connection = TpccDatabase.of("PostgreSQL", url).open();
                 Statement statement = connection.createStatement()) {
+            check(connection);
             statement.execute("create schema " + SCHEMA);
         } catch (SQLException e) {
             throw "42P06".equals(e.getSQLState())
@@ -116,6 +121,18 @@ final class RealServer implements AutoCloseable {
         }
     }
 
+    /** Refuses, before anything is loaded, what could not be measured in the end. */
+    private static void check(Connection connection) throws SQLException, IOException {
+        int release = connection.getMetaData().getDatabaseMajorVersion();
+        if (release < RELEASE_MIN) {
+            throw new Failure(
+                    "the server is PostgreSQL " + release + ", and calibration needs statistics that there are"
+                            + " from " + RELEASE_MIN + " on",
+                    "leave out --url to have a server started");
+        }
+        new ProcessClock(connection.unwrap(PGConnection.class).getBackendPID(), "postgres").close();
+    }
+
     private void load(long seed, Screen screen) throws SQLException {
         long begun = System.nanoTime();
         new TpccLoader(new TpccPopulation(scale, seed)).load(database,
@@ -123,7 +140,7 @@ final class RealServer implements AutoCloseable {
                         (System.nanoTime() - begun) / 1e9))));
         screen.live(List.of());
         try (Connection connection = database.open(); Statement statement = connection.createStatement()) {
-            statement.execute("checkpoint");
+            checkpoint(statement, screen);
             try (ResultSet row = statement.executeQuery("show server_version")) {
                 row.next();
                 version = row.getString(1);
@@ -131,6 +148,20 @@ final class RealServer implements AutoCloseable {
         }
         screen.line(String.format(Locale.ROOT, "PostgreSQL %s: loaded %s in %.1f s", version, scale,
                 (System.nanoTime() - begun) / 1e9));
+    }
+
+    /** Makes one now, so that none is due for a while; not every user may. */
+    private static void checkpoint(Statement statement, Screen screen) throws SQLException {
+        try {
+            statement.execute("checkpoint");
+        } catch (SQLException e) {
+            if (!NOT_ALLOWED.equals(e.getSQLState())) {
+                throw e;
+            }
+            screen.line(
+                    "no checkpoint was made before: one of the server's own may fall into what is measured (to avoid"
+                            + " that: grant pg_checkpoint to the user)");
+        }
     }
 
     /** Where clients connect. */

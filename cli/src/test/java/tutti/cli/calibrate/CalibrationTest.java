@@ -112,6 +112,8 @@ class CalibrationTest {
             assertEquals(cost.server().best().distribution(), read.cpu().get(kind), kind.label());
             assertEquals(cost.client().best().distribution(), read.client().cpu().get(kind), kind.label());
             assertEquals(cost.waiting().best().distribution(), read.client().waiting().get(kind), kind.label());
+            assertEquals(kind.readOnly() ? null : cost.log().best().distribution(), read.log().accessOf().get(kind),
+                    kind.label());
         });
         assertEquals(result.profile().log().best().distribution(), read.log().access());
         assertTrue(read.log().shared());

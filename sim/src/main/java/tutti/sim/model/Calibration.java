@@ -20,16 +20,29 @@ public record Calibration(Map<Kind, Distribution> cpu, Log log, double applyShar
      *
      * @param writesPerRow log writes for each row that is written (m), at least 0
      * @param access how long one log write takes (logAccessDelay)
+     * @param accessOf how long it takes for kinds of transactions of which that is known; some have more to write than others
      * @param parallelism log writes at a time, at least 1
      * @param shared whether commits that wait are written by one log write together, one at a time, as PostgreSQL's group
      *            commit does; there is no parallelism then, and a commit is one write however many rows it has
      */
-    public record Log(double writesPerRow, Distribution access, int parallelism, boolean shared) {
+    public record Log(double writesPerRow, Distribution access, Map<Kind, Distribution> accessOf, int parallelism,
+            boolean shared) {
+        /** Log writes that take equally long for all. */
+        public Log(double writesPerRow, Distribution access, int parallelism, boolean shared) {
+            this(writesPerRow, access, Map.of(), parallelism, shared);
+        }
+
         public Log {
+            accessOf = Map.copyOf(accessOf);
             if (!(writesPerRow >= 0) || parallelism < 1) {
                 throw new IllegalArgumentException(
                         "impossible storage: " + writesPerRow + " log writes a row, " + parallelism + " at a time");
             }
+        }
+
+        /** How long a log write takes for a kind of transaction. */
+        Distribution access(Kind kind) {
+            return accessOf.getOrDefault(kind, access);
         }
 
         /** Log writes that so many rows make; whoever writes at all makes one. */

@@ -1,7 +1,9 @@
 package tutti.sim.model;
 
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Message;
+import tutti.sim.net.Network;
 
 /**
  * How the replicas of a model speak with each other. Messages are handed over as they are, and their encoded sizes take the
@@ -28,6 +30,13 @@ interface Channel {
 
     /** Sends a message to some replicas, reliably, in order between two of them. */
     void multicast(int from, Message message, Set<Integer> nodes);
+
+    /** A site has crashed. Those that are left are told the view without it, when they have found out. */
+    void crashed(int node);
+
+    /** The network of packets below, or null if it is modelled by arithmetic. */
+    @Nullable
+    Network network();
 
     /** What went over the network so far. */
     Traffic traffic();

@@ -14,12 +14,12 @@ import tutti.sim.kernel.RandomStream;
  * <p>
  * A <i>shared</i> log writes for all who wait at once: one write at a time, which begins when the one before it has ended
  * and serves everybody who has come by then. That is what PostgreSQL does, whose writers wait for the lock of the log and
- * then write whatever is in its buffers.
+ * then write whatever is in its buffers. It takes as long as for the one among them alone that has written most rows.
  */
 final class LogStorage {
     private final Kernel kernel;
     private final Label label;
-    private final Distribution access;
+    private final Calibration.Log log;
     private final boolean shared;
     private final RandomStream random;
     /** When each of the places is free. */
@@ -28,18 +28,20 @@ final class LogStorage {
     private int next;
     private final boolean equal;
     /** Of a shared log: who waits for the next write. */
-    private List<Runnable> waiting = new ArrayList<>();
+    private List<Request> waiting = new ArrayList<>();
     private boolean writing;
     private long writes;
     private long busyNanos;
     private int open;
 
+    private record Request(Kind kind, int rows, Runnable done) {}
+
     LogStorage(Kernel kernel, String host, Calibration.Log log) {
         this.kernel = kernel;
         this.label = Label.of("storage", host);
-        this.access = log.access();
+        this.log = log;
         this.shared = log.shared();
-        this.equal = access instanceof Distribution.Constant;
+        this.equal = log.access() instanceof Distribution.Constant && log.accessOf().isEmpty();
         this.random = kernel.random("storage " + host);
         this.freeAt = new long[shared ? 1 : log.parallelism()];
     }
@@ -64,11 +66,12 @@ final class LogStorage {
         return busyNanos;
     }
 
-    /** Writes, and then does something. */
-    void write(int count, Runnable done) {
+    /** Writes what a transaction of some kind has changed, so many rows, and then does something. */
+    void write(Kind kind, int rows, Runnable done) {
         open++;
+        int count = log.writes(rows);
         if (shared && count > 0) {
-            waiting.add(done);
+            waiting.add(new Request(kind, rows, done));
             if (!writing) {
                 writeForAll();
             }
@@ -76,7 +79,7 @@ final class LogStorage {
         }
         long last = kernel.now();
         for (int i = 0; i < count; i++) {
-            long nanos = access.sample(random);
+            long nanos = log.access(kind).sample(random);
             long ended = Math.max(kernel.now(), freeAt[next]) + nanos;
             freeAt[next] = ended;
             last = Math.max(last, ended);
@@ -99,10 +102,14 @@ final class LogStorage {
     }
 
     private void writeForAll() {
-        List<Runnable> served = waiting;
+        List<Request> served = waiting;
         waiting = new ArrayList<>();
         writing = true;
-        long nanos = access.sample(random);
+        Request biggest = served.getFirst();
+        for (Request one : served) {
+            biggest = one.rows > biggest.rows ? one : biggest;
+        }
+        long nanos = log.access(biggest.kind).sample(random);
         writes++;
         busyNanos += nanos;
         kernel.schedule(nanos, label, () -> {
@@ -111,7 +118,7 @@ final class LogStorage {
             if (!waiting.isEmpty()) {
                 writeForAll();
             }
-            served.forEach(Runnable::run);
+            served.forEach(one -> one.done.run());
         });
     }
 }

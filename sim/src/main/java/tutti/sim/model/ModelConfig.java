@@ -2,6 +2,7 @@ package tutti.sim.model;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import tutti.core.group.GroupParameters;
 
 /**
@@ -57,6 +58,13 @@ public record ModelConfig(Topology topology, Calibration calibration, WorkloadMo
      * @param group of real group communication
      */
     public record OrderChoice(Kind kind, boolean primaryClusterOnly, GroupTuning group) {
+        /** The sites that take part. */
+        public Set<Integer> members(Topology topology) {
+            return primaryClusterOnly
+                    ? topology.byCluster().getOrDefault(topology.clusters().getFirst().name(), Set.of())
+                    : topology.all();
+        }
+
         /** Modelled or real. */
         public enum Kind {
             /** {@link SequencerChannel}. */
@@ -94,9 +102,5 @@ public record ModelConfig(Topology topology, Calibration calibration, WorkloadMo
 
     public ModelConfig {
         faults = List.copyOf(faults);
-        if (!faults.isEmpty() && order.kind() == OrderChoice.Kind.SEQUENCER) {
-            throw new IllegalArgumentException(
-                    "faults need real group communication: the modelled sequencer knows none (order: group)");
-        }
     }
 }

@@ -17,8 +17,21 @@ public sealed interface ModelFault {
     /** Whatever real code has scheduled happens later by this. */
     record SchedulingLatency(long atNanos, List<Integer> sites, Distribution latency) implements ModelFault {}
 
-    /** Each fragment of a message is discarded upon reception with this probability. */
-    record RandomLoss(long atNanos, List<Integer> sites, double rate) implements ModelFault {}
+    /**
+     * Each message is discarded upon reception with this probability.
+     *
+     * @param rate 0 to {@link #RATE_MAX}
+     */
+    record RandomLoss(long atNanos, List<Integer> sites, double rate) implements ModelFault {
+        /** Who loses more would repeat without end. */
+        public static final double RATE_MAX = 0.9;
+
+        public RandomLoss {
+            if (!(rate >= 0 && rate <= RATE_MAX)) {
+                throw new IllegalArgumentException("a loss of " + rate + ", possible are 0 to " + RATE_MAX);
+            }
+        }
+    }
 
     /**
      * Times in which all messages are discarded upon reception take turns with times in which they are received.

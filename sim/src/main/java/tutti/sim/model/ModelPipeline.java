@@ -157,7 +157,7 @@ final class ModelPipeline {
     }
 
     private void write(Slot slot, Work work) {
-        site.storage().write(site.world().calibration().log().writes(work.rows), () -> {
+        site.storage().write(work.kind, work.rows, () -> {
             slot.done = true;
             pump();
         });

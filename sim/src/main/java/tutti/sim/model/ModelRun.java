@@ -18,6 +18,7 @@ import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
+import tutti.sim.net.Network;
 import tutti.sim.net.PacketCapture;
 import tutti.sim.thread.Threads;
 
@@ -83,32 +84,29 @@ public final class ModelRun {
             hosts.add(new Host(kernel, threads, name, machine));
             hosts.getLast().boot();
         }
-        this.channel = channel(topology, hosts);
+        FaultSchedule schedule = new FaultSchedule(kernel, sites, config.faults());
+        this.channel = channel(topology, hosts, schedule);
         for (int node = 0; node < sites; node++) {
             LogStorage storage = new LogStorage(kernel, topology.nameOf(node), config.calibration().log());
             Site site = new Site(node, hosts.get(node), hosts.get(node).cpu(), storage,
                     new LockTable(config.policy() == ModelConfig.LockPolicy.TIMESTAMP), world);
             replicas.add(new ModelReplica(site, channel, charge(node), protocol(node)));
         }
-        this.faults = new FaultsAtWork(kernel, hosts, replicas);
+        this.faults = new FaultsAtWork(kernel, hosts, replicas, channel);
         this.clients = recordedClients != null
                 ? recordedClients
-                : new Clients(kernel, config.workload(), tpcc, replicas, new ModelledNetwork(kernel, topology),
-                        this::ended);
+                : new Clients(kernel, config.workload(), tpcc, replicas,
+                        new ModelledNetwork(kernel, topology, schedule, config.order().group().timing()), this::ended);
     }
 
-    private Channel channel(Topology topology, List<Host> hosts) {
+    private Channel channel(Topology topology, List<Host> hosts, FaultSchedule faults) {
         return switch (config.order().kind()) {
-            case SEQUENCER -> new SequencerChannel(kernel, topology, orderMembers(topology));
-            case GROUP -> new GroupChannel(kernel, topology, hosts, config.order().group(),
-                    config.calibration().code().packetNanos());
+            case SEQUENCER -> new SequencerChannel(kernel, topology, config.order().members(topology), faults,
+                    config.order().group().timing());
+            case GROUP ->
+                new GroupChannel(kernel, topology, hosts, config.order().members(topology), config.order().group(),
+                        config.calibration().code().packetNanos());
         };
-    }
-
-    private Set<Integer> orderMembers(Topology topology) {
-        return config.order().primaryClusterOnly()
-                ? topology.byCluster().getOrDefault(topology.clusters().getFirst().name(), Set.of())
-                : topology.all();
     }
 
     private CodeCharge charge(int node) {
@@ -155,16 +153,22 @@ public final class ModelRun {
      * @throws IllegalArgumentException if there are no packets, because the order is modelled
      */
     public void capture(PacketCapture to) {
-        if (!(channel instanceof GroupChannel group)) {
+        Network network = channel.network();
+        if (network == null) {
             throw new IllegalArgumentException(
                     "a modelled sequencer sends no packets: a capture needs order.kind group");
         }
-        group.network().capture(to);
+        network.capture(to);
     }
 
     /** What was measured, by site, if real code is charged what is measured. */
     public List<Costs> costs() {
         return costs;
+    }
+
+    /** The last position that is visible at a site. */
+    long visible(int site) {
+        return replicas.get(site).visible();
     }
 
     /** Runs it. Called once. */
@@ -173,9 +177,7 @@ public final class ModelRun {
         ModelConfig.Length length = config.length();
         replicas.forEach(ModelReplica::start);
         clients.start();
-        if (channel instanceof GroupChannel group) {
-            faults.begin(config.faults(), group.network());
-        }
+        faults.begin(config.faults());
         kernel.schedule((long) (length.warmUpSeconds() * NANOS), WARM, this::warm);
         sampleLater();
         kernel.runUntil((long) (length.secondsMax() * NANOS));

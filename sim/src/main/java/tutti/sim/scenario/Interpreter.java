@@ -28,8 +28,6 @@ final class Interpreter {
     private static final double NANOS = 1e9;
     private static final String ALL = "all";
     private static final String THINKING = "thinking";
-    /** Protocols that send messages outside of the order, too. */
-    private static final List<String> MULTICASTING = List.of("wice", "2pc");
 
     private final ScenarioReader reader;
     private final Section root;
@@ -67,27 +65,36 @@ final class Interpreter {
             return new ScenarioFile(title, config(topology, calibration, workload, policy, protocol, order, length,
                     List.of(), charge), seed, repetitions, sweep);
         }
-        if (MULTICASTING.contains(protocol.name()) && order.kind() == ModelConfig.OrderChoice.Kind.GROUP) {
-            root.section("protocol").wrong("name",
-                    "is '" + protocol.name() + "', which also sends messages outside of the order",
-                    "write order: {kind: sequencer}");
-        }
         if (!protocol.name().equals("wice") && order.primaryClusterOnly()) {
             root.section("order").wrong("members", "is 'first-cluster', which only wice can do with", "write all");
         }
-        if (!faults.isEmpty() && order.kind() == ModelConfig.OrderChoice.Kind.SEQUENCER) {
-            boolean impossible = MULTICASTING.contains(protocol.name());
-            root.wrong("faults", "need real group communication, the modelled sequencer knows none" + (impossible
-                    ? ", and protocol '" + protocol.name() + "' also sends messages outside of the order"
-                    : ""),
-                    impossible
-                            ? "`./tutti sim check --protocol " + protocol.name() + "` runs it under faults"
-                            : "write order: {kind: group}");
-            faults.clear();
-        }
+        whoIsLeft(topology, protocol, order, faults);
         return new ScenarioFile(title,
                 config(topology, calibration, workload, policy, protocol, order, length, faults, charge), seed,
                 repetitions, sweep);
+    }
+
+    /** Refuses crashes after which nothing would ever be committed, so that a run would only wait for its end. */
+    private void whoIsLeft(Topology topology, ModelConfig.ProtocolChoice protocol, ModelConfig.OrderChoice order,
+            List<ModelFault> faults) {
+        Set<Integer> crashed = new TreeSet<>();
+        faults.stream().filter(ModelFault.Crash.class::isInstance).forEach(crash -> crashed.addAll(crash.sites()));
+        Set<Integer> members = order.members(topology);
+        long lost = members.stream().filter(crashed::contains).count();
+        if (2 * lost >= members.size() && lost > 0) {
+            root.wrong("faults", "crash " + lost + " of the " + members.size()
+                    + " sites that take part in the order, so nothing would be ordered any more",
+                    "more than half of them must be left: crash at most " + (members.size() - 1) / 2);
+        } else if (protocol.name().equals("wice")) {
+            long elsewhere = topology.all().stream().filter(site -> topology.clusterOf(site) != 0).count();
+            long lostElsewhere = crashed.stream().filter(site -> topology.clusterOf(site) != 0).count();
+            if (lostElsewhere > 0 && lostElsewhere == elsewhere) {
+                root.wrong("faults",
+                        "crash all sites but those of the first cluster, and wice answers nobody before another"
+                                + " cluster has stored what was committed",
+                        "leave one site in another cluster");
+            }
+        }
     }
 
     private static ModelConfig config(Topology topology, Calibration calibration, WorkloadModel workload,
@@ -147,9 +154,14 @@ final class Interpreter {
         Calibration.Client beside = new Calibration.Client(kinds(client.section("cpu")),
                 kinds(client.section("waiting")));
         client.end();
+        Distribution access = storage.times("access", new Distribution.Constant(100 * Nanos.MICRO));
+        Map<Kind, Distribution> accessOf = new EnumMap<>(Kind.class);
+        Section known = storage.section("access-of");
+        Kind.DRAWN.stream().filter(kind -> !kind.readOnly() && known.has(kind.label()))
+                .forEach(kind -> accessOf.put(kind, known.distribution(kind.label(), access)));
+        known.end();
         Calibration calibration = new Calibration(cpu,
-                new Calibration.Log(storage.number("log-writes-per-row", 1, 0, 1000),
-                        storage.times("access", new Distribution.Constant(100 * Nanos.MICRO)),
+                new Calibration.Log(storage.number("log-writes-per-row", 1, 0, 1000), access, accessOf,
                         (int) storage.count("parallelism", 8, 1, 10_000), storage.flag("shared", false)),
                 section.number("apply-share", 0.1, 0, 1), beside,
                 new Calibration.Code(code.nanos("message", 30 * Nanos.MICRO, 0),
@@ -277,7 +289,8 @@ final class Interpreter {
                     section.distribution("lost", new Distribution.Uniform(0, 10 * Nanos.MILLI)),
                     section.distribution("received", new Distribution.Uniform(0, 190 * Nanos.MILLI)));
             case "crash" -> new ModelFault.Crash(at, sites);
-            default -> new ModelFault.RandomLoss(at, sites, section.number("rate", 0.05, 0, 1));
+            default ->
+                new ModelFault.RandomLoss(at, sites, section.number("rate", 0.05, 0, ModelFault.RandomLoss.RATE_MAX));
         };
         section.end();
         return fault;

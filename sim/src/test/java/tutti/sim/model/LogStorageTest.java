@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
@@ -20,7 +21,7 @@ class LogStorageTest {
     }
 
     private void ask(LogStorage storage, String name, long at, int writes) {
-        kernel.schedule(at, ASK, () -> storage.write(writes, () -> done.add(name + "@" + kernel.now())));
+        kernel.schedule(at, ASK, () -> storage.write(Kind.PAYMENT, writes, () -> done.add(name + "@" + kernel.now())));
     }
 
     @Test
@@ -63,6 +64,18 @@ class LogStorageTest {
         kernel.run();
         double ideal = storage.busyNanos() / 4.0;
         assertEquals(ideal, (double) kernel.now(), 0.01 * ideal);
+    }
+
+    @Test
+    void aSharedWriteTakesAsLongAsForTheBiggestThatItServes() {
+        LogStorage storage = storage(new Calibration.Log(1, new Distribution.Constant(1000),
+                Map.of(Kind.DELIVERY, new Distribution.Constant(3000)), 8, true));
+        ask(storage, "payment", 0, 4);
+        kernel.schedule(100, ASK, () -> storage.write(Kind.DELIVERY, 130, () -> done.add("delivery@" + kernel.now())));
+        ask(storage, "another", 200, 4);
+        ask(storage, "last", 1500, 4);
+        kernel.run();
+        assertEquals(List.of("payment@1000", "delivery@4000", "another@4000", "last@5000"), done);
     }
 
     @Test

@@ -70,15 +70,14 @@ class ScenarioReaderTest {
             workload: {arrival: opne}       |workload.arrival is 'opne'; did you mean open?
             workload: {arrival: open}       |workload.rate must be given
             protocol: {name: dbms}          |my.yaml:2: protocol.name is 'dbms'; did you mean dbsm?
-            {protocol: {name: 2pc}, order: {kind: group}}|protocol.name is '2pc', which also sends messages outside
             protocol: {parameters: {a: 1}}  |protocol.parameters are wrong: protocol si has no parameter 'a'
             topology: {quantum: 10}         |topology.quantum is wrong: '10' is no duration
             topology: {clusters: 9}         |topology.clusters must be a list
             topology: {local: {latency: 1ms}}|topology.local.latency is wrong
             order: {kind: groups}           |order.kind is 'groups'; did you mean group?
             order: {members: first-cluster} |order.members is 'first-cluster', which only wice can do with
-            faults: [{kind: crash}]         |faults need real group communication
-            {protocol: {name: wice}, faults: [{kind: crash}]}|`./tutti sim check --protocol wice` runs it under faults
+            faults: [{kind: crash}]         |my.yaml:2: faults crash 9 of the 9 sites that take part in the order
+            faults: [{kind: random-loss, rate: 1}]|my.yaml:2: faults[0].rate is '1'
             faults: [{sites: 9}]            |my.yaml:2: faults[0].sites is '9'; valid: all, or numbers from 0 to 8
             database: {calibration: papr}   |is no shipped calibration; did you mean paper?
             run: {seed: 1, seed: 2}         |run.seed is given twice
