@@ -14,7 +14,7 @@ final class Horizon {
     /** The highest that was answered: what is below may be forgotten. */
     private long told;
 
-    /** A transaction begins; answers the position that it has seen at least. */
+    /** A transaction begins, or may soon; answers the position that it has seen at least. */
     synchronized long begin() {
         open.merge(visible, 1, Integer::sum);
         return visible;

@@ -245,8 +245,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         order.start(snapshotPosition, new OrderEvents());
         loop.execute(() -> {
             sendQueued();
-            long seen = horizon.visible(recoveredPosition);
-            tell(() -> protocol.committed(recoveredPosition, seen));
+            // What the order has delivered meanwhile may be visible already, and has been told.
+            if (visiblePosition == recoveredPosition) {
+                long seen = horizon.visible(recoveredPosition);
+                tell(() -> protocol.committed(recoveredPosition, seen));
+            }
         });
         loop.schedule(this::tellDurable, settings.durabilityNanos());
     }
@@ -343,6 +346,16 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public boolean serializable() {
         return claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
+    }
+
+    @Override
+    public long hold() {
+        return horizon.begin();
+    }
+
+    @Override
+    public void unhold(long position) {
+        horizon.end(position);
     }
 
     @Override

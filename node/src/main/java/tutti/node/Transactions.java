@@ -56,16 +56,33 @@ public interface Transactions {
     long visiblePosition();
 
     /**
+     * A position that is visible in the engine now. What is ordered after it is not forgotten until {@link #unhold}, so that a
+     * transaction begun before that, since this position, is not too old to be certified. From any thread.
+     */
+    default long hold() {
+        return visiblePosition();
+    }
+
+    /** Ends what {@link #hold} has begun; once for each. From any thread. */
+    default void unhold(long position) {}
+
+    /**
      * Registers a transaction that a client has begun. From now on it can be asked to {@linkplain LocalTransaction#rollback
      * roll back} because it stands in the way of an ordered one.
      *
-     * @param since {@link #visiblePosition} as of a moment before its first snapshot was taken
+     * @param since {@link #visiblePosition} as of a moment before its first snapshot was taken; if it is not held
+     *            ({@link #hold}) and the cluster has been told meanwhile that nobody needs it, the transaction cannot commit
      */
     Ticket begin(LocalTransaction transaction, long since);
 
     /** Registers a transaction that has not taken a snapshot yet. */
     default Ticket begin(LocalTransaction transaction) {
-        return begin(transaction, visiblePosition());
+        long since = hold();
+        try {
+            return begin(transaction, since);
+        } finally {
+            unhold(since);
+        }
     }
 
     /**

@@ -172,6 +172,25 @@ class ReplicaNodeTest {
     }
 
     @Test
+    void whoHoldsAPositionIsNotTooOldAlthoughItBeginsLater() throws Exception {
+        openAll();
+        ReplicaNode node = nodes.get(0);
+        long held = node.hold();
+        settle();
+        ListEngine.Session late = engines.get(0).new Session("late");
+        Transactions.Ticket ticket = node.begin(late, held);
+        node.unhold(held);
+        ticket.executed(writes("late", 1), ReadSet.EMPTY);
+        assertInstanceOf(Outcome.Committed.class, outcome(late));
+        long forgotten = node.visiblePosition();
+        settle();
+        ListEngine.Session tooLate = engines.get(0).new Session("too late");
+        node.begin(tooLate, forgotten).executed(writes("too late", 2), ReadSet.EMPTY);
+        assertInstanceOf(AbortReason.TooOld.class,
+                assertInstanceOf(Outcome.Aborted.class, outcome(tooLate)).reason());
+    }
+
+    @Test
     void ofConcurrentWritersOfOneKeyOneCommitsAndTheOthersAreRolledBackBeforeTheyHear() throws Exception {
         openAll();
         for (int round = 0; round < 50; round++) {

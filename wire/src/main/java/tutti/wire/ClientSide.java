@@ -75,7 +75,7 @@ final class ClientSide implements FrameSink {
         }
         if (session.cycle == Session.Cycle.NONE) {
             session.cycle = Session.Cycle.OPEN;
-            session.since = session.services.transactions().visiblePosition();
+            session.hold();
             inBlock = session.status != Backend.IDLE;
             if (session.branch == null) {
                 session.read = null;

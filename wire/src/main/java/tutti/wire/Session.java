@@ -121,6 +121,7 @@ final class Session extends SessionTurns {
 
     void cycleOver() {
         cycle = Cycle.NONE;
+        letGo();
         waiting = false;
         discard = false;
         cycleFailed = false;
@@ -471,6 +472,7 @@ final class Session extends SessionTurns {
         }
         SessionState before = state;
         state(SessionState.CLOSED);
+        letGo();
         TransactionId unused = takeName();
         if (unused != null) {
             services.transactions().release(unused);

@@ -121,7 +121,9 @@ abstract class SessionChannels {
     /** What the transaction has read so far; null if nothing, or nobody wants to know. */
     ReadSet.@Nullable Builder read;
     /** A position that was visible before anything of the current cycle was sent. */
-    long since;
+    private long since;
+    /** The node keeps it for a transaction that may begin. */
+    private boolean holding;
     /** The open transaction has been handed in to wait for its turn. */
     boolean handedIn;
     /** It was begun to read only, so it needs no turn. */
@@ -262,6 +264,31 @@ abstract class SessionChannels {
         }
         connection.reader().emitRun();
         client.write(out, client.voidPromise());
+    }
+
+    /** From now on a transaction may begin: the node remembers from here on what it may have to be compared with. */
+    void hold() {
+        letGo();
+        if (branch == null && state != SessionState.CLOSED) {
+            since = services.transactions().hold();
+            holding = true;
+        } else {
+            since = services.transactions().visiblePosition();
+        }
+    }
+
+    /** A transaction has begun, or none will. */
+    void letGo() {
+        if (holding) {
+            holding = false;
+            services.transactions().unhold(since);
+        }
+    }
+
+    /** The transaction begins that the session was {@linkplain #hold ready} for, or one after it in the same cycle. */
+    void begin(Branch opened) {
+        opened.ticket(services.transactions().begin(opened, since, takeName()));
+        letGo();
     }
 
     /** The name of the transaction that begins now, or null. */

@@ -75,7 +75,7 @@ abstract class SessionTransaction extends SessionChannels {
         if (branch == null) {
             Branch opened = new Branch(this, loop);
             branch = opened;
-            opened.ticket(services.transactions().begin(opened, since, takeName()));
+            begin(opened);
         }
         state(SessionState.IN_TRANSACTION);
     }
@@ -682,7 +682,7 @@ abstract class SessionTransaction extends SessionChannels {
     }
 
     void chain(String begin) {
-        since = services.transactions().visiblePosition();
+        hold();
         openTransaction();
         waiting = true;
         ByteBuf out = buffer();

@@ -161,7 +161,12 @@ public final class EmbeddedSession implements AutoCloseable {
     private void begin() throws SQLException {
         if (current == null) {
             Open open = new Open();
-            open.ticket = node.begin(open, node.visiblePosition(), takeName());
+            long since = node.hold();
+            try {
+                open.ticket = node.begin(open, since, takeName());
+            } finally {
+                node.unhold(since);
+            }
             current = open;
             if (!readOnly && !node.executesAtOnce()) {
                 open.ticket().submit(Request.Interactive.UNDECLARED);
