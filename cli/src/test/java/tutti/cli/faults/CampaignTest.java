@@ -36,12 +36,13 @@ class CampaignTest {
                 Fault fault = Fault.values()[random.nextInt(Fault.values().length)];
                 int node = random.nextInt(cluster.size());
                 LOG.warn("campaign seed {} round {}: {} at node {}", seed, round, fault, node);
-                Ledger ledger = Ledger.run(cluster, 1 + random.nextInt(3), random.nextLong());
-                ledger.awaitMore(random.nextInt(500));
-                inflict(cluster, ledger, fault, node);
-                cluster.awaitReady();
-                cluster.ids().forEach(id -> ledger.awaitMore(id, 5));
-                ledger.verify();
+                try (Ledger ledger = Ledger.run(cluster, 1 + random.nextInt(3), random.nextLong())) {
+                    ledger.awaitMore(random.nextInt(500));
+                    inflict(cluster, ledger, fault, node);
+                    cluster.awaitReady();
+                    cluster.ids().forEach(id -> ledger.awaitMore(id, 5));
+                    ledger.verify();
+                }
             }
         }
     }

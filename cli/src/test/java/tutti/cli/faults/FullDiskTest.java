@@ -77,21 +77,23 @@ class FullDiskTest {
     private void fullDisk(Path place) throws Exception {
         try (FaultCluster cluster = FaultCluster.start(directory, 3)) {
             Ledger.create(cluster);
-            Ledger ledger = Ledger.run(cluster, 1, 9);
-            cluster.ids().forEach(id -> ledger.awaitMore(id, 20));
-            Path ballast = fill(place);
-            String death = cluster.deaths.poll(FaultCluster.PATIENCE.toSeconds(), TimeUnit.SECONDS);
-            assertEquals("node-0 1", death);
-            String log = Files.readString(Path.of(cluster.node(0).log()));
-            assertTrue(log.contains("No space left on device"), () -> log.substring(Math.max(0, log.length() - 4000)));
-            assertTrue(log.contains("tutti: node node-0 cannot go on"), log);
-            ledger.awaitMore(1, 20);
-            ledger.awaitMore(2, 20);
-            Files.delete(ballast);
-            cluster.cluster.startNode(0);
-            cluster.cluster.awaitReady(0, FaultCluster.PATIENCE);
-            ledger.awaitMore(0, 10);
-            ledger.verify();
+            try (Ledger ledger = Ledger.run(cluster, 1, 9)) {
+                cluster.ids().forEach(id -> ledger.awaitMore(id, 20));
+                Path ballast = fill(place);
+                String death = cluster.deaths.poll(FaultCluster.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                assertEquals("node-0 1", death);
+                String log = Files.readString(Path.of(cluster.node(0).log()));
+                assertTrue(log.contains("No space left on device"),
+                        () -> log.substring(Math.max(0, log.length() - 4000)));
+                assertTrue(log.contains("tutti: node node-0 cannot go on"), log);
+                ledger.awaitMore(1, 20);
+                ledger.awaitMore(2, 20);
+                Files.delete(ballast);
+                cluster.cluster.startNode(0);
+                cluster.cluster.awaitReady(0, FaultCluster.PATIENCE);
+                ledger.awaitMore(0, 10);
+                ledger.verify();
+            }
         }
     }
 }

@@ -13,22 +13,14 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.ConcurrentSkipListSet;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.postgresql.PGConnection;
 import tutti.cli.cluster.ClusterSpec;
 
 /** The driver {@code jdbc:tutti:} at three processes with H2 or HSQLDB, each with a secondary, which are killed and started. */
@@ -45,27 +37,8 @@ class InProcessClusterTest {
                 spec.password(), settings, spec.nodeCommand()));
     }
 
-    /** To a node, or to another one if that cannot be reached, or could not lately. */
     private static Connection connect(FaultCluster cluster, String properties, int first) throws SQLException {
-        return connect(cluster, properties, IntStream.range(first, first + 3).map(id -> id % 3));
-    }
-
-    private static Connection connect(FaultCluster cluster, String properties, IntStream ids) throws SQLException {
-        String hosts = ids.mapToObj(cluster::node)
-                .map(node -> node.host() + ":" + node.postgresPort()).collect(Collectors.joining(","));
-        return DriverManager.getConnection(
-                "jdbc:tutti://" + hosts + "/tutti?user=postgres&password=secret&socketTimeout=20" + properties);
-    }
-
-    private static int node(Connection connection) throws SQLException {
-        return Integer.parseInt(connection.unwrap(PGConnection.class).getParameterStatus("tutti.transaction")
-                .split(":", 2)[0]);
-    }
-
-    private static String value(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement(); ResultSet results = statement.executeQuery(sql)) {
-            return results.next() ? results.getString(1) : "nothing";
-        }
+        return DriverClients.connect(cluster, properties, first);
     }
 
     private static void run(Connection connection, String sql) throws SQLException {
@@ -79,14 +52,16 @@ class InProcessClusterTest {
     @Timeout(240)
     void theDriverGoesElsewhereAndTheClusterStartsAgain(String engine) throws Exception {
         Path data = directory.resolve(engine);
-        Set<Long> told = new ConcurrentSkipListSet<>();
+        Set<Long> told;
         try (FaultCluster cluster = start(data, engine)) {
+            DriverClients clients = new DriverClients(cluster, "item");
+            told = clients.told();
             try (Connection connection = connect(cluster, "", 0)) {
                 run(connection, "CREATE TABLE item (id bigint PRIMARY KEY, what varchar(20))");
             }
             readOnlyWorkSeesWhatWasWritten(cluster);
             connectionsMove(cluster);
-            everyCommitIsResolved(cluster, told);
+            clients.whileKilling(2, 4);
             assertSame(cluster, told);
             cluster.killAll();
             cluster.startAll();
@@ -108,13 +83,13 @@ class InProcessClusterTest {
             linearizable.setReadOnly(true);
             for (int i = 0; i < 30; i++) {
                 connection.setReadOnly(false);
-                assertEquals(0, node(connection));
+                assertEquals(0, DriverClients.node(connection));
                 run(connection, "INSERT INTO item VALUES (" + i + ", 'causal')");
                 String sql = "SELECT count(*) FROM item WHERE what = 'causal'";
-                assertEquals(String.valueOf(i + 1), value(linearizable, sql));
+                assertEquals(String.valueOf(i + 1), DriverClients.value(linearizable, sql));
                 connection.setReadOnly(true);
-                assertEquals(String.valueOf(i + 1), value(connection, sql));
-                assertFalse(node(connection) == 0);
+                assertEquals(String.valueOf(i + 1), DriverClients.value(connection, sql));
+                assertFalse(DriverClients.node(connection) == 0);
             }
         }
     }
@@ -130,21 +105,21 @@ class InProcessClusterTest {
             run(writer, "INSERT INTO item VALUES (100, 'moved')");
             reader.setReadOnly(true);
             reader.setAutoCommit(false);
-            assertEquals("30", value(reader, "SELECT count(*) FROM item"));
-            assertEquals(1, node(idle));
+            assertEquals("30", DriverClients.value(reader, "SELECT count(*) FROM item"));
+            assertEquals(1, DriverClients.node(idle));
             cluster.cluster.kill(1);
             try (ResultSet results = select.executeQuery()) {
                 assertTrue(results.next());
                 assertEquals(42, results.getInt(1));
             }
-            assertFalse(node(idle) == 1);
+            assertFalse(DriverClients.node(idle) == 1);
             idle.commit();
             assertEquals("40001", assertThrows(SQLException.class,
                     () -> run(writer, "INSERT INTO item VALUES (101, 'moved')")).getSQLState());
             writer.rollback();
             run(writer, "INSERT INTO item VALUES (100, 'moved')");
             writer.commit();
-            assertEquals("30", value(reader, "SELECT count(*) FROM item WHERE what = 'causal'"));
+            assertEquals("30", DriverClients.value(reader, "SELECT count(*) FROM item WHERE what = 'causal'"));
             reader.commit();
         } finally {
             cluster.cluster.startNode(1);
@@ -152,72 +127,15 @@ class InProcessClusterTest {
         }
     }
 
-    /** Clients commit without a pause while their node is killed; each of them must know what has become of its rows. */
-    private static void everyCommitIsResolved(FaultCluster cluster, Set<Long> told) throws Exception {
-        int clients = 4;
-        int victim = 2;
-        AtomicLong ids = new AtomicLong(100_000);
-        Set<String> doubts = new ConcurrentSkipListSet<>();
-        CountDownLatch warm = new CountDownLatch(clients * 20);
-        CountDownLatch moved = new CountDownLatch(clients);
-        AtomicBoolean stop = new AtomicBoolean();
-        List<Thread> threads = IntStream.range(0, clients).mapToObj(client -> Thread.ofPlatform().start(() -> {
-            boolean byItself = client % 2 == 0;
-            try (Connection connection = connect(cluster, "", victim);
-                    PreparedStatement insert = connection.prepareStatement("INSERT INTO item VALUES (?, 'doubt')")) {
-                connection.setAutoCommit(byItself);
-                boolean away = false;
-                while (!stop.get()) {
-                    long id = ids.incrementAndGet();
-                    try {
-                        insert.setLong(1, id);
-                        insert.executeUpdate();
-                        if (!byItself) {
-                            connection.commit();
-                        }
-                        told.add(id);
-                    } catch (SQLException failed) {
-                        if (failed.getMessage().contains("only its result is lost")) {
-                            told.add(id);
-                        } else if (!"40001".equals(failed.getSQLState())) {
-                            doubts.add(failed.getSQLState() + " " + failed.getMessage());
-                        }
-                        if (!byItself) {
-                            connection.rollback();
-                        }
-                    }
-                    warm.countDown();
-                    if (!away && node(connection) != victim) {
-                        away = true;
-                        moved.countDown();
-                    }
-                }
-            } catch (SQLException ended) {
-                doubts.add(ended.toString());
-            }
-        })).toList();
-        assertTrue(warm.await(60, TimeUnit.SECONDS));
-        cluster.cluster.kill(victim);
-        boolean all = moved.await(60, TimeUnit.SECONDS);
-        stop.set(true);
-        for (Thread thread : threads) {
-            thread.join();
-        }
-        cluster.cluster.startNode(victim);
-        cluster.awaitReady();
-        assertTrue(all, () -> "some clients did not move; in doubt: " + doubts);
-        assertEquals(Set.of(), Set.copyOf(doubts));
-    }
-
     /** Every node has the rows that clients were told of and no others, at its primary and at its secondary. */
     private static void assertSame(FaultCluster cluster, Set<Long> told) throws SQLException {
         for (int id = 0; id < 3; id++) {
             for (boolean readOnly : new boolean[]{false, true}) {
                 Set<Long> there = new TreeSet<>();
-                try (Connection connection = connect(cluster, "&readLevel=linearizable",
-                        IntStream.of(id))) {
+                try (Connection connection = DriverManager.getConnection(
+                        DriverClients.url(cluster, "&readLevel=linearizable", IntStream.of(id)))) {
                     connection.setReadOnly(readOnly);
-                    assertEquals(id, node(connection));
+                    assertEquals(id, DriverClients.node(connection));
                     try (Statement statement = connection.createStatement();
                             ResultSet results = statement
                                     .executeQuery("SELECT id FROM item WHERE what = 'doubt'")) {
@@ -225,7 +143,8 @@ class InProcessClusterTest {
                             there.add(results.getLong(1));
                         }
                     }
-                    assertEquals("30", value(connection, "SELECT count(*) FROM item WHERE what = 'causal'"));
+                    assertEquals("30",
+                            DriverClients.value(connection, "SELECT count(*) FROM item WHERE what = 'causal'"));
                 }
                 assertEquals(told, there, "node " + id);
             }

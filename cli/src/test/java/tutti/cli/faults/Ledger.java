@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * the end each transfer's outcome as its client saw it is compared with what is there, and each account's balance with
  * the transfers, so that a transfer lost, or made twice, shows.
  */
-final class Ledger {
+final class Ledger implements AutoCloseable {
     private static final int ACCOUNTS = 200;
     private static final long INITIAL = 1000;
     /** Transfers begun at different nodes never have the same number, and none is used twice. */
@@ -169,18 +169,24 @@ final class Ledger {
         return longestGapNanos.getAndSet(0) / 1_000_000;
     }
 
-    /** Stops the writers. */
-    void stop() throws InterruptedException {
+    /** Stops the writers, whatever has become of the test. */
+    @Override
+    public void close() {
         stopping.countDown();
         for (Thread writer : writers) {
-            writer.join(FaultCluster.PATIENCE.toMillis());
+            try {
+                writer.join(FaultCluster.PATIENCE.toMillis());
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                return;
+            }
             assertTrue(!writer.isAlive(), () -> writer + " hangs");
         }
     }
 
     /** Stops, and checks that the nodes are the same and hold what their clients were told. */
     void verify() throws SQLException, InterruptedException {
-        stop();
+        close();
         cluster.assertSame();
         verify(0);
     }

@@ -44,102 +44,109 @@ class NodeFaultsTest {
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3})
     void allNodesKilledAtAnyInstantComeBackWithEverythingAcknowledged(long seed) throws Exception {
-        Ledger ledger = Ledger.run(cluster, 1, seed);
-        ledger.awaitMore(50 + new Random(seed).nextInt(300));
-        cluster.killAll();
-        cluster.startAll();
-        cluster.ids().forEach(id -> ledger.awaitMore(id, 5));
-        ledger.verify();
+        try (Ledger ledger = Ledger.run(cluster, 1, seed)) {
+            ledger.awaitMore(50 + new Random(seed).nextInt(300));
+            cluster.killAll();
+            cluster.startAll();
+            cluster.ids().forEach(id -> ledger.awaitMore(id, 5));
+            ledger.verify();
+        }
     }
 
     @Test
     void oneNodeAfterTheOtherIsKilledAndTheRestGoesOn() throws Exception {
-        Ledger ledger = Ledger.run(cluster, 1, 4);
-        for (int round = 0; round < 3; round++) {
-            int victim = round == 1 ? (cluster.leader() + 1) % cluster.size() : cluster.leader();
-            ledger.awaitMore(100);
-            long _ = ledger.longestGapMillis();
-            boolean led = cluster.leader() == victim;
-            cluster.cluster.kill(victim);
-            cluster.ids().filter(id -> id != victim).forEach(id -> ledger.awaitMore(id, 20));
-            LOG.info("{} killed: {} ms without a commit", led ? "leader" : "follower", ledger.longestGapMillis());
-            cluster.cluster.startNode(victim);
-            cluster.cluster.awaitReady(victim, FaultCluster.PATIENCE);
-            ledger.awaitMore(victim, 10);
+        try (Ledger ledger = Ledger.run(cluster, 1, 4)) {
+            for (int round = 0; round < 3; round++) {
+                int victim = round == 1 ? (cluster.leader() + 1) % cluster.size() : cluster.leader();
+                ledger.awaitMore(100);
+                long _ = ledger.longestGapMillis();
+                boolean led = cluster.leader() == victim;
+                cluster.cluster.kill(victim);
+                cluster.ids().filter(id -> id != victim).forEach(id -> ledger.awaitMore(id, 20));
+                LOG.info("{} killed: {} ms without a commit", led ? "leader" : "follower", ledger.longestGapMillis());
+                cluster.cluster.startNode(victim);
+                cluster.cluster.awaitReady(victim, FaultCluster.PATIENCE);
+                ledger.awaitMore(victim, 10);
+            }
+            ledger.verify();
         }
-        ledger.verify();
     }
 
     @Test
     void aServerThatIsKilledLosesItsLastCommitsAndTheyAreMadeAgain() throws Exception {
-        Ledger ledger = Ledger.run(cluster, 1, 5);
-        for (int node = 0; node < cluster.size(); node++) {
-            ledger.awaitMore(node, 60);
-            FaultCluster.signal("KILL", cluster.serverProcess(node));
-            ledger.awaitMore((node + 1) % cluster.size(), 20);
-            ledger.awaitMore(node, 20);
+        try (Ledger ledger = Ledger.run(cluster, 1, 5)) {
+            for (int node = 0; node < cluster.size(); node++) {
+                ledger.awaitMore(node, 60);
+                FaultCluster.signal("KILL", cluster.serverProcess(node));
+                ledger.awaitMore((node + 1) % cluster.size(), 20);
+                ledger.awaitMore(node, 20);
+            }
+            ledger.verify();
         }
-        ledger.verify();
     }
 
     @Test
     void aServerOfWhichOneProcessIsKilledDoesNotGoOnWithoutItsLastCommits() throws Exception {
-        Ledger ledger = Ledger.run(cluster, 1, 6);
-        for (int node = 0; node < cluster.size(); node++) {
-            ledger.awaitMore(node, 60);
-            long server = cluster.serverProcess(node);
-            FaultCluster.signal("KILL", cluster.beneathValue(node, "SELECT pid FROM pg_stat_activity WHERE"
-                    + " application_name LIKE '%JDBC%' AND pid <> pg_backend_pid() LIMIT 1"));
-            ledger.awaitMore(node, 20);
-            assertNotEquals(server, cluster.serverProcess(node), "the server was started anew, by the node");
+        try (Ledger ledger = Ledger.run(cluster, 1, 6)) {
+            for (int node = 0; node < cluster.size(); node++) {
+                ledger.awaitMore(node, 60);
+                long server = cluster.serverProcess(node);
+                FaultCluster.signal("KILL", cluster.beneathValue(node, "SELECT pid FROM pg_stat_activity WHERE"
+                        + " application_name LIKE '%JDBC%' AND pid <> pg_backend_pid() LIMIT 1"));
+                ledger.awaitMore(node, 20);
+                assertNotEquals(server, cluster.serverProcess(node), "the server was started anew, by the node");
+            }
+            ledger.verify();
         }
-        ledger.verify();
     }
 
     @Test
     void aMinorityRefusesWritesSaysWhyAndAnswersReads() throws Exception {
         int left = (cluster.leader() + 1) % cluster.size();
-        Ledger ledger = Ledger.run(cluster, 1, 7);
-        ledger.awaitMore(left, 20);
-        try (Connection reader = cluster.connect(left); Statement statement = reader.createStatement()) {
-            long[] stopped = cluster.ids().filter(id -> id != left).mapToLong(id -> cluster.node(id).pid()).toArray();
-            for (long pid : stopped) {
-                FaultCluster.signal("STOP", pid);
-            }
-            try {
-                cluster.cluster.await(left, FaultCluster.PATIENCE, "isolated",
-                        status -> status.state() == NodeStatus.State.ISOLATED);
-                SQLException refusal = assertThrows(SQLException.class,
-                        () -> statement.execute("INSERT INTO transfer VALUES (-1, 0, 1, 0)"));
-                assertEquals("57P03", refusal.getSQLState(), refusal.getMessage());
-                assertTrue(refusal.getMessage().contains("majority"), refusal.getMessage());
-                assertTrue(statement.executeQuery("SELECT count(*) FROM transfer").next());
-            } finally {
+        try (Ledger ledger = Ledger.run(cluster, 1, 7)) {
+            ledger.awaitMore(left, 20);
+            try (Connection reader = cluster.connect(left); Statement statement = reader.createStatement()) {
+                long[] stopped = cluster.ids().filter(id -> id != left).mapToLong(id -> cluster.node(id).pid())
+                        .toArray();
                 for (long pid : stopped) {
-                    FaultCluster.signal("CONT", pid);
+                    FaultCluster.signal("STOP", pid);
                 }
+                try {
+                    cluster.cluster.await(left, FaultCluster.PATIENCE, "isolated",
+                            status -> status.state() == NodeStatus.State.ISOLATED);
+                    SQLException refusal = assertThrows(SQLException.class,
+                            () -> statement.execute("INSERT INTO transfer VALUES (-1, 0, 1, 0)"));
+                    assertEquals("57P03", refusal.getSQLState(), refusal.getMessage());
+                    assertTrue(refusal.getMessage().contains("majority"), refusal.getMessage());
+                    assertTrue(statement.executeQuery("SELECT count(*) FROM transfer").next());
+                } finally {
+                    for (long pid : stopped) {
+                        FaultCluster.signal("CONT", pid);
+                    }
+                }
+                cluster.cluster.awaitReady(left, FaultCluster.PATIENCE);
+                assertEquals(1, statement.executeUpdate("INSERT INTO transfer VALUES (-1, 0, 1, 0)"));
+                assertEquals(1, statement.executeUpdate("DELETE FROM transfer WHERE number = -1"));
             }
-            cluster.cluster.awaitReady(left, FaultCluster.PATIENCE);
-            assertEquals(1, statement.executeUpdate("INSERT INTO transfer VALUES (-1, 0, 1, 0)"));
-            assertEquals(1, statement.executeUpdate("DELETE FROM transfer WHERE number = -1"));
+            cluster.ids().forEach(id -> ledger.awaitMore(id, 5));
+            ledger.verify();
         }
-        cluster.ids().forEach(id -> ledger.awaitMore(id, 5));
-        ledger.verify();
     }
 
     @Test
     void aLeaderThatStoodStillDoesNoHarmWhenItGoesOn() throws Exception {
-        Ledger ledger = Ledger.run(cluster, 1, 8);
-        ledger.awaitMore(50);
-        int leader = cluster.leader();
-        long pid = cluster.node(leader).pid();
-        FaultCluster.signal("STOP", pid);
-        try {
-            cluster.ids().filter(id -> id != leader).forEach(id -> ledger.awaitMore(id, 30));
-        } finally {
-            FaultCluster.signal("CONT", pid);
+        try (Ledger ledger = Ledger.run(cluster, 1, 8)) {
+            ledger.awaitMore(50);
+            int leader = cluster.leader();
+            long pid = cluster.node(leader).pid();
+            FaultCluster.signal("STOP", pid);
+            try {
+                cluster.ids().filter(id -> id != leader).forEach(id -> ledger.awaitMore(id, 30));
+            } finally {
+                FaultCluster.signal("CONT", pid);
+            }
+            ledger.awaitMore(leader, 10);
+            ledger.verify();
         }
-        ledger.awaitMore(leader, 10);
-        ledger.verify();
     }
 }

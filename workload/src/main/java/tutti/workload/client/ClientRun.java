@@ -29,6 +29,7 @@ public final class ClientRun {
     private final AtomicReference<String> failure = new AtomicReference<>();
     private final LongAdder[] outcomes = {new LongAdder(), new LongAdder(), new LongAdder()};
     private final Map<String, LongAdder> causes = new ConcurrentHashMap<>();
+    private volatile long thinkNanos;
     private final List<ClientSession> sessions = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>();
 
@@ -55,6 +56,15 @@ public final class ClientRun {
     /** Ends the run: every client finishes what it is at. Does not wait; idempotent. */
     public void stop() {
         stop.countDown();
+    }
+
+    /**
+     * From now on each client thinks before its next transaction, for a time between none and twice this; at first they do not.
+     *
+     * @param mean how long on average; zero for not at all
+     */
+    public void think(Duration mean) {
+        thinkNanos = mean.toNanos();
     }
 
     /** Transactions whose clients have been told of their commit so far. */
@@ -109,6 +119,11 @@ public final class ClientRun {
     void pause(long nanos) throws InterruptedException {
         boolean stopped = stop.await(nanos, TimeUnit.NANOSECONDS);
         LOG.trace("a client paused, stopped: {}", stopped);
+    }
+
+    /** How long clients think on average. */
+    long thinkNanos() {
+        return thinkNanos;
     }
 
     void fail(String why) {

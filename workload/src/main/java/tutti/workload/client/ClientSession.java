@@ -108,6 +108,10 @@ final class ClientSession implements Runnable {
             long most = Math.min(BACK_OFF_MILLIS_MAX, 1L << Math.min(failuresInARow, 10));
             run.pause(random.nextLong(TimeUnit.MILLISECONDS.toNanos(most)));
         }
+        long think = run.thinkNanos();
+        if (think > 0) {
+            run.pause(random.nextLong(2 * think));
+        }
     }
 
     private static boolean saysRolledBack(SQLException e) {

@@ -2,6 +2,7 @@ package tutti.workload.listappend;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import tutti.workload.client.ClientConnections;
@@ -46,6 +47,15 @@ public final class ListAppendRun {
     /** Ends the run early. Does not wait. */
     public void stop() {
         run.stop();
+    }
+
+    /**
+     * From now on each client thinks before its next transaction, for a time between none and twice this; at first they do not.
+     *
+     * @param mean how long on average; zero for not at all
+     */
+    public void think(Duration mean) {
+        run.think(mean);
     }
 
     /** Transactions whose clients have been told of their commit so far. */
