@@ -157,11 +157,17 @@ final class RealRun {
     private void work(RealClient client, List<Observation> seen) {
         try {
             Observation last = null;
+            long used = plan.profiled ? client.backendNanos() : 0;
             while (stop.getCount() > 0) {
                 if (stop.await(client.thinkingNanos(last), TimeUnit.NANOSECONDS)) {
                     return;
                 }
-                last = plan.profiled ? inTurn(client) : client.run();
+                if (plan.profiled) {
+                    last = alone(client, used);
+                    used += last.backendNanos();
+                } else {
+                    last = client.run();
+                }
                 seen.add(last);
                 done.incrementAndGet();
             }
@@ -171,14 +177,18 @@ final class RealRun {
         }
     }
 
-    private Observation inTurn(RealClient client) throws IOException, SQLException {
+    /**
+     * One at a time. What its server process has used is read when it rests afterwards, and not before it begins as well: a
+     * processor that has just been reading is awake, and a transaction finds it so that would have had to wake it.
+     *
+     * @param usedNanos what the server process had used after the transaction before
+     */
+    private Observation alone(RealClient client, long usedNanos) throws IOException, SQLException {
         turn.lock();
         try {
-            long before = client.backendNanos();
             Observation one = client.run();
-            long used = client.backendNanos() - before;
-            return new Observation(one.kind(), one.rows(), one.sinceNanos(), one.nowNanos(), one.commitNanos(), used,
-                    one.clientNanos(), one.cause());
+            return new Observation(one.kind(), one.rows(), one.sinceNanos(), one.nowNanos(), one.commitNanos(),
+                    client.backendNanos() - usedNanos, one.clientNanos(), one.cause());
         } finally {
             turn.unlock();
         }
