@@ -117,7 +117,7 @@ final class DemoCommand implements Callable<Integer> {
         try {
             passed = new Demo(plan, screen)
                     .run(new ClusterSpec(directory, nodes, 0, protocol, "tutti", "tutti",
-                            settings, NodeJvm.command()), report, json);
+                            settings, NodeJvm.command(ClusterSpec.inProcess(settings))), report, json);
         } finally {
             if (data == null && passed) {
                 delete(directory);

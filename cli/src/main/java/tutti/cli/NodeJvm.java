@@ -13,16 +13,31 @@ public final class NodeJvm {
      */
     private static final List<String> OPTIONS = List.of("-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
             "-XX:TieredStopAtLevel=1",
-            "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError", "-Xms128m", "-Xmx768m", "-Xmn64m",
+            "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
             "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
+
+    /** Beside a database server, which has its own memory. */
+    private static final List<String> SMALL = List.of("-Xms128m", "-Xmx768m", "-Xmn64m");
+    /** With all rows on the heap: two warehouses of TPC-C take half of it, and comparing copies reads them all. */
+    private static final List<String> LARGE = List.of("-Xms256m", "-Xmx2500m", "-Xmn192m");
 
     private NodeJvm() {}
 
-    /** Command line up to the main class; the environment can add options. */
+    /** Command line up to the main class, of a node beside a server; the environment can add options. */
     public static List<String> command() {
+        return command(false);
+    }
+
+    /**
+     * Command line up to the main class; the environment can add options.
+     *
+     * @param inProcess whether the node's database lives in its JVM
+     */
+    public static List<String> command(boolean inProcess) {
         List<String> command = new ArrayList<>();
         command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
         command.addAll(OPTIONS);
+        command.addAll(inProcess ? LARGE : SMALL);
         String more = System.getenv(OPTIONS_VARIABLE);
         if (more != null && !more.isBlank()) {
             command.addAll(List.of(more.strip().split("\\s+")));

@@ -77,8 +77,9 @@ final class StartCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         CountDownLatch allDead = new CountDownLatch(1);
         AtomicReference<@Nullable Cluster> started = new AtomicReference<>();
+        Map<String, String> settings = settings();
         ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password,
-                settings(), NodeJvm.command());
+                settings, NodeJvm.command(ClusterSpec.inProcess(settings)));
         Cluster cluster = Cluster.start(wanted, (node, exitStatus) -> died(screen, node, exitStatus, started.get(),
                 allDead));
         started.set(cluster);

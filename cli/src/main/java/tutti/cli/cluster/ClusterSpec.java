@@ -145,6 +145,11 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
 
     /** Whether the nodes' databases are in their own processes. */
     public boolean inProcess() {
+        return inProcess(settings);
+    }
+
+    /** Whether databases of nodes with these settings are in their own processes. */
+    public static boolean inProcess(Map<String, String> settings) {
         return !settings.getOrDefault(ENGINE, POSTGRES).equals(POSTGRES);
     }
 
