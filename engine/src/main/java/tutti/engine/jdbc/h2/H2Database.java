@@ -34,17 +34,13 @@ public final class H2Database extends OpenedDatabase {
     private static final int WAIT_MILLIS = 20;
     /** An applier does not wait for rows, but for another applier that is just adding an index entry. */
     private static final int APPLIER_WAIT_MILLIS = 1;
-    /** This part of the heap may hold pages of a database in a file; by itself H2 takes 16 MB, whatever the heap. */
-    private static final int HEAP_PARTS = 4;
     private static final String USER = "TUTTI";
     private static final AtomicLong MEMORY_NAMES = new AtomicLong();
 
     private final String url;
 
     private H2Database(String url, String name, boolean durable) throws SQLException {
-        // Only here: whoever sets it again empties the cache.
-        super(name, durable,
-                connect(durable ? url + ";CACHE_SIZE=" + (Runtime.getRuntime().maxMemory() >> 10) / HEAP_PARTS : url));
+        super(name, durable, connect(url));
         this.url = url;
     }
 
