@@ -101,7 +101,7 @@ final class RealRun {
     record Round(List<Observation> transactions, double seconds, double processorShare) {}
 
     /** A turn of one purpose. */
-    private static final class Turn {
+    static final class Turn {
         final boolean profiled;
         final Queue<Observation> seen = new ConcurrentLinkedQueue<>();
         long sinceNanos;
@@ -213,7 +213,7 @@ final class RealRun {
     }
 
     /** Those turns of a round in which transactions ran as they came. */
-    private static Round joined(List<Turn> round) {
+    static Round joined(List<Turn> round) {
         List<Turn> turns = round.stream().filter(one -> !one.profiled).toList();
         List<Observation> transactions = new ArrayList<>();
         long clock = turns.getFirst().sinceNanos;

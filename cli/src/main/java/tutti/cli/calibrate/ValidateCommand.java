@@ -97,7 +97,8 @@ public final class ValidateCommand implements Callable<Integer> {
                 processors += round.processorShare() / rounds;
             }
             if (calibration == null) {
-                CalibrationResult made = Calibrator.calibrate(seen.profiled(), server, options, config.workload(), 1, ground,
+                CalibrationResult made = Calibrator.calibrate(seen.profiled(), server, options, config.workload(), 1,
+                        ground,
                         screen);
                 Calibrator.write(made, out, screen);
                 config = config(out.toAbsolutePath().toString());
