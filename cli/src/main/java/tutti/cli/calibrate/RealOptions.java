@@ -111,7 +111,8 @@ final class RealOptions {
         }
         Map<Kind, Distribution> scaled = new EnumMap<>(Kind.class);
         workload.thinking().forEach((kind, time) -> scaled.put(kind, time.times(thinking)));
-        WorkloadModel paced = new WorkloadModel(workload.clients(), workload.clientsPerWarehouse(), workload.shares(),
+        WorkloadModel paced = new WorkloadModel(workload.clients(), workload.clientsPerWarehouse(),
+                workload.attachment(), workload.shares(),
                 scaled, workload.arrival(), workload.arrivalsPerSecond(), workload.staying(), false,
                 workload.resubmit(), false, workload.maintenance(), workload.granularity(), false, null);
         return new ModelConfig(config.topology(), config.calibration(), paced, config.policy(), config.protocol(),

@@ -34,9 +34,11 @@ class RealRunTest {
         WorkloadModel paper = ScenarioReader
                 .read("one-database", Map.of("workload.clients", Integer.toString(CLIENTS))).config().workload();
         Map<Kind, Distribution> thinking = Map.of(Kind.NEW_ORDER, new Distribution.Constant(100_000));
-        return new RealRun.Plan(new WorkloadModel(CLIENTS, CLIENTS, paper.shares(), thinking, paper.arrival(),
-                paper.arrivalsPerSecond(), paper.staying(), false, paper.resubmit(), false, paper.maintenance(),
-                paper.granularity(), false, null), purpose, 0, ROUNDS, 1, 3, "test");
+        return new RealRun.Plan(
+                new WorkloadModel(CLIENTS, CLIENTS, paper.attachment(), paper.shares(), thinking, paper.arrival(),
+                        paper.arrivalsPerSecond(), paper.staying(), false, paper.resubmit(), false, paper.maintenance(),
+                        paper.granularity(), false, null),
+                purpose, 0, ROUNDS, 1, 3, "test");
     }
 
     @Test

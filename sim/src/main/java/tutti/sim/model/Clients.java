@@ -9,8 +9,8 @@ import tutti.sim.kernel.RandomStream;
 import tutti.workload.tpcc.TpccInputs;
 
 /**
- * All clients of a run (D5.1, section 2.3.1). Each belongs to a warehouse and is attached to the site that the warehouse's
- * clients use: equal shares, neighbours together. In open systems, who comes is anyone of them. Where one replica makes all
+ * All clients of a run (D5.1, section 2.3.1). Each belongs to a warehouse and is attached to a site, in equal shares: that which
+ * all clients of the warehouse use, or different ones. In open systems, who comes is anyone of them. Where one replica makes all
  * changes, transactions that may change something go there over the network.
  */
 final class Clients implements Load {
@@ -49,11 +49,22 @@ final class Clients implements Load {
     }
 
     private int warehouse(int client) {
-        return 1 + (int) ((long) client * tpcc.warehouses() / workload.clients());
+        return 1 + (spread() ? client % tpcc.warehouses() : share(client, tpcc.warehouses(), workload.clients()));
     }
 
     private ModelReplica replica(int client) {
-        return replicas.get((int) ((long) (warehouse(client) - 1) * replicas.size() / tpcc.warehouses()));
+        return replicas.get(spread()
+                ? share(client, replicas.size(), workload.clients())
+                : share(warehouse(client) - 1, replicas.size(), tpcc.warehouses()));
+    }
+
+    private boolean spread() {
+        return workload.attachment() == WorkloadModel.Attachment.SPREAD;
+    }
+
+    /** To which of several one belongs if neighbours are together. */
+    private static int share(int one, int several, int all) {
+        return (int) ((long) one * several / all);
     }
 
     /**

@@ -1,5 +1,6 @@
 package tutti.sim.model;
 
+import java.util.ArrayDeque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +33,8 @@ final class ModelLocals {
     private final Map<TransactionId, Local> open = new LinkedHashMap<>();
     /** Those of them that run, or have run and may commit, in the order in which they were started. */
     private final LinkedHashMap<TransactionId, Local> started = new LinkedHashMap<>();
+    /** What was visible when those began of which the protocol is still to be told that they have executed. */
+    private final ArrayDeque<Long> toBeTold = new ArrayDeque<>();
     private final ModelPreparations preparations;
     private long serial = 1L << Integer.SIZE;
 
@@ -53,10 +56,12 @@ final class ModelLocals {
 
     /**
      * No transaction told of from now on has begun below it: what was visible when the first of those that run was started.
-     * It may have taken its snapshot later, while it waited for locks; that is not looked for.
+     * It may have taken its snapshot later, while it waited for locks; that is not looked for. One that was rolled back since it
+     * executed counts until the protocol has been told: of its execution first, and then of its end.
      */
     long horizon() {
-        return started.isEmpty() ? replica.visible() : started.firstEntry().getValue().startedAt;
+        long running = started.isEmpty() ? replica.visible() : started.firstEntry().getValue().startedAt;
+        return toBeTold.stream().reduce(running, Math::min);
     }
 
     private Local known(TransactionId id) {
@@ -165,7 +170,14 @@ final class ModelLocals {
         submit(local);
         enter(local, Stage.EXECUTED);
         Execution execution = new Execution(local.begun, replica.visible(), local.work.writes, local.work.reads);
-        tell(local, () -> replica.protocol().executed(local.id, execution));
+        toBeTold.add(execution.begun());
+        int epoch = local.epoch;
+        replica.tell(ModelReplica.Charge.EVENT, 0, () -> {
+            toBeTold.remove();
+            if (local.epoch == epoch) {
+                replica.protocol().executed(local.id, execution);
+            }
+        });
     }
 
     /** Its user rolls it back. A protocol that knows of it hears that it changes nothing. */

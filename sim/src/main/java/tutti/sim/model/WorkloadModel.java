@@ -10,6 +10,7 @@ import tutti.sim.kernel.Distribution;
  *
  * @param clients of all sites together, at least 1
  * @param clientsPerWarehouse at least 1
+ * @param attachment which site a client uses
  * @param shares of each kind among all transactions; they add up to 1
  * @param thinking pause after each kind
  * @param arrival how clients come
@@ -26,7 +27,7 @@ import tutti.sim.kernel.Distribution;
  *            thinking first
  * @param recorded what is done instead of all that, if anything
  */
-public record WorkloadModel(int clients, int clientsPerWarehouse, Map<Kind, Double> shares,
+public record WorkloadModel(int clients, int clientsPerWarehouse, Attachment attachment, Map<Kind, Double> shares,
         Map<Kind, Distribution> thinking, Arrival arrival, double arrivalsPerSecond, double staying, boolean rollbacks,
         boolean resubmit, boolean deliveryLocks, Maintenance maintenance, Granularity granularity,
         boolean atOnce, @Nullable RecordedWorkload recorded) {
@@ -38,6 +39,14 @@ public record WorkloadModel(int clients, int clientsPerWarehouse, Map<Kind, Doub
         OPEN,
         /** Clients come at random, stay for some transactions as in a closed system, and go. */
         PARTLY_OPEN
+    }
+
+    /** Which site a client uses; each has as many as another. */
+    public enum Attachment {
+        /** All clients of a warehouse the same: neighbours meet at their database. */
+        WAREHOUSE,
+        /** Clients of a warehouse different ones, as those of MacroDDB's section 5.2: they meet by certification. */
+        SPREAD
     }
 
     /** What conflict classes are (D5.1, table 3.2). */
@@ -72,8 +81,9 @@ public record WorkloadModel(int clients, int clientsPerWarehouse, Map<Kind, Doub
         }
     }
 
-    /** Warehouses of the database, at least one per site. */
+    /** Warehouses of the database; at least one per site, if a warehouse's clients are at one site. */
     int warehouses(int sites) {
-        return Math.max(sites, (clients + clientsPerWarehouse - 1) / clientsPerWarehouse);
+        int wanted = (clients + clientsPerWarehouse - 1) / clientsPerWarehouse;
+        return attachment == Attachment.WAREHOUSE ? Math.max(sites, wanted) : wanted;
     }
 }

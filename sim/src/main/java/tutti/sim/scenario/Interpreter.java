@@ -212,7 +212,8 @@ final class Interpreter {
                     "transactions (open) or clients (partly-open) a second");
         }
         WorkloadModel workload = new WorkloadModel((int) section.count("clients", 100, 1, 1_000_000),
-                (int) section.count("clients-per-warehouse", 10, 1, 1_000_000), shares, thinking, arrival, rate,
+                (int) section.count("clients-per-warehouse", 10, 1, 1_000_000),
+                section.word("attachment", WorkloadModel.Attachment.WAREHOUSE), shares, thinking, arrival, rate,
                 section.number("staying", 0.9, 0, 0.999_999), section.flag("rollbacks", false),
                 section.flag("resubmit", false), section.flag("delivery-lock", false), upkeep,
                 section.word("classes", WorkloadModel.Granularity.TABLES),

@@ -4,12 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Arrays;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -230,6 +231,44 @@ class ModelRunTest {
             double expected = arrival.equals("open") ? 50 : 100;
             assertEquals(expected, perSecond, expected / 5, arrival);
         }
+    }
+
+    /** Neighbours at one site meet at its locks, before they can meet in the order. */
+    @Test
+    void clientsOfAWarehouseMeetWhereTheyAreAttached() throws ScenarioException {
+        for (WorkloadModel.Attachment attachment : WorkloadModel.Attachment.values()) {
+            RunResult result = run(config("gorda-lan-3", "protocol.name", "si", "workload.clients", "30",
+                    "workload.clients-per-warehouse", "10", "workload.attachment",
+                    attachment.name().toLowerCase(Locale.ROOT),
+                    "workload.thinking.neworder", "constant 50ms", "workload.thinking.payment", "constant 50ms"), 1);
+            Map<String, Long> aborts = result.total().aborts();
+            long atTheLocks = aborts.getOrDefault("first-updater", 0L);
+            long inTheOrder = aborts.values().stream().mapToLong(Long::longValue).sum() - atTheLocks;
+            assertEquals(attachment == WorkloadModel.Attachment.SPREAD, inTheOrder > atTheLocks,
+                    () -> attachment + ": " + aborts);
+        }
+    }
+
+    /** A replica's code is slow, so that it hears late of executions, some of which have been rolled back meanwhile. */
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r"})
+    void clientsMayLoseBeforeTheProtocolHearsOfThem(String protocol, @TempDir Path directory) throws Exception {
+        Path fast = Files.writeString(directory.resolve("fast.yaml"), """
+                title: In memory
+                cpu: {neworder: constant 400us, payment: constant 80us, orderstatus: constant 50us,
+                  delivery: constant 3ms, stocklevel: constant 300us, maintenance: constant 1ms}
+                storage: {log-writes-per-row: 0, access: 1us, parallelism: 8}
+                apply-share: 0.2
+                code: {message: 20us, nanos-per-byte: 5, event: 20us, packet: 10us}
+                """);
+        RunResult result = run(config("gorda-lan", "database.calibration", fast.toString(), "protocol.name", protocol,
+                "topology.cores", "8", "workload.clients", "18", "workload.clients-per-warehouse", "9",
+                "workload.attachment", "spread", "workload.thinking.neworder", "constant 0s",
+                "workload.thinking.payment",
+                "constant 0s", "workload.thinking.orderstatus", "constant 0s", "workload.thinking.delivery",
+                "constant 0s", "workload.thinking.stocklevel", "constant 0s", "run.warm-up", "100ms"), 1);
+        assertEquals("", result.safety());
+        assertTrue(result.total().abortRate() > 0.2, () -> protocol + " aborts " + result.total().aborts());
     }
 
     @Test
