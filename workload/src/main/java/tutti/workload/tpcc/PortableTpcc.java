@@ -8,8 +8,8 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -129,14 +129,14 @@ public final class PortableTpcc {
         lines.forEach(line -> items.add(line.item()));
         Map<Integer, BigDecimal> prices = new HashMap<>();
         for (Row row : statements.query("select i_id, i_price, i_name, i_data from item where i_id in "
-                + marks(items.size()), items.toArray())) {
+                + list("?", items.size()), items.toArray())) {
             prices.put(row.integer(0), row.decimal(1));
         }
         return prices;
     }
 
-    private static String marks(int count) {
-        return "(" + String.join(", ", Collections.nCopies(count, "?")) + ")";
+    private static String list(String element, int count) {
+        return "(" + String.join(", ", Collections.nCopies(count, element)) + ")";
     }
 
     private record StockKey(int warehouse, int item) {}
@@ -176,23 +176,24 @@ public final class PortableTpcc {
         return total;
     }
 
-    /** What the stock rows say of the district, before they are changed. */
+    /**
+     * What the stock rows say of the district, before they are changed. Asked for by whole keys: neither H2 nor HSQLDB finds
+     * rows by an index with the first column's value and a list of the second's, but reads the whole warehouse.
+     */
     private Map<StockKey, String> stock(TpccInput.NewOrder input) throws SQLException {
-        Map<Integer, TreeSet<Integer>> items = new TreeMap<>();
-        for (TpccInput.Line line : input.lines()) {
-            items.computeIfAbsent(line.supplyWarehouse(), _ -> new TreeSet<>()).add(line.item());
+        TreeSet<StockKey> wanted = new TreeSet<>(
+                Comparator.comparingInt(StockKey::warehouse).thenComparingInt(StockKey::item));
+        input.lines().forEach(line -> wanted.add(new StockKey(line.supplyWarehouse(), line.item())));
+        List<@Nullable Object> parameters = new ArrayList<>();
+        for (StockKey key : wanted) {
+            parameters.add(key.warehouse());
+            parameters.add(key.item());
         }
+        String column = String.format(Locale.ROOT, "s_dist_%02d", input.district());
         Map<StockKey, String> info = new HashMap<>();
-        for (Map.Entry<Integer, TreeSet<Integer>> warehouse : items.entrySet()) {
-            List<@Nullable Object> parameters = new ArrayList<>();
-            parameters.add(warehouse.getKey());
-            parameters.addAll(warehouse.getValue());
-            String column = String.format(java.util.Locale.ROOT, "s_dist_%02d", input.district());
-            for (Row row : statements.query("select s_i_id, " + column + ", s_data, s_quantity from stock"
-                    + " where s_w_id = ? and s_i_id in " + marks(warehouse.getValue().size()),
-                    parameters.toArray())) {
-                info.put(new StockKey(warehouse.getKey(), row.integer(0)), row.text(1));
-            }
+        for (Row row : statements.query("select s_w_id, s_i_id, " + column + ", s_data, s_quantity from stock"
+                + " where (s_w_id, s_i_id) in " + list("(?, ?)", wanted.size()), parameters.toArray())) {
+            info.put(new StockKey(row.integer(0), row.integer(1)), row.text(2));
         }
         return info;
     }

@@ -1,5 +1,6 @@
 package tutti.engine.jdbc.hsqldb;
 
+import java.io.File;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -36,11 +37,18 @@ public final class HsqldbDatabase extends OpenedDatabase {
     private static final String USER = "SA";
     private static final AtomicLong MEMORY_NAMES = new AtomicLong();
 
-    private final String url;
+    private static final long LOG_MEGABYTES_MIN = 50;
+    private static final long LOG_MEGABYTES_MAX = 1 << 20;
 
-    private HsqldbDatabase(String url, String name, boolean durable) throws SQLException {
+    private final String url;
+    /** Holds the whole database as of the last time that it was written; not there for one in memory. */
+    private final File script;
+
+    private HsqldbDatabase(String url, String name, String files, boolean durable) throws SQLException {
         super(name, durable, connect(url));
         this.url = url;
+        this.script = new File(files + ".script");
+        adaptLogLength();
     }
 
     /** A new one in memory, gone when it is closed. */
@@ -52,7 +60,7 @@ public final class HsqldbDatabase extends OpenedDatabase {
     public static HsqldbDatabase inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
         return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number + words(syntax),
-                "HSQLDB database " + number + " in memory", false);
+                "HSQLDB database " + number + " in memory", "", false);
     }
 
     /**
@@ -66,8 +74,8 @@ public final class HsqldbDatabase extends OpenedDatabase {
 
     /** Likewise, with a choice of syntax. */
     public static HsqldbDatabase inFiles(Path path, SqlSyntax syntax) throws SQLException {
-        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath() + words(syntax),
-                "HSQLDB database " + path, true);
+        String files = path.toAbsolutePath().toString();
+        return new HsqldbDatabase("jdbc:hsqldb:file:" + files + words(syntax), "HSQLDB database " + path, files, true);
     }
 
     private static String words(SqlSyntax syntax) {
@@ -228,6 +236,19 @@ public final class HsqldbDatabase extends OpenedDatabase {
     public void sync() {
         if (durable()) {
             database(keeper()).logger.synchLog();
+            adaptLogLength();
+        }
+    }
+
+    /**
+     * Lets the log become as long as the database is large. When the log is full, HSQLDB writes the whole database anew, and
+     * no statement runs meanwhile; were its length fixed, as it is by default, changes would cost the more the larger the
+     * database is. After a crash as much has to be read from the log as from the database, at most.
+     */
+    private void adaptLogLength() {
+        if (durable()) {
+            database(keeper()).logger
+                    .setLogSize((int) Math.clamp(script.length() >> 20, LOG_MEGABYTES_MIN, LOG_MEGABYTES_MAX));
         }
     }
 }

@@ -61,6 +61,12 @@ public record Table(String schema, String name, List<String> columns, List<Value
     public record ForeignKey(List<Integer> columns, List<ValueForm> forms, String parent, List<String> parentColumns,
             long parentSeed, boolean opaque) {}
 
+    /** Of the names, which tell the tables of a database apart; tables are keys of maps, several times for each row. */
+    @Override
+    public int hashCode() {
+        return 31 * schema.hashCode() + name.hashCode();
+    }
+
     /** The table as a person reads it. */
     public String displayName() {
         return schema + "." + name;
