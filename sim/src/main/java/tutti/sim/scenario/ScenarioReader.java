@@ -30,9 +30,9 @@ import tutti.core.protocol.Parameter;
 public final class ScenarioReader {
     /** The scenarios that are shipped. */
     public static final List<String> SHIPPED = List.of("akara-lan", "gorda-lan", "gorda-lan-3", "gorda-wan",
-            "gorda-cluster", "one-database");
+            "gorda-cluster", "one-database", "macroddb");
     /** The calibrations that are shipped. */
-    public static final List<String> SHIPPED_CALIBRATIONS = List.of("paper");
+    public static final List<String> SHIPPED_CALIBRATIONS = List.of("paper", "h2-memory");
 
     private static final int FILE_BYTES_MAX = 1 << 20;
     private static final int DEPTH_MAX = 8;
