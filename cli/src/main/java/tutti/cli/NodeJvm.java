@@ -18,7 +18,7 @@ public final class NodeJvm {
 
     /** Beside a database server, which has its own memory. */
     private static final List<String> SMALL = List.of("-Xms128m", "-Xmx768m", "-Xmn64m");
-    /** With all rows on the heap: two warehouses of TPC-C take half of it, and comparing copies reads them all. */
+    /** With the rows on the heap: with the small one, comparing two warehouses of TPC-C in HSQLDB ran out of memory. */
     private static final List<String> LARGE = List.of("-Xms256m", "-Xmx2500m", "-Xmn192m");
 
     private NodeJvm() {}

@@ -45,6 +45,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private final Nodes nodes;
     private final Connection proxy;
     private final SessionSettings session = new SessionSettings();
+    private final Seen seen;
     private @Nullable Physical writer;
     /** For read-only transactions, if they go elsewhere. */
     private @Nullable Physical reader;
@@ -55,13 +56,12 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private boolean open;
     /** The node of the open transaction was lost, and the application has not ended it yet. */
     private @Nullable SQLException lost;
-    /** The newest position that this connection has seen. */
-    private long seen;
     private volatile boolean closed;
 
     private ClusterConnection(Settings settings) {
         this.settings = settings;
         this.nodes = new Nodes(settings);
+        this.seen = settings.readLevel() == Settings.ReadLevel.CAUSAL ? Seen.byAll(settings.hosts()) : new Seen();
         this.proxy = Calls.proxy(Connection.class, this);
     }
 
@@ -71,7 +71,6 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         Physical first = connection.nodes.open(null);
         connection.writer = first;
         connection.current = first;
-        connection.seen = first.position();
         return connection.proxy;
     }
 
@@ -303,7 +302,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         if (sql != null) {
             session.executed(sql, open);
         }
-        seen = Math.max(seen, on.position());
+        seen.saw(on.position());
     }
 
     /** The node is lost, or does not serve; returns if what was asked of it may be asked of another one. */
@@ -404,7 +403,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             on.connection().commit();
             open = on.inTransaction();
             session.committed();
-            seen = Math.max(seen, on.position());
+            seen.saw(on.position());
         } catch (SQLException failure) {
             boolean gone = on.lostBy(failure);
             if (!gone) {
@@ -478,18 +477,22 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private Physical atLevel(long deadline) throws SQLException {
         while (true) {
             Physical on = forNextTransaction(deadline);
-            boolean linearizable = settings.readLevel() == Settings.ReadLevel.LINEARIZABLE;
-            boolean behind = settings.readLevel() == Settings.ReadLevel.CAUSAL && on.position() >= 0
-                    && on.position() < seen;
-            if (!linearizable && !behind) {
+            boolean wait = switch (settings.readLevel()) {
+                case LOCAL -> false;
+                case SESSION, CAUSAL -> on.behind(seen.position());
+                case LINEARIZABLE -> true;
+            };
+            if (!wait) {
                 return on;
             }
             try {
                 on.connection().setAutoCommit(true);
-                try (Statement statement = on.connection().createStatement();
-                        ResultSet reached = statement.executeQuery(
-                                linearizable ? "SELECT tutti_wait()" : "SELECT tutti_wait(" + seen + ")")) {
-                    reached.next();
+                try (Statement statement = on.connection().createStatement()) {
+                    if (settings.readLevel() == Settings.ReadLevel.LINEARIZABLE) {
+                        waitForAll(statement);
+                    } else {
+                        waitForSeen(on, statement);
+                    }
                 }
                 on.connection().setAutoCommit(autoCommit);
                 return on;
@@ -503,6 +506,29 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                     throw failure;
                 }
             }
+        }
+    }
+
+    private void waitForSeen(Physical on, Statement statement) throws SQLException {
+        long position = seen.position();
+        try {
+            statement.executeQuery("SELECT tutti_wait(" + position + ")").close();
+        } catch (SQLException failure) {
+            if (on.lostBy(failure)) {
+                throw failure;
+            }
+            long visible = waitForAll(statement);
+            if (visible < position) {
+                seen.another(position, visible);
+            }
+        }
+    }
+
+    /** Returns the position that is visible then. */
+    private static long waitForAll(Statement statement) throws SQLException {
+        try (ResultSet reached = statement.executeQuery("SELECT tutti_wait()")) {
+            reached.next();
+            return reached.getLong(1);
         }
     }
 

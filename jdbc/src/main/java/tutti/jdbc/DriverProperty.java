@@ -18,9 +18,10 @@ enum DriverProperty {
             + " (other). The second connection is opened when it is needed first, and kept.", "same", "any", "other"),
     /** How new what a transaction reads must be. */
     READ_LEVEL("readLevel", "causal", "What a transaction sees at least: what its node happens to have (local);"
-            + " besides, all that was committed or seen by this connection, at any node (causal); all that any client"
-            + " was told of before the transaction began (linearizable), for which the order is asked once for each.",
-            "local", "causal", "linearizable"),
+            + " besides, all that was committed or seen by this connection, at any node (session), or by all connections"
+            + " of this virtual machine that name the same nodes (causal); all that any client was told of before the"
+            + " transaction began (linearizable), for which the order is asked once for each.",
+            "local", "session", "causal", "linearizable"),
     /** What becomes of a read-only transaction whose node is lost. */
     READ_ONLY_FAILOVER("readOnlyFailover", "move", "When the node is lost during a read-only transaction that has read"
             + " something: go on at another node, in a new snapshot that is no older (move), or fail with 40001"

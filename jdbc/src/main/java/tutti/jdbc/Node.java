@@ -2,6 +2,7 @@ package tutti.jdbc;
 
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /** What this virtual machine knows of a node; shared by all connections. Safe for use by several threads. */
 final class Node {
@@ -13,6 +14,9 @@ final class Node {
     private final AtomicInteger connections = new AtomicInteger();
     private volatile boolean failed;
     private volatile long failedNanos;
+    private @Nullable String life;
+    /** In that life; it grows, whereas a node that was started again may have less at first. */
+    private long shown;
 
     private Node(HostPort address) {
         this.address = address;
@@ -49,6 +53,17 @@ final class Node {
     /** Whether others are to be tried first. */
     boolean avoided(long nowNanos) {
         return failed && nowNanos - failedNanos < AVOID_NANOS;
+    }
+
+    /** It has shown a position to some session, in the given one of its lives. */
+    synchronized void shows(String inLife, long position) {
+        shown = inLife.equals(life) ? Math.max(shown, position) : position;
+        life = inLife;
+    }
+
+    /** The newest position that it has shown in the given one of its lives, to whichever session; -1 if none. */
+    synchronized long shown(String inLife) {
+        return inLife.equals(life) ? shown : -1;
     }
 
     @Override

@@ -38,8 +38,30 @@ final class Physical implements Target {
 
     /** A position of the order that the node has shown to this session; -1 if it does not tell. */
     long position() {
-        String position = connection.getParameterStatus("tutti.position");
-        return position == null ? -1 : Long.parseLong(position);
+        String told = connection.getParameterStatus("tutti.position");
+        long position = told == null ? -1 : Long.parseLong(told);
+        String life = life();
+        if (life != null && position >= 0) {
+            node.shows(life, position);
+        }
+        return position;
+    }
+
+    /** Whether the node tells positions and has not yet shown this one, to whichever session. */
+    boolean behind(long seen) {
+        long position = position();
+        if (position < 0 || position >= seen) {
+            return false;
+        }
+        String life = life();
+        return life == null || node.shown(life) < seen;
+    }
+
+    /** Which life of the node this session is of: part of the names of transactions. */
+    private @Nullable String life() {
+        String transaction = transaction();
+        int end = transaction == null ? -1 : transaction.indexOf('.');
+        return end < 0 ? null : transaction.substring(0, end);
     }
 
     /** Whether a transaction is open, failed or not, as the node said last. */

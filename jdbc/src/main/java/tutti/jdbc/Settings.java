@@ -31,7 +31,7 @@ record Settings(String url, List<HostPort> hosts, String database, LoadBalance l
 
     /** What transactions see at least. */
     enum ReadLevel {
-        LOCAL, CAUSAL, LINEARIZABLE
+        LOCAL, SESSION, CAUSAL, LINEARIZABLE
     }
 
     /** What pgjdbc knows and the driver does itself. */

@@ -81,7 +81,7 @@ class TuttiDriverTest {
         DriverPropertyInfo level = Arrays.stream(infos).filter(info -> info.name.equals("readLevel")).findFirst()
                 .orElseThrow();
         assertEquals("local", level.value);
-        assertEquals(List.of("local", "causal", "linearizable"), List.of(level.choices));
+        assertEquals(List.of("local", "session", "causal", "linearizable"), List.of(level.choices));
         assertTrue(level.description.length() > 20);
     }
 

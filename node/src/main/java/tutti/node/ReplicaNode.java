@@ -9,12 +9,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -139,10 +136,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /* Between the order's thread and the loop. */
     private final ConcurrentLinkedQueue<Delivery> deliveries = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean deliveriesScheduled = new AtomicBoolean();
-    private final ReentrantLock backlogLock = new ReentrantLock();
-    private final Condition backlogShrank = backlogLock.newCondition();
-    private long backlogBytes;
-    private boolean stopping;
+    private final Backlog backlog;
 
     /* Read from any thread. */
     private volatile State state = State.NEW;
@@ -159,19 +153,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final Map<Long, Long> timers = new HashMap<>();
     private long timerTurns;
     private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
-    /** From where on each node would need the log after a crash, as it has told. */
-    private final long[] restart = new long[256];
-    /** Positions of the snapshots in files. */
-    private final TreeSet<Long> snapshots = new TreeSet<>();
+    private final LogKeeping logKeeping;
     private @Nullable CommitPipeline pipeline;
     private long recoveredPosition;
     private Set<Integer> orderers = Set.of();
-    private long snapshotPosition;
     private long helloPosition;
-    private volatile long durablePosition;
-    private long toldRestart;
-    private boolean snapshotRuns;
-    private volatile @Nullable Thread snapshotWriter;
 
     /**
      * Puts a replica together; {@link #start} begins.
@@ -194,6 +180,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
                 new Parts(), metrics, horizon);
         this.outcomes = new Outcomes(this.protocol.commitsByOwnMessage());
+        this.backlog = new Backlog(settings.backlogBytesMax());
+        this.logKeeping = new LogKeeping(settings, engine, loop, files, new Log());
         this.questions = new Questions(new Asked(), outcomes, incarnation << 32);
     }
 
@@ -206,12 +194,12 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     public void start() throws IOException, Order.TruncatedException {
         recoveredPosition = engine.appliedPosition();
         Optional<NodeFiles.Snapshot> snapshot = files.newestUpTo(recoveredPosition);
+        long snapshotPosition = snapshot.map(NodeFiles.Snapshot::position).orElse(0L);
         if (snapshot.isPresent()) {
             NodeSnapshot kept = NodeSnapshot.of(snapshot.get().state());
             protocol.restore(kept.protocol());
             kept.restore(outcomes);
-            snapshotPosition = snapshot.get().position();
-            snapshots.add(snapshotPosition);
+            logKeeping.recovered(snapshotPosition);
         }
         state = State.CATCHING_UP;
         visiblePosition = recoveredPosition;
@@ -251,7 +239,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 tell(() -> protocol.committed(recoveredPosition, seen));
             }
         });
-        loop.schedule(this::tellDurable, settings.durabilityNanos());
+        loop.schedule(logKeeping::tellDurable, settings.durabilityNanos());
     }
 
     /** Has what clients do written down; before {@link #start}. */
@@ -308,7 +296,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     /** Highest position that a crash of this node's engine would not undo, as of the last time it was asked. */
     public long durablePosition() {
-        return durablePosition;
+        return logKeeping.durablePosition();
     }
 
     // ------------------------------------------------------------------------------------------ front end
@@ -652,7 +640,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             int bytes = payload.remaining();
             Control control = Control.decode(payload);
             Message message = control == null ? protocol.decode(payload) : null;
-            awaitRoom(bytes);
+            backlog.add(bytes, !loop.isCurrent());
             deliveries.add(new Delivery(position, sender, control, message));
             if (!deliveriesScheduled.get() && deliveriesScheduled.compareAndSet(false, true)) {
                 loop.execute(ReplicaNode.this::takeDeliveries);
@@ -682,33 +670,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
     }
 
-    /**
-     * Keeps the bytes delivered and not yet visible within bounds by making the order's thread wait. The loop, which makes room,
-     * must not wait: on it arrives only what this node has just submitted itself, and each of its sessions waits for its answer.
-     */
-    private void awaitRoom(int bytes) {
-        backlogLock.lock();
-        try {
-            while (backlogBytes > settings.backlogBytesMax() && !stopping && !loop.isCurrent()) {
-                backlogShrank.awaitUninterruptibly();
-            }
-            backlogBytes += bytes;
-        } finally {
-            backlogLock.unlock();
-        }
-    }
-
-    /** The backlog is what the pipeline holds, as of now; deliveries in between are counted from zero again. */
-    private void measureBacklog() {
-        backlogLock.lock();
-        try {
-            backlogBytes = pipeline().queuedBytes();
-            backlogShrank.signalAll();
-        } finally {
-            backlogLock.unlock();
-        }
-    }
-
     private void takeDeliveries() {
         deliveriesScheduled.set(false);
         for (Delivery delivery = deliveries.poll(); delivery != null; delivery = deliveries.poll()) {
@@ -730,8 +691,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         questions.reconsider();
         sendQueued();
         advise();
-        measureBacklog();
-        maybeSnapshot();
+        backlog.measured(pipeline().queuedBytes());
+        logKeeping.delivered(deliveredPosition,
+                () -> new NodeSnapshot(protocol.snapshot(), outcomes.encode()).encode());
     }
 
     /** Tells the order where the protocol would have it decided. */
@@ -757,10 +719,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                     maybeReady();
                 }
             }
-            case Control.Restart told -> {
-                restart[delivery.sender()] = Math.max(restart[delivery.sender()], told.position());
-                truncate();
-            }
+            case Control.Restart told ->
+                logKeeping.toldRestart(delivery.sender(), told.position(), settings.replicas());
             case Control.Question question -> {
                 TransactionId asked = question.transaction();
                 if (asked.node() == settings.node() && asked.incarnation() == incarnation) {
@@ -807,7 +767,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             questions.visible(position);
             long seen = horizon.visible(position);
             tell(() -> protocol.committed(position, seen));
-            measureBacklog();
+            backlog.measured(pipeline().queuedBytes());
             maybeReady();
         }
 
@@ -843,65 +803,25 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     // ------------------------------------------------------------------------------------------ log keeping
 
-    /** Tells the others, from time to time, from where on this node would need the log after a crash. */
-    private void tellDurable() {
-        engine.durablePosition(new Completion<>() {
-            @Override
-            public void succeeded(Long position) {
-                loop.execute(() -> {
-                    durablePosition = position;
-                    long restart = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
-                    if (restart > toldRestart && state == State.READY) {
-                        toldRestart = restart;
-                        send(new Control.Restart(restart).encode());
-                    }
-                    loop.schedule(ReplicaNode.this::tellDurable, settings.durabilityNanos());
-                });
-            }
-
-            @Override
-            public void failed(EngineFailure cause) {
-                LOG.warn("node {}: the engine does not tell its durable position: {} {}", settings.node(),
-                        cause.sqlState(), cause.message());
-                loop.schedule(ReplicaNode.this::tellDurable, settings.durabilityNanos());
-            }
-        });
-    }
-
-    private void maybeSnapshot() {
-        if (snapshotRuns || deliveredPosition - snapshotPosition < settings.snapshotPositions()) {
-            return;
+    private final class Log implements LogKeeping.Node {
+        @Override
+        public void tellRestart(long position) {
+            send(new Control.Restart(position).encode());
         }
-        NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(deliveredPosition,
-                new NodeSnapshot(protocol.snapshot(), outcomes.encode()).encode());
-        snapshotPosition = snapshot.position();
-        snapshotRuns = true;
-        snapshotWriter = Thread.ofVirtual().name("tutti-snapshot").start(() -> {
-            try {
-                files.save(snapshot);
-                loop.execute(() -> {
-                    snapshotRuns = false;
-                    snapshots.add(snapshot.position());
-                });
-            } catch (IOException broken) {
-                fail(new IOException("cannot keep a snapshot in " + settings.directory() + ": " + broken.getMessage(),
-                        broken), false);
-            }
-        });
-    }
 
-    /** Lets the log forget what no replica would need after a crash, and removes snapshots that are of no use then. */
-    private void truncate() {
-        long needless = settings.replicas().stream().mapToLong(node -> restart[node]).min().orElse(0);
-        if (needless == 0) {
-            return;
+        @Override
+        public boolean isReady() {
+            return state == State.READY;
         }
-        order.truncate(needless);
-        try {
-            files.removeBefore(restart[settings.node()]);
-            snapshots.removeIf(at -> at < restart[settings.node()]);
-        } catch (IOException broken) {
-            fail(broken, false);
+
+        @Override
+        public void truncate(long position) {
+            order.truncate(position);
+        }
+
+        @Override
+        public void fail(Throwable cause) {
+            ReplicaNode.this.fail(cause, false);
         }
     }
 
@@ -916,19 +836,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             failure = cause;
         }
         LOG.error("node {} stops: {}", settings.node(), cause.getMessage(), cause);
-        stopWaiting();
+        backlog.open();
         ready.completeExceptionally(cause);
         failureListener.failed(cause, restartable);
-    }
-
-    private void stopWaiting() {
-        backlogLock.lock();
-        try {
-            stopping = true;
-            backlogShrank.signalAll();
-        } finally {
-            backlogLock.unlock();
-        }
     }
 
     private CommitPipeline pipeline() {
@@ -947,32 +857,19 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 state = State.STOPPED;
             }
         }
-        stopWaiting();
+        backlog.open();
         order.close();
         loop.close();
         if (pipeline != null) {
             pipeline.close();
         }
-        awaitSnapshot();
+        logKeeping.awaitSnapshot();
         ready.completeExceptionally(new IllegalStateException("the replica was stopped before it was ready"));
-    }
-
-    /** A snapshot that is being written is finished first: the directory may have another user next. */
-    private void awaitSnapshot() {
-        Thread writer = snapshotWriter;
-        if (writer == null) {
-            return;
-        }
-        try {
-            writer.join();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     @Override
     public String toString() {
         return "replica " + settings.node() + " " + state + " at " + visiblePosition + " of " + deliveredPosition
-                + ", snapshots " + snapshots;
+                + ", durable " + durablePosition();
     }
 }

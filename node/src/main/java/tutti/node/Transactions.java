@@ -77,9 +77,14 @@ public interface Transactions {
 
     /** Registers a transaction that has not taken a snapshot yet. */
     default Ticket begin(LocalTransaction transaction) {
+        return begin(transaction, null);
+    }
+
+    /** Likewise, under a reserved name, or any if that is null. */
+    default Ticket begin(LocalTransaction transaction, @Nullable TransactionId name) {
         long since = hold();
         try {
-            return begin(transaction, since);
+            return begin(transaction, since, name);
         } finally {
             unhold(since);
         }

@@ -15,13 +15,6 @@ import tutti.sim.model.WorkloadModel;
 final class Calibrator {
     private Calibrator() {}
 
-    /** Profiles transactions for a while. */
-    static List<Observation> profile(RealServer server, RealOptions options, WorkloadModel workload, long seed,
-            String name, Screen screen) throws IOException, SQLException, InterruptedException {
-        return RealRun.run(server, new RealRun.Plan(workload, options.warmup(), options.seconds(), seed, true, name),
-                options.seed(), screen).transactions();
-    }
-
     /**
      * Makes a calibration of transactions that were profiled, and measures disk and network besides.
      *

@@ -43,6 +43,8 @@ final class RealClient implements AutoCloseable {
     private final ProcessClock backend;
     private final long historySource;
     private long historyNumber;
+    /** Processor time that its server process had used when it rested last. */
+    private long usedNanos;
     private @Nullable Asked again;
 
     private record Asked(Kind kind, TpccInput input) {}
@@ -74,15 +76,29 @@ final class RealClient implements AutoCloseable {
         return thinking == null ? 0 : thinking.sample(random);
     }
 
-    /** Processor time that its server process has used, waited for until that sleeps. */
-    long backendNanos() throws IOException {
-        return backend.nanosAtRest();
+    /** Waits until its server process sleeps, and notes what that has used. Under the lock of who runs it. */
+    void rest() throws IOException {
+        usedNanos = backend.nanosAtRest();
+    }
+
+    /**
+     * Runs its next transaction while nobody else does, and tells what its server process has used for it. That is read when it rests
+     * afterwards, and not before it begins as well: a processor that has just been reading is awake, and a transaction finds it
+     * so that would have had to wake it. So the process must have done nothing since it was last noted what it has used.
+     *
+     * @throws Failure if the database reports anything but an abort
+     */
+    Observation runAlone() throws IOException, SQLException {
+        long before = usedNanos;
+        Observation one = run();
+        rest();
+        return one.with(usedNanos - before);
     }
 
     /**
      * Runs its next transaction: the one that was aborted once more, if the workload has that, or a new one.
      *
-     * @return what happened, with no processor time of the server: that is the difference of two readings
+     * @return what happened, with no processor time of the server
      * @throws Failure if the database reports anything but an abort
      */
     Observation run() throws SQLException {

@@ -5,11 +5,14 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.jspecify.annotations.Nullable;
 import tutti.cli.Failure;
 import tutti.cli.Screen;
@@ -25,47 +28,113 @@ import tutti.sim.model.WorkloadModel;
  * <p>
  * When transactions are <i>profiled</i>, clients take turns, so that only one transaction is under way at a time, as in
  * D5.1 section 2.5; between two, its server process comes to rest, and what it has used belongs to that transaction.
+ *
+ * <p>
+ * Whoever profiles and runs freely does both by turns of a second, with the same connections and without a break. What a
+ * transaction takes depends on the state of its database and its server process: each ANALYZE of the server's own has every
+ * process plan its statements anew, each VACUUM leaves fewer dead rows to step over, and whatever rehearses makes more of
+ * them. So both must meet with every such state alike; one after the other for half a minute each, they did not. A transaction
+ * belongs to the turn in which it begins, and a turn ends when all of its transactions have ended: no transaction counts
+ * for both.
  */
 final class RealRun {
     private static final long SHOW_EVERY_MILLIS = 200;
     private static final double NANOS = 1e9;
     private static final int REHEARSALS = 20;
 
+    /** What is done with transactions. */
+    enum Purpose {
+        /** They are profiled. */
+        PROFILE,
+        /** They run as they come. */
+        RUN,
+        /** Either by turns. */
+        BOTH
+    }
+
     /**
      * What is run.
      *
      * @param workload of the clients; closed
+     * @param purpose what it is for
      * @param warmUpSeconds with thinking, not counted
-     * @param seconds that count
+     * @param rounds that count, at least 1
+     * @param seconds of a round, at least 1; if it has two purposes, of each
      * @param seed of inputs and think times
-     * @param profiled whether transactions are profiled, one at a time
      * @param name for the person who waits
      */
-    record Plan(WorkloadModel workload, double warmUpSeconds, double seconds, long seed, boolean profiled,
-            String name) {}
+    record Plan(WorkloadModel workload, Purpose purpose, double warmUpSeconds, int rounds, int seconds, long seed,
+            String name) {
+        boolean profiles() {
+            return purpose != Purpose.RUN;
+        }
+
+        boolean runs() {
+            return purpose != Purpose.PROFILE;
+        }
+
+        /** How often each purpose has its turn in a round. */
+        int turns() {
+            return purpose == Purpose.BOTH ? seconds : 1;
+        }
+
+        double allSeconds() {
+            return warmUpSeconds + (double) rounds * seconds * (purpose == Purpose.BOTH ? 2 : 1);
+        }
+    }
 
     /**
      * What was seen.
      *
-     * @param transactions that ended while it counted, in the order of their ends
-     * @param seconds that counted
-     * @param processorShare of all processors of this machine that was used meanwhile, by whomever, 0 to 1
+     * @param profiled transactions that were profiled, one at a time
+     * @param rounds transactions that ran as they came
      */
-    record Seen(List<Observation> transactions, double seconds, double processorShare) {}
+    record Seen(List<Observation> profiled, List<Round> rounds) {}
+
+    /**
+     * Transactions of a round that ran as they came.
+     *
+     * @param transactions in the order of their ends, on a clock that stands still while others are profiled
+     * @param seconds in which they ran
+     * @param processorShare of all processors of this machine that was used in these, by whomever, 0 to 1
+     */
+    record Round(List<Observation> transactions, double seconds, double processorShare) {}
+
+    /** A turn of one purpose. */
+    static final class Turn {
+        final boolean profiled;
+        final Queue<Observation> seen = new ConcurrentLinkedQueue<>();
+        long sinceNanos;
+        long untilNanos;
+        long busySinceMillis;
+        long busyMillis;
+
+        Turn(boolean profiled) {
+            this.profiled = profiled;
+        }
+
+        long nanos() {
+            return untilNanos - sinceNanos;
+        }
+    }
 
     private final RealServer server;
     private final Plan plan;
     private final Screen screen;
-    private long begun = System.nanoTime();
+    private final List<RealClient> clients = new ArrayList<>();
     private final CountDownLatch stop = new CountDownLatch(1);
-    private final ReentrantLock turn = new ReentrantLock(true);
+    /** Held for reading by who runs freely, for writing by who is profiled, and between turns. */
+    private final ReentrantReadWriteLock under = new ReentrantReadWriteLock(true);
     private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
     private final AtomicLong done = new AtomicLong();
+    private long begun = System.nanoTime();
+    private volatile Turn turn;
 
     private RealRun(RealServer server, Plan plan, Screen screen) {
         this.server = server;
         this.plan = plan;
         this.screen = screen;
+        this.turn = new Turn(!plan.runs());
     }
 
     /**
@@ -80,34 +149,30 @@ final class RealRun {
     }
 
     private Seen run(long populationSeed) throws IOException, SQLException, InterruptedException {
-        List<RealClient> clients = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
-        List<List<Observation>> seen = new ArrayList<>();
         try {
             long source = System.currentTimeMillis() << 14;
             for (int i = 0; i < plan.workload.clients(); i++) {
-                clients.add(new RealClient(i, plan.workload, server.database(), server.scale(), plan.seed,
-                        populationSeed, source + i));
-                List<Observation> own = new ArrayList<>();
-                seen.add(own);
-                RealClient client = clients.getLast();
-                threads.add(Thread.ofPlatform().name("client-" + i).unstarted(() -> work(client, own)));
+                RealClient client = new RealClient(i, plan.workload, server.database(), server.scale(), plan.seed,
+                        populationSeed, source + i);
+                clients.add(client);
+                threads.add(Thread.ofPlatform().name("client-" + i).unstarted(() -> work(client)));
             }
-            rehearse(clients);
+            rehearse();
             begun = System.nanoTime();
+            begin(turn);
             threads.forEach(Thread::start);
             watch(plan.warmUpSeconds);
-            long busy = ProcessTimes.machineBusyMillis();
-            long from = System.nanoTime();
-            watch(plan.warmUpSeconds + plan.seconds);
-            long until = System.nanoTime();
-            busy = ProcessTimes.machineBusyMillis() - busy;
+            List<List<Turn>> rounds = new ArrayList<>();
+            for (int round = 0; round < plan.rounds; round++) {
+                rounds.add(round());
+            }
+            begin(new Turn(!plan.runs()));
             end(threads);
-            double seconds = (until - from) / NANOS;
-            return new Seen(seen.stream().flatMap(List::stream)
-                    .filter(one -> one.nowNanos() >= from && one.nowNanos() < until)
-                    .sorted(Comparator.comparingLong(Observation::nowNanos)).toList(), seconds,
-                    busy / 1e3 / seconds / Runtime.getRuntime().availableProcessors());
+            return new Seen(
+                    rounds.stream().flatMap(List::stream).filter(one -> one.profiled).flatMap(one -> one.seen.stream())
+                            .toList(),
+                    plan.runs() ? rounds.stream().map(RealRun::joined).toList() : List.of());
         } finally {
             end(threads);
             for (RealClient client : clients) {
@@ -117,7 +182,7 @@ final class RealRun {
         }
     }
 
-    private void rehearse(List<RealClient> clients) throws SQLException {
+    private void rehearse() throws SQLException {
         for (int i = 0; i < clients.size(); i++) {
             screen.live(List.of(Bar.text(plan.name + ", rehearsing", i, clients.size(),
                     (System.nanoTime() - begun) / NANOS)));
@@ -128,6 +193,58 @@ final class RealRun {
                     }
                 }
             }
+        }
+    }
+
+    /** Lets clients work for a round; its last turn ends with the next one. */
+    private List<Turn> round() throws IOException, InterruptedException {
+        List<Turn> turns = new ArrayList<>();
+        for (int time = 0; time < plan.turns(); time++) {
+            for (boolean profiled : new boolean[]{true, false}) {
+                if (profiled ? plan.profiles() : plan.runs()) {
+                    Turn next = new Turn(profiled);
+                    begin(next);
+                    turns.add(next);
+                    watch((next.sinceNanos - begun) / NANOS + (double) plan.seconds / plan.turns());
+                }
+            }
+        }
+        return turns;
+    }
+
+    /** Those turns of a round in which transactions ran as they came. */
+    static Round joined(List<Turn> round) {
+        List<Turn> turns = round.stream().filter(one -> !one.profiled).toList();
+        List<Observation> transactions = new ArrayList<>();
+        long clock = turns.getFirst().sinceNanos;
+        for (Turn one : turns) {
+            long still = one.sinceNanos - clock;
+            one.seen.stream().map(seen -> seen.earlier(still)).sorted(Comparator.comparingLong(Observation::nowNanos))
+                    .forEach(transactions::add);
+            clock += one.nanos();
+        }
+        double seconds = (clock - turns.getFirst().sinceNanos) / NANOS;
+        return new Round(transactions, seconds, turns.stream().mapToLong(one -> one.busyMillis).sum() / 1e3 / seconds
+                / Runtime.getRuntime().availableProcessors());
+    }
+
+    /** Ends a turn when all have ended that began in it, and begins the next. */
+    private void begin(Turn next) throws IOException {
+        under.writeLock().lock();
+        try {
+            long busy = ProcessTimes.machineBusyMillis();
+            turn.untilNanos = System.nanoTime();
+            turn.busyMillis = busy - turn.busySinceMillis;
+            if (next.profiled) {
+                for (RealClient client : clients) {
+                    client.rest();
+                }
+            }
+            next.busySinceMillis = ProcessTimes.machineBusyMillis();
+            next.sinceNanos = System.nanoTime();
+            turn = next;
+        } finally {
+            under.writeLock().unlock();
         }
     }
 
@@ -145,30 +262,20 @@ final class RealRun {
     }
 
     private void watch(double untilSeconds) throws InterruptedException {
-        double all = plan.warmUpSeconds + plan.seconds;
         double elapsed = (System.nanoTime() - begun) / NANOS;
         while (elapsed < untilSeconds && stop.getCount() > 0) {
-            screen.live(List.of(Bar.text(plan.name + ", " + done + " transactions", elapsed, all, elapsed)));
+            screen.live(List.of(Bar.text(plan.name + ", " + done + " transactions", elapsed, plan.allSeconds(),
+                    elapsed)));
             Thread.sleep(Math.max(1, Math.min(SHOW_EVERY_MILLIS, (long) ((untilSeconds - elapsed) * 1e3))));
             elapsed = (System.nanoTime() - begun) / NANOS;
         }
     }
 
-    private void work(RealClient client, List<Observation> seen) {
+    private void work(RealClient client) {
         try {
             Observation last = null;
-            long used = plan.profiled ? client.backendNanos() : 0;
-            while (stop.getCount() > 0) {
-                if (stop.await(client.thinkingNanos(last), TimeUnit.NANOSECONDS)) {
-                    return;
-                }
-                if (plan.profiled) {
-                    last = alone(client, used);
-                    used += last.backendNanos();
-                } else {
-                    last = client.run();
-                }
-                seen.add(last);
+            while (!stop.await(client.thinkingNanos(last), TimeUnit.NANOSECONDS)) {
+                last = next(client);
                 done.incrementAndGet();
             }
         } catch (InterruptedException | IOException | SQLException | RuntimeException e) {
@@ -177,20 +284,22 @@ final class RealRun {
         }
     }
 
-    /**
-     * One at a time. What its server process has used is read when it rests afterwards, and not before it begins as well: a
-     * processor that has just been reading is awake, and a transaction finds it so that would have had to wake it.
-     *
-     * @param usedNanos what the server process had used after the transaction before
-     */
-    private Observation alone(RealClient client, long usedNanos) throws IOException, SQLException {
-        turn.lock();
-        try {
-            Observation one = client.run();
-            return new Observation(one.kind(), one.rows(), one.sinceNanos(), one.nowNanos(), one.commitNanos(),
-                    client.backendNanos() - usedNanos, one.clientNanos(), one.cause());
-        } finally {
-            turn.unlock();
+    /** Runs a transaction as it is done in the turn in which it begins. */
+    private Observation next(RealClient client) throws IOException, SQLException {
+        while (true) {
+            Turn now = turn;
+            Lock lock = now.profiled ? under.writeLock() : under.readLock();
+            lock.lock();
+            try {
+                // Who waited for the lock may have waited for the next turn.
+                if (now.equals(turn)) {
+                    Observation one = now.profiled ? client.runAlone() : client.run();
+                    now.seen.add(one);
+                    return one;
+                }
+            } finally {
+                lock.unlock();
+            }
         }
     }
 }

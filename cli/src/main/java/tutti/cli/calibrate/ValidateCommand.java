@@ -37,21 +37,21 @@ public final class ValidateCommand implements Callable<Integer> {
     /** But for no more transactions than this. */
     private static final long TRANSACTIONS_MAX = 200_000;
     private static final long SEED_STEP = 1000;
-    private static final long PROFILE_SEED = 500;
 
     @Mixin
     private final RealOptions options = new RealOptions();
 
     @Option(names = "--calibration", paramLabel = "FILE", description = "Calibration to validate (default: one is made"
-            + " on the same server, in turns with the real runs, so that both see the machine in the same state).")
+            + " on the same server, by turns of a second with the real run, so that both see machine and database in the"
+            + " same state).")
     private @Nullable String calibration;
 
     @Option(names = "--out", paramLabel = "FILE", defaultValue = CalibrateCommand.DEFAULT_FILE, description = "Where a"
             + " calibration that is made goes (default: ${DEFAULT-VALUE}).")
     private Path out = Path.of(CalibrateCommand.DEFAULT_FILE);
 
-    @Option(names = "--rounds", paramLabel = "N", defaultValue = "3", description = "How often the real run is made, each"
-            + " time with other inputs (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "3", description = "So many times --seconds the real run is"
+            + " made; the throughput of each is told (default: ${DEFAULT-VALUE}).")
     private int rounds;
 
     @Option(names = "--html", paramLabel = "FILE", description = "Where to write distribution functions and Q-Q plots, as a"
@@ -79,28 +79,26 @@ public final class ValidateCommand implements Callable<Integer> {
         ground.lines().forEach(screen::line);
         Outcomes real = new Outcomes();
         List<Double> byRound = new ArrayList<>();
-        List<Observation> profiled = new ArrayList<>();
         double processors = 0;
         Map<String, String> settings;
         try (RealServer server = options.server(options.scale(config.workload()), screen)) {
-            for (int round = 1; round <= rounds; round++) {
-                if (calibration == null) {
-                    profiled.addAll(Calibrator.profile(server, options, config.workload(),
-                            options.seed() + PROFILE_SEED + round, "profiling, round " + round + " of " + rounds,
-                            screen));
-                }
-                RealRun.Seen seen = RealRun.run(server,
-                        new RealRun.Plan(config.workload(), options.warmup(), options.seconds(),
-                                options.seed() + SEED_STEP * round, false,
-                                "real run " + round + " of " + rounds),
-                        options.seed(), screen);
-                seen.transactions().forEach(one -> real.add(one.kind(), one.sinceNanos(), one.nowNanos(), one.cause()));
-                real.looked(seen.seconds());
-                byRound.add(seen.transactions().stream().filter(Observation::committed).count() * 60 / seen.seconds());
-                processors += seen.processorShare() / rounds;
+            RealRun.Seen seen = RealRun.run(server,
+                    new RealRun.Plan(config.workload(),
+                            calibration == null ? RealRun.Purpose.BOTH : RealRun.Purpose.RUN, options.warmup(), rounds,
+                            options.seconds(), options.seed() + SEED_STEP,
+                            calibration == null ? "profiling and running by turns" : "running"),
+                    options.seed(), screen);
+            for (RealRun.Round round : seen.rounds()) {
+                round.transactions()
+                        .forEach(one -> real.add(one.kind(), one.sinceNanos(), one.nowNanos(), one.cause()));
+                real.looked(round.seconds());
+                byRound.add(round.transactions().stream().filter(Observation::committed).count() * 60
+                        / round.seconds());
+                processors += round.processorShare() / rounds;
             }
             if (calibration == null) {
-                CalibrationResult made = Calibrator.calibrate(profiled, server, options, config.workload(), 1, ground,
+                CalibrationResult made = Calibrator.calibrate(seen.profiled(), server, options, config.workload(), 1,
+                        ground,
                         screen);
                 Calibrator.write(made, out, screen);
                 config = config(out.toAbsolutePath().toString());
@@ -112,7 +110,7 @@ public final class ValidateCommand implements Callable<Integer> {
                     "give more --seconds, more --clients or a smaller --thinking");
         }
         settings.put("calibration",
-                calibration == null ? "made in turns with the real runs, of other transactions" : calibration);
+                calibration == null ? "made by turns with the real run, of other transactions" : calibration);
         settings.put("rounds", Integer.toString(rounds));
         Outcomes simulated = new Outcomes();
         RunResult result = simulate(config, simulated, screen);

@@ -32,7 +32,8 @@ final class Watch implements AutoCloseable {
         pollers = Executors.newScheduledThreadPool(nodes, Thread.ofPlatform().daemon().name("watch-", 0).factory());
         for (int id = 0; id < nodes; id++) {
             int node = id;
-            ScheduledFuture<?> _ = pollers.scheduleWithFixedDelay(
+            // At the same moments: a lag is the difference between what two nodes have said.
+            ScheduledFuture<?> _ = pollers.scheduleAtFixedRate(
                     () -> latest.set(node, cluster.status(node).orElse(null)), 0, PERIOD_MILLIS, TimeUnit.MILLISECONDS);
         }
     }

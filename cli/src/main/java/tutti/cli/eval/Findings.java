@@ -74,7 +74,7 @@ final class Findings {
             lines.addAll(Screen.table(kinds(first)));
             first.total().aborts().forEach((cause, count) -> lines.add("aborted, " + cause + ": " + count));
             lines.add("");
-            lines.addAll(Screen.table(stages(first)));
+            lines.addAll(Screen.table(stages(first, points.getFirst().scenario().config().protocol().name())));
         }
         lines.add("");
         all().filter(result -> !result.safety().isEmpty()).findFirst().ifPresentOrElse(
@@ -119,14 +119,14 @@ final class Findings {
         return rows;
     }
 
-    private static List<List<String>> stages(RunResult result) {
+    private static List<List<String>> stages(RunResult result, String protocol) {
         List<List<String>> rows = new ArrayList<>();
         List<Kind> kinds = Arrays.stream(Kind.values()).filter(kind -> result.of(kind).committed() > 0).toList();
         List<String> heading = new ArrayList<>(List.of("mean ms"));
         kinds.forEach(kind -> heading.add(kind.label()));
         rows.add(heading);
         for (Stage stage : Stage.values()) {
-            List<String> row = new ArrayList<>(List.of(stage.description()));
+            List<String> row = new ArrayList<>(List.of(stage.description(protocol)));
             kinds.forEach(kind -> row.add(text(result.of(kind).stageMillis()[stage.ordinal()], 2)));
             rows.add(row);
         }
@@ -199,7 +199,8 @@ final class Findings {
         if (points.size() > 1) {
             sweep(page);
         } else {
-            single(page, points.getFirst().results().getFirst());
+            single(page, points.getFirst().results().getFirst(),
+                    points.getFirst().scenario().config().protocol().name());
         }
         page.heading("Machine").table(Stream.concat(Stream.of(List.of("", "")),
                 Machine.describe().entrySet().stream().map(entry -> List.of(entry.getKey(), entry.getValue())))
@@ -212,10 +213,15 @@ final class Findings {
         List<String> keys = List.copyOf(points.getFirst().values().keySet());
         String along = keys.stream().filter(key -> points.stream().allMatch(point -> isNumber(point.values().get(key))))
                 .findFirst().orElse("");
-        if (along.isEmpty()) {
-            return;
+        if (!along.isEmpty()) {
+            along(page, along);
         }
-        page.heading("Plots");
+        distributions(page, along);
+        aborts(page);
+    }
+
+    private void along(Page page, String along) {
+        page.heading("Plots").beginGrid();
         for (Column column : COLUMNS) {
             Map<String, List<Point>> curves = new LinkedHashMap<>();
             for (Point point : points) {
@@ -231,14 +237,72 @@ final class Findings {
                     of.stream().mapToDouble(point -> Estimate.of(point.results(), column.value).mean()).toArray())));
             page.chart(new Chart(column.name, along, column.name, false, false, true, drawn));
         }
+        page.endGrid();
+    }
+
+    /**
+     * Of all transactions of a point's first run; a chart for each value along which plots go, with a curve for each
+     * combination of the others, or one chart if there are no others.
+     */
+    private void distributions(Page page, String along) {
+        Map<String, List<Chart.Curve>> charts = new LinkedHashMap<>();
+        for (Point point : points) {
+            Map<String, String> others = new LinkedHashMap<>(point.values());
+            String value = others.remove(along);
+            boolean alone = others.isEmpty();
+            if (first(point).total().committed() > 0) {
+                charts.computeIfAbsent(value == null || alone
+                        ? "Share of transactions that were as fast"
+                        : "Share of transactions that were as fast, " + along + " " + value, _ -> new ArrayList<>())
+                        .add(ecdf(String.join(", ", alone ? point.values().values() : others.values()),
+                                first(point).total().latencies()));
+            }
+        }
+        page.heading("Latency").beginGrid();
+        charts.forEach((title, curves) -> page.chart(latencies(title, curves)));
+        page.endGrid();
+    }
+
+    private static RunResult first(Point point) {
+        return point.results().getFirst();
+    }
+
+    private static Chart latencies(String title, List<Chart.Curve> curves) {
+        return new Chart(title, "milliseconds", "share", true, false, false, curves);
+    }
+
+    /** In percent of the transactions that ended. */
+    private void aborts(Page page) {
+        TreeSet<String> causes = new TreeSet<>();
+        all().forEach(result -> causes.addAll(result.total().aborts().keySet()));
+        if (causes.isEmpty()) {
+            return;
+        }
+        List<List<String>> rows = new ArrayList<>();
+        List<String> heading = new ArrayList<>(points.getFirst().values().keySet().stream()
+                .map(key -> key.substring(key.lastIndexOf('.') + 1)).toList());
+        heading.addAll(causes);
+        rows.add(heading);
+        for (Point point : points) {
+            List<String> row = new ArrayList<>(point.values().values());
+            for (String cause : causes) {
+                row.add(Estimate.of(point.results(), result -> {
+                    RunResult.Outcomes total = result.total();
+                    long ended = total.committed() + total.aborted();
+                    return ended == 0 ? 0 : 100.0 * total.aborts().getOrDefault(cause, 0L) / ended;
+                }).text(2));
+            }
+            rows.add(row);
+        }
+        page.heading("Aborts by cause, percent").table(rows);
     }
 
     private static boolean isNumber(@Nullable String text) {
         return text != null && text.matches("-?\\d+(\\.\\d+)?");
     }
 
-    private static void single(Page page, RunResult result) {
-        page.table(kinds(result)).heading("Where time goes, in milliseconds").table(stages(result));
+    private static void single(Page page, RunResult result, String protocol) {
+        page.table(kinds(result)).heading("Where time goes, in milliseconds").table(stages(result, protocol));
         page.heading("Latency");
         List<Chart.Curve> curves = new ArrayList<>();
         for (Kind kind : Kind.values()) {
@@ -246,8 +310,7 @@ final class Findings {
                 curves.add(ecdf(kind.label(), result.of(kind).latencies()));
             }
         }
-        page.chart(new Chart("Share of transactions that were as fast", "milliseconds", "share", true, false, false,
-                curves));
+        page.chart(latencies("Share of transactions that were as fast", curves));
         page.heading("Over time");
         double[] at = result.samples().stream().mapToDouble(RunResult.Sample::atSeconds).toArray();
         double end = at.length == 0 ? 1 : at[at.length - 1];
@@ -263,7 +326,7 @@ final class Findings {
         page.plot(plot("Aborts by cause", "aborts in a sample", end, aborts));
         List<Plot.Line> queues = new ArrayList<>();
         for (Stage stage : Stage.values()) {
-            queues.add(line(stage.description(), stage.ordinal(), at, result,
+            queues.add(line(stage.description(protocol), stage.ordinal(), at, result,
                     sample -> (double) sample.stages()[stage.ordinal()]));
         }
         page.plot(plot("Transactions by stage", "transactions", end, queues));

@@ -28,6 +28,8 @@ public record Chart(String title, String across, String up, boolean logAcross, b
     private static final int BOTTOM = 46;
     private static final int COLOURS = 8;
     private static final int CHARACTER_WIDTH = 7;
+    /** Across at most so many powers of ten; what is less stands at the edge. */
+    private static final double DECADES = 5;
     /** Height of the title, which HTML has as a caption. */
     private static final int CAPTION = 24;
 
@@ -132,8 +134,8 @@ public record Chart(String title, String across, String up, boolean logAcross, b
     }
 
     private void inside(Canvas canvas) {
-        Axis horizontal = axis(logAcross, curves.stream().map(Curve::at).toList());
-        Axis vertical = axis(logUp, curves.stream().map(Curve::values).toList());
+        Axis horizontal = axis(logAcross, DECADES, curves.stream().map(Curve::at).toList());
+        Axis vertical = axis(logUp, Double.MAX_EXPONENT, curves.stream().map(Curve::values).toList());
         for (double tick : vertical.ticks) {
             double y = y(vertical, tick);
             canvas.grid(LEFT, y, WIDTH - RIGHT, y);
@@ -171,7 +173,7 @@ public record Chart(String title, String across, String up, boolean logAcross, b
         return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * Math.clamp(axis.share(value), 0, 1);
     }
 
-    private static Axis axis(boolean log, List<double[]> all) {
+    private static Axis axis(boolean log, double decades, List<double[]> all) {
         double most = 0;
         double least = Double.MAX_VALUE;
         for (double[] values : all) {
@@ -185,7 +187,8 @@ public record Chart(String title, String across, String up, boolean logAcross, b
         most = most > 0 ? most : 1;
         List<Double> ticks = new ArrayList<>();
         if (log) {
-            double tick = Math.pow(10, Math.floor(Math.log10(Math.min(least, most))));
+            double lowest = Math.max(Math.min(least, most), most * Math.pow(10, -decades));
+            double tick = Math.pow(10, Math.floor(Math.log10(lowest)));
             while (ticks.size() < 2 || ticks.getLast() < most) {
                 ticks.add(tick);
                 tick *= 10;

@@ -52,7 +52,7 @@ public final class HtmlReport {
             table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
             th,td{padding:.3rem .7rem .3rem 0;text-align:left;border-bottom:1px solid var(--edge);vertical-align:top}
             th{color:var(--soft);font-weight:500;font-size:.85rem}td.n,th.n{text-align:right}
-            td:first-child{white-space:nowrap}
+            td:first-child,td.n{white-space:nowrap}td.n,th.n{padding:.3rem 0 .3rem .7rem}
             .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(320px,1fr));gap:0 2rem}
             @media print{main{max-width:none;padding:0}figure,table{break-inside:avoid}}
             """;

@@ -50,20 +50,39 @@ public final class Page {
         return this;
     }
 
-    /** A table; the first row is the heading, all columns but the first are numbers. */
+    /** What follows stands side by side as far as there is room, until {@link #endGrid}. */
+    public Page beginGrid() {
+        html.append("<div class=\"two\">");
+        return this;
+    }
+
+    /** What follows stands below. */
+    public Page endGrid() {
+        html.append("</div>\n");
+        return this;
+    }
+
+    /** A table; the first row is the heading. Columns of numbers stand to the right, but for the first one. */
     public Page table(List<List<String>> rows) {
         html.append("<div class=\"scroll\"><table>");
         for (int row = 0; row < rows.size(); row++) {
             html.append("<tr>");
             for (int column = 0; column < rows.get(row).size(); column++) {
                 String tag = row == 0 ? "th" : "td";
-                html.append('<').append(tag).append(column == 0 ? ">" : " class=\"n\">")
+                html.append('<').append(tag).append(column == 0 || isText(rows, column) ? ">" : " class=\"n\">")
                         .append(Plot.escape(rows.get(row).get(column))).append("</").append(tag).append('>');
             }
             html.append("</tr>");
         }
         html.append("</table></div>\n");
         return this;
+    }
+
+    private static boolean isText(List<List<String>> rows, int column) {
+        return rows.stream().skip(1).anyMatch(row -> {
+            String cell = row.get(column);
+            return !cell.isEmpty() && Character.isLetter(cell.charAt(0));
+        });
     }
 
     /** The whole page. */

@@ -249,10 +249,13 @@ public record Plot(String title, String unit, Scale scale, boolean stacked, doub
         html.append(String.format(Locale.ROOT, format, values));
     }
 
-    /** A number as a person reads it: thousands grouped, no needless decimals. */
+    /** A number as a person reads it: thousands grouped, no needless decimals, very small ones by their power of ten. */
     static String number(double value) {
         if (value == Math.rint(value)) {
             return String.format(Locale.ROOT, "%,.0f", value);
+        }
+        if (Math.abs(value) < 0.001) {
+            return String.format(Locale.ROOT, "%.1e", value).replace(".0e", "e");
         }
         int decimals = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 0.1 ? 2 : 3;
         return String.format(Locale.ROOT, "%,." + decimals + "f", value);

@@ -161,6 +161,27 @@ class DriverClusterTest {
         }
     }
 
+    /** As a pool's connections: what one wrote or saw, whichever of them is next sees. */
+    @Test
+    void connectionsAtDifferentNodesSeeWhatOneOfThemWrote() throws SQLException {
+        try (Connection writer = connect(0); Connection first = connect(1); Connection second = connect(2)) {
+            List<Connection> readers = List.of(first, second, writer);
+            for (int i = 6000; i < 6050; i++) {
+                Connection reader = readers.get(i % 3);
+                reader.setAutoCommit(i % 2 == 0);
+                try (Statement insert = readers.get((i + 1) % 3).createStatement()) {
+                    insert.execute("INSERT INTO item VALUES (" + i + ", 'pooled')");
+                }
+                assertEquals("1", DriverClients.value(reader, "SELECT count(*) FROM item WHERE id = " + i));
+                reader.setAutoCommit(true);
+            }
+            assertEquals(3,
+                    Set.copyOf(
+                            List.of(DriverClients.node(writer), DriverClients.node(first), DriverClients.node(second)))
+                            .size());
+        }
+    }
+
     @Test
     void linearizableReadsSeeWhatOthersWereToldOf() throws SQLException {
         try (Connection writer = connect(0);
@@ -210,7 +231,7 @@ class DriverClusterTest {
         try (Connection writer = connect(2);
                 Connection reader = connect(2);
                 Connection pinned = connect(2);
-                Connection streaming = connect(2);
+                Connection streaming = DriverManager.getConnection(url("&readLevel=local", 2, 0, 1));
                 PreparedStatement insert = writer.prepareStatement("INSERT INTO item VALUES (?, ?)");
                 PreparedStatement stream = streaming.prepareStatement("SELECT ?::bytea")) {
             writer.setAutoCommit(false);

@@ -90,15 +90,6 @@ class GateTest {
         }
     }
 
-    private static WriteSet update(EnginePair pair) throws Exception {
-        try (JdbcSession session = pair.copy.openSession(() -> null)) {
-            EnginePair.execute(session, "UPDATE T SET N = 7 WHERE ID = 1");
-            WriteSet writes = session.capture().writes();
-            session.forget();
-            return writes;
-        }
-    }
-
     /**
      * A statement runs that hears nothing and ends only when another transaction has ended, as a batch may that waits for its
      * rows. That other one is in the applier's way.
@@ -124,7 +115,7 @@ class GateTest {
         try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
             pair.commit(ROW);
             pair.origin.onBlocked((_, holder) -> holder.rollback(() -> {}));
-            WriteSet writes = update(pair);
+            WriteSet writes = writesElsewhere(pair, "UPDATE T SET N = 7 WHERE ID = 1");
             try (Client holder = new Client(pair);
                     Client deaf = new Client(pair);
                     Applier applier = pair.origin.openApplier()) {
@@ -247,12 +238,7 @@ class GateTest {
     void aBatchThatHasLostHoldsNothing(EngineKind kind) throws Exception {
         try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
             pair.commit(ROW, "INSERT INTO T VALUES (2, 0), (3, 0)");
-            WriteSet writes;
-            try (JdbcSession session = pair.copy.openSession(() -> null)) {
-                EnginePair.execute(session, "UPDATE T SET N = 7 WHERE ID IN (1, 3)");
-                writes = session.capture().writes();
-                session.forget();
-            }
+            WriteSet writes = writesElsewhere(pair, "UPDATE T SET N = 7 WHERE ID IN (1, 3)");
             try (Client loser = new Client(pair); Applier applier = pair.origin.openApplier()) {
                 loser.execute("SELECT * FROM T");
                 pair.commit("UPDATE T SET N = 5 WHERE ID = 2");
@@ -260,12 +246,7 @@ class GateTest {
                         () -> addOne(loser.session, new CountDownLatch(1), 1, 2, 3));
                 assertTrue(lost.getSQLState().startsWith("40"), lost::toString);
                 loser.session.forget();
-                Result<Void> applied = new Result<>();
-                applier.apply(100, List.of(writes), applied);
-                applied.success();
-                Result<Void> committed = new Result<>();
-                applier.commit(100, committed);
-                committed.success();
+                apply(applier, writes);
             }
             assertEquals(List.of("1,7", "2,5", "3,7"),
                     EnginePair.rows(pair.origin, "SELECT * FROM T ORDER BY ID"));
@@ -298,24 +279,34 @@ class GateTest {
         try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
             pair.commit(ROW);
             pair.origin.onBlocked((_, holder) -> holder.rollback(() -> {}));
-            WriteSet writes;
-            try (JdbcSession session = pair.copy.openSession(() -> null)) {
-                EnginePair.execute(session, "INSERT INTO T VALUES (5, 7)");
-                writes = session.capture().writes();
-                session.forget();
-            }
+            WriteSet writes = writesElsewhere(pair, "INSERT INTO T VALUES (5, 7)");
             try (Client idle = new Client(pair); Applier applier = pair.origin.openApplier()) {
                 idle.execute("INSERT INTO T VALUES (5, 1)");
                 assertThrows(SQLException.class, () -> idle.execute(ROW));
-                Result<Void> applied = new Result<>();
-                applier.apply(100, List.of(writes), applied);
-                applied.success();
-                Result<Void> committed = new Result<>();
-                applier.commit(100, committed);
-                committed.success();
+                apply(applier, writes);
                 idle.session.forget();
             }
             assertEquals(List.of("1,0", "5,7"), EnginePair.rows(pair.origin, "SELECT * FROM T ORDER BY ID"));
         }
+    }
+
+    /** What a statement would change at another replica. */
+    private static WriteSet writesElsewhere(EnginePair pair, String sql) throws Exception {
+        try (JdbcSession session = pair.copy.openSession(() -> null)) {
+            EnginePair.execute(session, sql);
+            WriteSet writes = session.capture().writes();
+            session.forget();
+            return writes;
+        }
+    }
+
+    /** At a position that no other transaction of these tests has. */
+    private static void apply(Applier applier, WriteSet writes) throws Exception {
+        Result<Void> applied = new Result<>();
+        applier.apply(100, List.of(writes), applied);
+        applied.success();
+        Result<Void> committed = new Result<>();
+        applier.commit(100, committed);
+        committed.success();
     }
 }

@@ -161,12 +161,7 @@ public final class EmbeddedSession implements AutoCloseable {
     private void begin() throws SQLException {
         if (current == null) {
             Open open = new Open();
-            long since = node.hold();
-            try {
-                open.ticket = node.begin(open, since, takeName());
-            } finally {
-                node.unhold(since);
-            }
+            open.ticket = node.begin(open, takeName());
             current = open;
             if (!readOnly && !node.executesAtOnce()) {
                 open.ticket().submit(Request.Interactive.UNDECLARED);

@@ -19,12 +19,7 @@ class DirectLocalOrderTest extends OrderContract {
 
     @Override
     protected Cluster cluster(int nodes, long queueBytes) {
-        Set<Integer> members = new HashSet<>();
-        for (int node = 0; node < nodes; node++) {
-            members.add(node);
-        }
-        LocalOrderGroup group = new LocalOrderGroup(members, queueBytes, 1 << 16);
-        return group::openDirect;
+        return LocalOrderTest.group(nodes, queueBytes)::openDirect;
     }
 
     /** Notes what is delivered; each message asks for as many more as its byte says, and no call is inside another. */

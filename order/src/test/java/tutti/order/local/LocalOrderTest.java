@@ -1,17 +1,16 @@
 package tutti.order.local;
 
-import java.util.HashSet;
-import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import tutti.order.OrderContract;
 
 class LocalOrderTest extends OrderContract {
     @Override
     protected Cluster cluster(int nodes, long queueBytes) {
-        Set<Integer> members = new HashSet<>();
-        for (int node = 0; node < nodes; node++) {
-            members.add(node);
-        }
-        LocalOrderGroup group = new LocalOrderGroup(members, queueBytes, 1 << 16);
-        return group::open;
+        return group(nodes, queueBytes)::open;
+    }
+
+    static LocalOrderGroup group(int nodes, long queueBytes) {
+        return new LocalOrderGroup(IntStream.range(0, nodes).boxed().collect(Collectors.toSet()), queueBytes, 1 << 16);
     }
 }

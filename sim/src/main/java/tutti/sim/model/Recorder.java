@@ -61,8 +61,6 @@ final class Recorder {
     void begin() {
         counting = true;
         began = kernel.now();
-        committedSinceSample = 0;
-        abortsSinceSample = new TreeMap<>();
     }
 
     /** Transactions that have ended, warm-up included. */

@@ -1,22 +1,26 @@
 package tutti.sim.model;
 
-/**
- * Where a transaction of a client is, as its replica sees it; in brackets the queues of AKARA's figures 2 to 5 that this is
- * made of.
- */
+import java.util.Map;
+
+/** Where a transaction of a client is, as its replica sees it. */
 public enum Stage {
-    /** Waits for the protocol to let it run: Q0, Q1 and Q2 of NODO, Q0 and Q2a of AKARA. */
+    /** Waits for the protocol to let it run. */
     ORDERING("before execution"),
     /** Waits for locks. */
     LOCKING("waiting for locks"),
-    /** Uses the processors: Q0 of DBSM and PGR, the running part of Q2b of AKARA. */
+    /** Uses the processors. */
     EXECUTING("executing"),
-    /** Has executed, and its outcome is not known: Q1 of DBSM and PGR, the rest of Q2b and Q2c of AKARA. */
+    /** Has executed, and its outcome is not known. */
     EXECUTED("executed, not decided"),
-    /** To be committed when it is its turn: Q2 of DBSM and PGR. */
+    /** To be committed when it is its turn. */
     DECIDED("decided, not visible"),
     /** Visible, or aborted; its client waits for what the protocol demands besides. */
     ENDING("to be answered");
+
+    private static final Map<String, Map<Stage, String>> QUEUES = Map.of("nodo", Map.of(ORDERING, "Q0, Q1, Q2"),
+            "akara", Map.of(ORDERING, "Q0, Q2a", EXECUTING, "Q2b, running", EXECUTED, "Q2b, Q2c"), "dbsm",
+            Map.of(EXECUTING, "Q0", EXECUTED, "Q1", DECIDED, "Q2"), "postgres-r",
+            Map.of(EXECUTING, "Q0", EXECUTED, "Q1", DECIDED, "Q2"));
 
     private final String description;
 
@@ -27,5 +31,11 @@ public enum Stage {
     /** In words. */
     public String description() {
         return description;
+    }
+
+    /** In words, and which queues of AKARA's figures 2 to 5 it is made of, if the protocol is one of those. */
+    public String description(String protocol) {
+        String queues = QUEUES.getOrDefault(protocol, Map.of()).get(this);
+        return queues == null ? description : description + " (" + queues + ")";
     }
 }

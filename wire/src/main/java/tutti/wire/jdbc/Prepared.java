@@ -115,8 +115,12 @@ final class Prepared implements AutoCloseable {
 
     private void columns(ResultSetMetaData metaData) throws SQLException {
         List<String> labels = new ArrayList<>();
+        List<@Nullable String> given = statement.kind() == Kind.QUERY && statement.tag().equals("SELECT")
+                ? ColumnNames.of(statement.tokens(), metaData.getColumnCount())
+                : List.of();
         for (int i = 1; i <= metaData.getColumnCount(); i++) {
-            labels.add(label(metaData, i));
+            String name = given.isEmpty() ? null : given.get(i - 1);
+            labels.add(name == null ? label(metaData, i) : name);
         }
         columns = Rows.columns(metaData);
         names = labels;

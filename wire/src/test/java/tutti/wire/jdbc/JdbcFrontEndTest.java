@@ -16,6 +16,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
@@ -23,7 +24,9 @@ import java.time.LocalDate;
 import java.time.LocalTime;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
@@ -283,6 +286,48 @@ class JdbcFrontEndTest {
                 assertEquals("UPPER", row.getMetaData().getColumnName(3));
             }
             assertThrows(SQLException.class, () -> run(connection, "select mixed from named"));
+        }
+    }
+
+    /** The names are those that PostgreSQL 18 answers to the same queries. */
+    @ParameterizedTest
+    @EnumSource
+    void expressionsAreCalledAsInPostgres(Dialect dialect) throws Exception {
+        Map<String, String> queries = new LinkedHashMap<>();
+        queries.put(
+                "select count(*), sum(N) as total, max(N) m, ID, t.N, N + 1, 'x', 1, upper('a') from T t group by ID, N",
+                "count,total,m,id,n,?column?,?column?,?column?,upper");
+        queries.put("select (count(*)), coalesce(max(N), 0), cast(1 as integer), '5'::int, N::bigint from T group by N",
+                "count,coalesce,int4,int4,n");
+        queries.put("select case when 1 = 1 then 2 end, case when 1 = 1 then 2 else N end, N is null, -N from T",
+                "case,n,?column?,?column?");
+        queries.put("select (select max(N) from T), (select count(*) as one from T), current_date from T",
+                "max,one,current_date");
+        queries.put("select T.*, abs(N), lower('A') low from T", "id,n,abs,low");
+        if (dialect == Dialect.H2) {
+            queries.put("select *, count(*) over (), max(N) over (order by ID) from T", "id,n,count,max");
+        }
+        queries.put(
+                "select distinct lower('A'), 'a' || 'b', (1 + 2) * 3, abs(-1), date '2000-01-01', interval '1' day from T",
+                "lower,?column?,?column?,abs,date,interval");
+        queries.put("select extract(year from date '2000-01-01'), trim(' a '), substring('abc' from 2), N from T"
+                + " union select 1, 'a', 'b', 3 from T", "extract,btrim,substring,n");
+        queries.put("with x as (select max(N) as k from T) select min(k), k + 1 from x group by k", "min,?column?");
+        queries.put("values (1, 'a')", "column1,column2");
+        queries.put("select count(*) filter (where N > 1), sum(N) n from T", "count,n");
+        queries.put("select lower('A')::varchar, (1)::int, N::int k, 1::bigint + 2 from T", "lower,int4,k,?column?");
+        try (Connection connection = connect(dialect); Statement statement = connection.createStatement()) {
+            run(connection, "create table T (ID int primary key, N int)");
+            for (Map.Entry<String, String> query : queries.entrySet()) {
+                try (ResultSet rows = statement.executeQuery(query.getKey())) {
+                    ResultSetMetaData metaData = rows.getMetaData();
+                    List<String> names = new ArrayList<>();
+                    for (int i = 1; i <= metaData.getColumnCount(); i++) {
+                        names.add(metaData.getColumnLabel(i));
+                    }
+                    assertEquals(query.getValue(), String.join(",", names), query.getKey());
+                }
+            }
         }
     }
 

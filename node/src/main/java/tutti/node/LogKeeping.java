@@ -1,0 +1,157 @@
+package tutti.node;
+
+import java.io.IOException;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+
+/**
+ * What a node keeps to begin from after a crash, and what it lets the order's log forget: snapshots of the protocol in files,
+ * the engine's durable position, and from where on each node would need the log.
+ *
+ * <p>
+ * <b>Why nothing is forgotten that somebody needs.</b> A node that crashes begins with the engine at its durable position or
+ * above, and with the newest snapshot up to there; so it needs the log behind that snapshot. It tells the others, by a message
+ * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Behind
+ * the least that all nodes have told, nobody needs anything.
+ *
+ * <p>
+ * All methods are called on the node's loop, except {@link #durablePosition} and {@link #awaitSnapshot}.
+ */
+final class LogKeeping {
+    private static final Logger LOG = LoggerFactory.getLogger(LogKeeping.class);
+
+    /** What it asks of its node. */
+    interface Node {
+        /** Has all nodes told, in the order, from where on this one would need the log. */
+        void tellRestart(long position);
+
+        /** Whether the node serves, so that what it tells counts. */
+        boolean isReady();
+
+        /** Lets the order's log forget what is before a position. */
+        void truncate(long position);
+
+        /** The node cannot go on. */
+        void fail(Throwable cause);
+    }
+
+    private final ReplicaNode.Settings settings;
+    private final Engine engine;
+    private final EventLoop loop;
+    private final NodeFiles files;
+    private final Node node;
+    /** From where on each node would need the log after a crash, as it has told. */
+    private final long[] restart = new long[256];
+    /** Positions of the snapshots in files. */
+    private final TreeSet<Long> snapshots = new TreeSet<>();
+    private long snapshotPosition;
+    private boolean snapshotRuns;
+    private long toldRestart;
+    private volatile long durablePosition;
+    private volatile @Nullable Thread snapshotWriter;
+
+    LogKeeping(ReplicaNode.Settings settings, Engine engine, EventLoop loop, NodeFiles files, Node node) {
+        this.settings = settings;
+        this.engine = engine;
+        this.loop = loop;
+        this.files = files;
+        this.node = node;
+    }
+
+    /** The node begins with a snapshot that is in a file. */
+    void recovered(long position) {
+        snapshotPosition = position;
+        snapshots.add(position);
+    }
+
+    /** Position up to which a crash of this node's database undoes nothing, as the engine told last. */
+    long durablePosition() {
+        return durablePosition;
+    }
+
+    /** Tells the others, now and from time to time, from where on this node would need the log after a crash. */
+    void tellDurable() {
+        engine.durablePosition(new Completion<>() {
+            @Override
+            public void succeeded(Long position) {
+                loop.execute(() -> {
+                    durablePosition = position;
+                    long needed = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
+                    if (needed > toldRestart && node.isReady()) {
+                        toldRestart = needed;
+                        node.tellRestart(needed);
+                    }
+                    loop.schedule(LogKeeping.this::tellDurable, settings.durabilityNanos());
+                });
+            }
+
+            @Override
+            public void failed(EngineFailure cause) {
+                LOG.warn("node {}: the engine does not tell its durable position: {} {}", settings.node(),
+                        cause.sqlState(), cause.message());
+                loop.schedule(LogKeeping.this::tellDurable, settings.durabilityNanos());
+            }
+        });
+    }
+
+    /** Writes a snapshot in the background if enough has been delivered since the last one. */
+    void delivered(long position, Supplier<byte[]> state) {
+        if (snapshotRuns || position - snapshotPosition < settings.snapshotPositions()) {
+            return;
+        }
+        NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(position, state.get());
+        snapshotPosition = position;
+        snapshotRuns = true;
+        snapshotWriter = Thread.ofVirtual().name("tutti-snapshot").start(() -> {
+            try {
+                files.save(snapshot);
+                loop.execute(() -> {
+                    snapshotRuns = false;
+                    snapshots.add(snapshot.position());
+                });
+            } catch (IOException broken) {
+                node.fail(new IOException(
+                        "cannot keep a snapshot in " + settings.directory() + ": " + broken.getMessage(), broken));
+            }
+        });
+    }
+
+    /**
+     * A node has told from where on it would need the log. What no node would need after a crash the log may forget, and
+     * snapshots that are of no use then are removed.
+     */
+    void toldRestart(int sender, long position, Set<Integer> replicas) {
+        restart[sender] = Math.max(restart[sender], position);
+        long needless = replicas.stream().mapToLong(replica -> restart[replica]).min().orElse(0);
+        if (needless == 0) {
+            return;
+        }
+        node.truncate(needless);
+        try {
+            files.removeBefore(restart[settings.node()]);
+            snapshots.removeIf(at -> at < restart[settings.node()]);
+        } catch (IOException broken) {
+            node.fail(broken);
+        }
+    }
+
+    /** A snapshot that is being written is finished first: the directory may have another user next. */
+    void awaitSnapshot() {
+        Thread writer = snapshotWriter;
+        if (writer == null) {
+            return;
+        }
+        try {
+            writer.join();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
