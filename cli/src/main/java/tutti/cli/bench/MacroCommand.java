@@ -27,6 +27,7 @@ import tutti.workload.tpcc.TpccScale;
 final class MacroCommand implements Callable<Integer> {
     /** The thesis' population (section 5.2). */
     private static final TpccScale SCALE = new TpccScale(2, 10_000, 10, 300, 90);
+    private static final TpccScale REDUCED = new TpccScale(1, 100, 2, 10, 3);
     private static final long SOURCES_PER_RUN = 1000;
     private static final double WARM_SECONDS = 5;
     private static final double WARM_SECONDS_REDUCED = 0.2;
@@ -164,7 +165,7 @@ final class MacroCommand implements Callable<Integer> {
     }
 
     private TpccPopulation population() {
-        return new TpccPopulation(reduced ? TpccScale.reduced(2) : SCALE, seed);
+        return new TpccPopulation(reduced ? REDUCED : SCALE, seed);
     }
 
     /** Everything is compiled before anything is measured, so that what comes first is not the slowest for that. */
