@@ -27,8 +27,10 @@ import tutti.workload.tpcc.TpccScale;
 final class MacroCommand implements Callable<Integer> {
     /** The thesis' population (section 5.2). */
     private static final TpccScale SCALE = new TpccScale(2, 10_000, 10, 300, 90);
+    private static final TpccScale REDUCED = new TpccScale(1, 100, 2, 10, 3);
     private static final long SOURCES_PER_RUN = 1000;
     private static final double WARM_SECONDS = 5;
+    private static final double WARM_SECONDS_REDUCED = 0.2;
     private static final MacroSystem.Kind STANDALONE = new MacroSystem.Kind("standalone", 0, 0);
 
     @Option(names = "--engine", paramLabel = "NAME", defaultValue = "h2", description = "h2 or hsqldb (default: ${DEFAULT-VALUE}).")
@@ -63,6 +65,9 @@ final class MacroCommand implements Callable<Integer> {
 
     @Option(names = "--turns", paramLabel = "N", defaultValue = "20", description = "Of each system in the measurement of the overhead; 0 leaves it out (default: ${DEFAULT-VALUE}).")
     private int turns;
+
+    @Option(names = "--reduced", description = "Load a few rows and hardly warm up, for a quick look; figures then say nothing.")
+    private boolean reduced;
 
     @Option(names = "--heap", paramLabel = "SIZE", defaultValue = "4g", description = "Memory of the JVM that all of it runs in (default: ${DEFAULT-VALUE}).")
     private String heap;
@@ -121,7 +126,7 @@ final class MacroCommand implements Callable<Integer> {
         List<MacroOverhead.Cost> costs = new ArrayList<>();
         List<Long> memory = List.of();
         try {
-            memory = MacroSystem.memory(engine.equals("h2"), new TpccPopulation(SCALE, seed),
+            memory = MacroSystem.memory(engine.equals("h2"), population(),
                     macroDb.stream().max(Integer::compare).orElse(1));
             MacroTable.memory(memory).forEach(screen::line);
             warmUp(directory, screen);
@@ -149,7 +154,7 @@ final class MacroCommand implements Callable<Integer> {
             Map<String, Object> numbers = new LinkedHashMap<>();
             numbers.put("ground", ground);
             numbers.put("engine", engine);
-            numbers.put("population", SCALE.toString());
+            numbers.put("population", population().scale().toString());
             numbers.put("memoryBytes", memory);
             numbers.put("overhead", costs);
             numbers.put("measurements", all);
@@ -159,15 +164,19 @@ final class MacroCommand implements Callable<Integer> {
         return 0;
     }
 
+    private TpccPopulation population() {
+        return new TpccPopulation(reduced ? REDUCED : SCALE, seed);
+    }
+
     /** Everything is compiled before anything is measured, so that what comes first is not the slowest for that. */
     private void warmUp(Path directory, Screen screen) throws IOException, SQLException, InterruptedException {
-        TpccPopulation population = new TpccPopulation(SCALE, seed);
+        TpccPopulation population = population();
         screen.line("warming up");
         for (MacroSystem.Kind kind : List.of(STANDALONE, new MacroSystem.Kind("MacroDDB", 2, 2))) {
             try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population,
                     directory.resolve("warm"))) {
                 new MacroRun(system, population, MacroMix.HALF, kind.machines(), seed, SOURCES_PER_RUN)
-                        .work(WARM_SECONDS);
+                        .work(reduced ? WARM_SECONDS_REDUCED : WARM_SECONDS);
             }
         }
     }
@@ -180,7 +189,7 @@ final class MacroCommand implements Callable<Integer> {
     private void measureOverhead(List<MacroMix> wanted, Path directory, Screen screen,
             List<MacroOverhead.Cost> costs) throws IOException, SQLException, InterruptedException {
         try (MacroOverhead overhead = new MacroOverhead(engine.equals("h2"), overheadKinds(),
-                new TpccPopulation(SCALE, seed), directory)) {
+                population(), directory)) {
             for (MacroMix mix : wanted) {
                 MacroOverhead.Cost cost = overhead.measure(mix, turns, seed);
                 costs.add(cost);
@@ -200,7 +209,7 @@ final class MacroCommand implements Callable<Integer> {
 
     private void measure(MacroSystem.Kind kind, List<MacroMix> wanted, Path directory, Screen screen,
             List<Measured> all) throws IOException, SQLException, InterruptedException {
-        TpccPopulation population = new TpccPopulation(SCALE, seed);
+        TpccPopulation population = population();
         try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population, directory)) {
             // What former systems have left must not be collected in a measurement: that takes seconds.
             System.gc();

@@ -27,26 +27,35 @@ public record CapturedWrites(WriteSet writes, List<Origin> origins) {
     }
 
     /**
-     * Where a key comes from.
+     * Where a key comes from. Only what is at hand is kept, since a name is hardly ever asked for.
      *
-     * @param table as a person reads it
-     * @param columns names; none if the key is the table's own
-     * @param places where in the row their values are
-     * @param row that has the key, or null
+     * @param table whose row was changed; null for the key of the schema
+     * @param parent what the row refers to, if it is the parent's key
+     * @param places where in the row the key's values are
+     * @param row that has the key; null if the key is the table's own, or the schema's
      */
-    public record Origin(String table, List<String> columns, List<Integer> places,
+    public record Origin(@Nullable Table table, Table.@Nullable ForeignKey parent, List<Integer> places,
             @Nullable Object @Nullable [] row) {
+        /** The schema's. */
+        static final Origin SCHEMA = new Origin(null, null, List.of(), null);
+
         String describe() {
-            if (row == null) {
-                return table;
+            if (table == null) {
+                return "the schema";
             }
+            String name = "table " + (parent == null ? table.displayName() : parent.parent());
+            if (row == null) {
+                return name;
+            }
+            List<String> columns = parent == null
+                    ? places.stream().map(table.columns()::get).toList()
+                    : parent.parentColumns();
             List<String> values = new ArrayList<>();
             for (int place : places) {
                 String word = String.valueOf(row[place]);
                 values.add(word.length() > VALUE_CHARACTERS_MAX ? word.substring(0, VALUE_CHARACTERS_MAX) + "…" : word);
             }
-            return "table " + table + ", key (" + String.join(", ", columns) + ") = (" + String.join(", ", values)
-                    + ")";
+            return name + ", key (" + String.join(", ", columns) + ") = (" + String.join(", ", values) + ")";
         }
     }
 }

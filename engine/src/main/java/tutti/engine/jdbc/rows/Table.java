@@ -15,11 +15,12 @@ import tutti.engine.postgres.catalog.KeyHash;
  * @param primaryKey null if it has none
  * @param uniqueKeys all of them, the primary key included
  * @param foreignKeys what it refers to
+ * @param hash the key of the table itself
  * @param unsupported why the engine's rows of this table cannot be replicated, to be said after its name; null if they can
  */
 public record Table(String schema, String name, List<String> columns, List<ValueForm> forms,
         @Nullable UniqueKey primaryKey, List<UniqueKey> uniqueKeys, List<ForeignKey> foreignKeys,
-        @Nullable String unsupported) {
+        long hash, @Nullable String unsupported) {
 
     /**
      * Why its rows must not be changed: {@code 55000} without a primary key, {@code 0A000} if the engine cannot tell what
@@ -70,11 +71,6 @@ public record Table(String schema, String name, List<String> columns, List<Value
     /** The table as a person reads it. */
     public String displayName() {
         return schema + "." + name;
-    }
-
-    /** The key of the table itself. */
-    public long hash() {
-        return tableHash(schema, name);
     }
 
     static long tableHash(String schema, String name) {

@@ -66,7 +66,8 @@ public final class TablesReader {
             Body body = entry.getValue();
             Name name = entry.getKey();
             tables.add(new Table(name.schema(), name.name(), body.columns(), body.forms(), body.primary(),
-                    body.unique(), foreignKeys(name, bodies), peculiarities.refusal(name.schema(), name.name())));
+                    body.unique(), foreignKeys(name, bodies), Table.tableHash(name.schema(), name.name()),
+                    peculiarities.refusal(name.schema(), name.name())));
         }
         return Tables.of(tables);
     }

@@ -1,7 +1,6 @@
 package tutti.engine.jdbc.rows;
 
 import java.io.DataInput;
-import java.io.DataOutput;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -28,34 +27,34 @@ final class Values {
 
     private Values() {}
 
-    static void write(DataOutput to, @Nullable Object value) throws IOException {
+    static void write(RowBytes to, @Nullable Object value) {
         switch (value) {
-            case null -> to.writeByte(NULL);
+            case null -> to.putByte(NULL);
             case Long number -> {
-                to.writeByte(LONG);
-                to.writeLong(number);
+                to.putByte(LONG);
+                to.putLong(number);
             }
             case BigDecimal number -> {
-                to.writeByte(DECIMAL);
-                to.writeInt(number.scale());
-                bytes(to, number.unscaledValue().toByteArray());
+                to.putByte(DECIMAL);
+                to.putInt(number.scale());
+                to.putSized(number.unscaledValue().toByteArray());
             }
             case Double number -> {
-                to.writeByte(DOUBLE);
-                to.writeDouble(number);
+                to.putByte(DOUBLE);
+                to.putLong(Double.doubleToLongBits(number));
             }
-            case Boolean flag -> to.writeByte(flag ? TRUE : FALSE);
+            case Boolean flag -> to.putByte(flag ? TRUE : FALSE);
             case String text -> {
-                to.writeByte(TEXT);
-                bytes(to, text.getBytes(StandardCharsets.UTF_8));
+                to.putByte(TEXT);
+                to.putSized(text.getBytes(StandardCharsets.UTF_8));
             }
             case byte[] bytes -> {
-                to.writeByte(BYTES);
-                bytes(to, bytes);
+                to.putByte(BYTES);
+                to.putSized(bytes);
             }
             case List<?> list -> {
-                to.writeByte(LIST);
-                to.writeInt(list.size());
+                to.putByte(LIST);
+                to.putInt(list.size());
                 for (Object element : list) {
                     write(to, element);
                 }
@@ -88,11 +87,6 @@ final class Values {
             }
             default -> throw new IOException("no such kind of value: " + kind);
         };
-    }
-
-    private static void bytes(DataOutput to, byte[] bytes) throws IOException {
-        to.writeInt(bytes.length);
-        to.write(bytes);
     }
 
     private static byte[] bytes(DataInput from) throws IOException {

@@ -5,9 +5,9 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -40,12 +40,16 @@ import tutti.engine.postgres.catalog.TableCatalog;
  */
 public final class WriteSets {
     private static final int TABLES_MAX = 1 << 16;
+    /** Space for a table's name and width, mostly. */
+    private static final int TABLE_BYTES = 32;
+    /** Of a {@code long}, with its sign. */
+    private static final int DIGITS_MAX = 20;
 
     private final KeySet.Builder keys = new KeySet.Builder();
     private final List<Origin> origins = new ArrayList<>();
     private final Map<Table, Integer> tables = new LinkedHashMap<>();
-    private final ByteArrayOutputStream rows = new ByteArrayOutputStream();
-    private final DataOutputStream out = new DataOutputStream(rows);
+    private final RowBytes rows = new RowBytes();
+    private final byte[] digits = new byte[DIGITS_MAX];
     private int count;
 
     private WriteSets() {}
@@ -74,20 +78,17 @@ public final class WriteSets {
             return CapturedWrites.NOTHING;
         }
         WriteSets set = new WriteSets();
-        try {
-            set.add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, new Origin("the schema", List.of(), List.of(), null));
-            for (Fate fate : fates(changes)) {
-                set.add(fate);
-            }
-            return new CapturedWrites(new WriteSet(set.keys.build(), set.bytes()), List.copyOf(set.origins));
-        } catch (IOException impossible) {
-            throw new IllegalStateException(impossible);
+        set.add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, Origin.SCHEMA);
+        for (Fate fate : fates(changes)) {
+            set.add(fate);
         }
+        return new CapturedWrites(new WriteSet(set.keys.build(), set.bytes()), List.copyOf(set.origins));
     }
 
     /** Brings what was before and after under one primary key together. */
-    private static Collection<Fate> fates(Collection<RowChange> changes) throws SQLException, IOException {
-        Map<ByteBuffer, Fate> fates = new LinkedHashMap<>();
+    private static Collection<Fate> fates(Collection<RowChange> changes) throws SQLException {
+        Map<Name, Fate> fates = LinkedHashMap.newLinkedHashMap(changes.size());
+        RowBytes scratch = new RowBytes();
         for (RowChange change : changes) {
             Table table = change.table();
             SQLException refusal = table.refusal();
@@ -96,27 +97,39 @@ public final class WriteSets {
             }
             UniqueKey primary = Objects.requireNonNull(table.primaryKey());
             if (change.before() != null) {
-                fate(fates, table, primary, change.before()).before = change.before();
+                fate(fates, scratch, table, primary, change.before()).before = change.before();
             }
             if (change.after() != null) {
-                fate(fates, table, primary, change.after()).after = change.after();
+                fate(fates, scratch, table, primary, change.after()).after = change.after();
             }
         }
         return fates.values();
     }
 
-    private static Fate fate(Map<ByteBuffer, Fate> fates, Table table, UniqueKey primary, @Nullable Object[] row)
-            throws IOException {
-        ByteArrayOutputStream name = new ByteArrayOutputStream();
-        DataOutputStream to = new DataOutputStream(name);
-        to.writeLong(primary.seed());
-        for (int column : primary.columns()) {
-            Values.write(to, row[column]);
+    /** A row's table and primary key, as bytes. */
+    private record Name(byte[] bytes) {
+        @Override
+        public int hashCode() {
+            return Arrays.hashCode(bytes);
         }
-        return fates.computeIfAbsent(ByteBuffer.wrap(name.toByteArray()), _ -> new Fate(table));
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Name name && Arrays.equals(bytes, name.bytes);
+        }
     }
 
-    private void add(Fate fate) throws IOException {
+    private static Fate fate(Map<Name, Fate> fates, RowBytes scratch, Table table, UniqueKey primary,
+            @Nullable Object[] row) {
+        scratch.clear();
+        scratch.putLong(primary.seed());
+        for (int column : primary.columns()) {
+            Values.write(scratch, row[column]);
+        }
+        return fates.computeIfAbsent(new Name(scratch.toArray()), _ -> new Fate(table));
+    }
+
+    private void add(Fate fate) {
         Table table = fate.table;
         @Nullable
         Object[] before = fate.before;
@@ -124,8 +137,7 @@ public final class WriteSets {
         Object[] after = fate.after;
         if (!tables.containsKey(table)) {
             tables.put(table, tables.size());
-            add(table.hash(), KeyKind.REFERENCE,
-                    new Origin("table " + table.displayName(), List.of(), List.of(), null));
+            add(table.hash(), KeyKind.REFERENCE, new Origin(table, null, List.of(), null));
         }
         if (before == null && after != null) {
             for (UniqueKey key : table.uniqueKeys()) {
@@ -164,7 +176,7 @@ public final class WriteSets {
             }
             ValueForm form = table.forms().get(column);
             if (one == null || other == null || form == ValueForm.OPAQUE
-                    || !java.util.Arrays.equals(form.normalise(one), form.normalise(other))) {
+                    || !Arrays.equals(form.normalise(one), form.normalise(other))) {
                 return true;
             }
         }
@@ -181,10 +193,9 @@ public final class WriteSets {
             if (key.opaque()) {
                 continue;
             }
-            hash = value == null ? KeyHash.nullPart(hash) : part(hash, table.forms().get(column).normalise(value));
+            hash = value == null ? KeyHash.nullPart(hash) : part(hash, table.forms().get(column), value);
         }
-        add(KeyHash.finish(hash), kind, new Origin(table.displayName(),
-                key.columns().stream().map(table.columns()::get).toList(), key.columns(), row));
+        add(KeyHash.finish(hash), kind, new Origin(table, null, key.columns(), row));
     }
 
     private void references(Table table, @Nullable Object @Nullable [] before, @Nullable Object[] after) {
@@ -199,16 +210,24 @@ public final class WriteSets {
                     continue keys;
                 }
                 if (!key.opaque()) {
-                    hash = part(hash, key.forms().get(i).normalise(value));
+                    hash = part(hash, key.forms().get(i), value);
                 }
             }
-            add(KeyHash.finish(hash), KeyKind.REFERENCE,
-                    new Origin(key.parent(), key.parentColumns(), key.columns(), after));
+            add(KeyHash.finish(hash), KeyKind.REFERENCE, new Origin(table, key, key.columns(), after));
         }
     }
 
-    private static long part(long hash, byte[] value) {
-        return KeyHash.part(hash, value, 0, value.length);
+    /** Whole numbers, which most keys are of, without a string for each. */
+    private long part(long hash, ValueForm form, Object value) {
+        if (value instanceof Long number && number > 0 && form != ValueForm.OPAQUE) {
+            int start = DIGITS_MAX;
+            for (long rest = number; rest > 0; rest /= 10) {
+                digits[--start] = (byte) ('0' + rest % 10);
+            }
+            return KeyHash.part(hash, digits, start, DIGITS_MAX);
+        }
+        byte[] normal = form.normalise(value);
+        return KeyHash.part(hash, normal, 0, normal.length);
     }
 
     private void add(long hash, KeyKind kind, Origin origin) {
@@ -216,34 +235,38 @@ public final class WriteSets {
         origins.add(origin);
     }
 
-    private void row(Operation operation, Table table, @Nullable Object[] row) throws IOException {
+    private void row(Operation operation, Table table, @Nullable Object[] row) {
         count++;
-        out.writeByte(operation.ordinal());
-        out.writeInt(tables.get(table));
+        rows.putByte(operation.ordinal());
+        rows.putInt(tables.get(table));
         if (operation == Operation.DELETE) {
             UniqueKey primary = table.primaryKey();
             for (int column : primary == null ? List.<Integer>of() : primary.columns()) {
-                Values.write(out, row[column]);
+                Values.write(rows, row[column]);
             }
         } else {
             for (Object value : row) {
-                Values.write(out, value);
+                Values.write(rows, value);
             }
         }
     }
 
-    private byte[] bytes() throws IOException {
-        ByteArrayOutputStream all = new ByteArrayOutputStream(rows.size() + 64);
-        DataOutputStream head = new DataOutputStream(all);
-        head.writeInt(tables.size());
-        for (Table table : tables.keySet()) {
-            head.writeUTF(table.schema());
-            head.writeUTF(table.name());
-            head.writeInt(table.columns().size());
+    private byte[] bytes() {
+        ByteArrayOutputStream all = new ByteArrayOutputStream(rows.size() + TABLE_BYTES * (tables.size() + 1));
+        try {
+            DataOutputStream head = new DataOutputStream(all);
+            head.writeInt(tables.size());
+            for (Table table : tables.keySet()) {
+                head.writeUTF(table.schema());
+                head.writeUTF(table.name());
+                head.writeInt(table.columns().size());
+            }
+            head.writeInt(count);
+            rows.writeTo(all);
+            return all.toByteArray();
+        } catch (IOException impossible) {
+            throw new IllegalStateException(impossible);
         }
-        head.writeInt(count);
-        rows.writeTo(all);
-        return all.toByteArray();
     }
 
     /**
