@@ -30,6 +30,9 @@ final class MacroClient implements AutoCloseable {
     private long aborts;
     private long rolledBack;
     private long history;
+    /** Of those that committed, by kind. */
+    private final long[] nanos = new long[TpccTransaction.values().length];
+    private final long[] counts = new long[TpccTransaction.values().length];
 
     /**
      * What came of transactions.
@@ -72,6 +75,7 @@ final class MacroClient implements AutoCloseable {
         TpccTransaction type = mix.draw(random);
         boolean readOnly = type == TpccTransaction.ORDER_STATUS || type == TpccTransaction.STOCK_LEVEL;
         TpccInput input = inputs.next(type);
+        long begun = System.nanoTime();
         try {
             client.begin(readOnly);
             TpccOutput output = tpcc.execute(input,
@@ -83,6 +87,8 @@ final class MacroClient implements AutoCloseable {
                 return;
             }
             client.commit();
+            nanos[type.ordinal()] += System.nanoTime() - begun;
+            counts[type.ordinal()]++;
             reads += readOnly ? 1 : 0;
             writes += readOnly ? 0 : 1;
         } catch (SQLException failed) {
@@ -94,6 +100,12 @@ final class MacroClient implements AutoCloseable {
             }
             aborts++;
         }
+    }
+
+    /** Mean time of those of a kind that committed, in microseconds; 0 if there are none. */
+    double meanMicros(TpccTransaction type) {
+        long count = counts[type.ordinal()];
+        return count == 0 ? 0 : nanos[type.ordinal()] / 1000.0 / count;
     }
 
     Counts counts() {

@@ -5,8 +5,11 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import tutti.workload.tpcc.TpccPopulation;
+import tutti.workload.tpcc.TpccTransaction;
 
 /**
  * What a transaction of one client costs in each of several systems (figure 5.3 of the thesis). All are there at the same
@@ -30,8 +33,11 @@ final class MacroOverhead implements AutoCloseable {
      * @param least of the ratios to the first system over the turns: the lower quartile, for each system
      * @param middle likewise, the median
      * @param most likewise, the upper quartile
+     * @param kindsMicros mean of each kind of transaction at the first system, those of uncounted turns included; 0 for one that
+     *            the mix does not have
      */
-    record Cost(String mix, double[] micros, double[] least, double[] middle, double[] most) {}
+    record Cost(String mix, double[] micros, double[] least, double[] middle, double[] most,
+            Map<TpccTransaction, Double> kindsMicros) {}
 
     /** Loads the systems. */
     MacroOverhead(boolean h2, List<MacroSystem.Kind> kinds, TpccPopulation population, Path directory)
@@ -55,6 +61,7 @@ final class MacroOverhead implements AutoCloseable {
         int count = systems.size();
         double[][] nanos = new double[count][turns];
         List<MacroClient> clients = new ArrayList<>();
+        Map<TpccTransaction, Double> kinds = new EnumMap<>(TpccTransaction.class);
         try {
             for (MacroSystem system : systems) {
                 clients.add(new MacroClient(system, population, mix, 0, seed, SOURCE + mix.ordinal()));
@@ -71,6 +78,9 @@ final class MacroOverhead implements AutoCloseable {
                         nanos[place][turn] = System.nanoTime() - begun;
                     }
                 }
+            }
+            for (TpccTransaction kind : TpccTransaction.values()) {
+                kinds.put(kind, clients.getFirst().meanMicros(kind));
             }
         } finally {
             for (MacroClient client : clients) {
@@ -94,7 +104,7 @@ final class MacroOverhead implements AutoCloseable {
             Arrays.sort(sorted);
             micros[i] = sorted[turns / 2] / SLICE / 1000;
         }
-        return new Cost(mix.label(), micros, least, middle, most);
+        return new Cost(mix.label(), micros, least, middle, most, kinds);
     }
 
     @Override

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import tutti.cli.bench.MacroCommand.Measured;
 
 /** What {@link MacroCommand} has measured, for people. */
@@ -72,6 +73,11 @@ final class MacroTable {
             lines.add(String.format(Locale.ROOT, "         %-16s %,7.0f us, %.3f of standalone (%.3f to %.3f)",
                     kinds.get(i).display(), micros[i], cost.middle()[i], cost.least()[i], cost.most()[i]));
         }
+        lines.add(
+                "         in the engine: " + cost.kindsMicros().entrySet().stream().filter(kind -> kind.getValue() > 0)
+                        .map(kind -> String.format(Locale.ROOT, "%s %,.0f us",
+                                kind.getKey().name().toLowerCase(Locale.ROOT).replace("_", ""), kind.getValue()))
+                        .collect(Collectors.joining(", ")));
         return lines;
     }
 
