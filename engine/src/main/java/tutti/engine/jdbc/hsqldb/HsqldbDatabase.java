@@ -1,6 +1,5 @@
 package tutti.engine.jdbc.hsqldb;
 
-import java.io.File;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -32,23 +31,26 @@ import tutti.engine.jdbc.rows.TablesReader;
  * <p>
  * Clients run at the isolation level REPEATABLE READ, which is a snapshot here. A transaction that comes upon a row which
  * another one has changed, committed since or not committed, is rolled back at once (40501); it never waits.
+ *
+ * <p>
+ * <b>The log is written anew at the start and at the end only.</b> In files, a database is a script of all rows and a log of what
+ * has changed since. HSQLDB writes a new script when the log is long, for which it lets open transactions end and no other
+ * one begin. Appliers cannot wait for that: a transaction of a client may be waiting for its place behind them. And if they do not
+ * wait, the new script holds some of what they change and not the rest, such as a position without its rows; killed
+ * before the rest is in the new log, the database has lost a transaction. So HSQLDB must not do it while transactions run.
  */
 public final class HsqldbDatabase extends OpenedDatabase {
     private static final String USER = "SA";
     private static final AtomicLong MEMORY_NAMES = new AtomicLong();
-
-    private static final long LOG_MEGABYTES_MIN = 50;
-    private static final long LOG_MEGABYTES_MAX = 1 << 20;
+    /** Of the log, in megabytes, to {@code Logger.setLogSize}. */
+    private static final int UNLIMITED = 0;
 
     private final String url;
-    /** Holds the whole database as of the last time that it was written; not there for one in memory. */
-    private final File script;
 
-    private HsqldbDatabase(String url, String name, String files, boolean durable) throws SQLException {
+    private HsqldbDatabase(String url, String name, boolean durable) throws SQLException {
         super(name, durable, connect(url));
         this.url = url;
-        this.script = new File(files + ".script");
-        adaptLogLength();
+        database(keeper()).logger.setLogSize(UNLIMITED);
     }
 
     /** A new one in memory, gone when it is closed. */
@@ -60,7 +62,7 @@ public final class HsqldbDatabase extends OpenedDatabase {
     public static HsqldbDatabase inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
         return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number + words(syntax),
-                "HSQLDB database " + number + " in memory", "", false);
+                "HSQLDB database " + number + " in memory", false);
     }
 
     /**
@@ -74,8 +76,8 @@ public final class HsqldbDatabase extends OpenedDatabase {
 
     /** Likewise, with a choice of syntax. */
     public static HsqldbDatabase inFiles(Path path, SqlSyntax syntax) throws SQLException {
-        String files = path.toAbsolutePath().toString();
-        return new HsqldbDatabase("jdbc:hsqldb:file:" + files + words(syntax), "HSQLDB database " + path, files, true);
+        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath() + words(syntax),
+                "HSQLDB database " + path, true);
     }
 
     private static String words(SqlSyntax syntax) {
@@ -236,19 +238,6 @@ public final class HsqldbDatabase extends OpenedDatabase {
     public void sync() {
         if (durable()) {
             database(keeper()).logger.synchLog();
-            adaptLogLength();
-        }
-    }
-
-    /**
-     * Lets the log become as long as the database is large. When the log is full, HSQLDB writes the whole database anew, and
-     * no statement runs meanwhile; were its length fixed, as it is by default, changes would cost the more the larger the
-     * database is. After a crash as much has to be read from the log as from the database, at most.
-     */
-    private void adaptLogLength() {
-        if (durable()) {
-            database(keeper()).logger
-                    .setLogSize((int) Math.clamp(script.length() >> 20, LOG_MEGABYTES_MIN, LOG_MEGABYTES_MAX));
         }
     }
 }
