@@ -76,7 +76,8 @@ public interface Protocol {
     /**
      * The transaction at this position, and all before it, are visible in this node's engine.
      *
-     * @param horizon no local transaction told of from now on will have begun below this position; never decreases
+     * @param horizon no local transaction has begun below this position that may commit as far as the protocol has been told, nor
+     *            will one have that it is told of from now on; never decreases
      */
     void committed(long position, long horizon);
 

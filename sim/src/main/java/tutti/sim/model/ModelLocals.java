@@ -33,7 +33,7 @@ final class ModelLocals {
     private final Map<TransactionId, Local> open = new LinkedHashMap<>();
     /** Those of them that run, or have run and may commit, in the order in which they were started. */
     private final LinkedHashMap<TransactionId, Local> started = new LinkedHashMap<>();
-    /** What was visible when those began of which the protocol is still to be told that they have executed. */
+    /** What was visible when those were started that are rolled back, of which the protocol is still to be told. */
     private final ArrayDeque<Long> toBeTold = new ArrayDeque<>();
     private final ModelPreparations preparations;
     private long serial = 1L << Integer.SIZE;
@@ -55,9 +55,9 @@ final class ModelLocals {
     }
 
     /**
-     * No transaction told of from now on has begun below it: what was visible when the first of those that run was started.
-     * It may have taken its snapshot later, while it waited for locks; that is not looked for. One that was rolled back since it
-     * executed counts until the protocol has been told: of its execution first, and then of its end.
+     * No transaction that may commit, as far as the protocol has been told, has begun below it, nor one told of from now on: what
+     * was visible when the first of those that run was started. It may have taken its snapshot later, while it waited for
+     * locks; that is not looked for. One that has been rolled back counts until the protocol hears of that, and so of its execution.
      */
     long horizon() {
         long running = started.isEmpty() ? replica.visible() : started.firstEntry().getValue().startedAt;
@@ -170,14 +170,7 @@ final class ModelLocals {
         submit(local);
         enter(local, Stage.EXECUTED);
         Execution execution = new Execution(local.begun, replica.visible(), local.work.writes, local.work.reads);
-        toBeTold.add(execution.begun());
-        int epoch = local.epoch;
-        replica.tell(ModelReplica.Charge.EVENT, 0, () -> {
-            toBeTold.remove();
-            if (local.epoch == epoch) {
-                replica.protocol().executed(local.id, execution);
-            }
-        });
+        tell(local, () -> replica.protocol().executed(local.id, execution));
     }
 
     /** Its user rolls it back. A protocol that knows of it hears that it changes nothing. */
@@ -225,7 +218,11 @@ final class ModelLocals {
     }
 
     private void rolledBack(Local local) {
-        started.remove(local.id);
+        if (started.remove(local.id) != null && local.told) {
+            toBeTold.add(local.startedAt);
+            // Whoever calls this tells the protocol at once, that is, right behind this.
+            replica.tell(ModelReplica.Charge.FREE, 0, toBeTold::remove);
+        }
         if (local.active) {
             local.active = false;
             site.locks().release(local, false);
