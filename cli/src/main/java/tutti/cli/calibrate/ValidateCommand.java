@@ -28,7 +28,7 @@ import tutti.sim.model.TraceFile;
         + " compare throughput, latency and aborts of each kind of transaction (D5.1, table 2.6). The model has one"
         + " database that is not replicated: its calibration, and nothing else.", footer = {"",
                 "Example: tutti validate --html reports/validation.html",
-                "Exit status: 0 throughput within 5 % and all latencies within 15 %, 1 not so, or it could not be"
+                "Exit status: 0 throughput within 5 %% and all latencies within 15 %%, 1 not so, or it could not be"
                         + " measured, 2 called wrongly."})
 public final class ValidateCommand implements Callable<Integer> {
     private static final int ROUNDS_MAX = 100;
