@@ -2,6 +2,7 @@ package tutti.jdbc;
 
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** What this virtual machine knows of a node; shared by all connections. Safe for use by several threads. */
@@ -14,9 +15,7 @@ final class Node {
     private final AtomicInteger connections = new AtomicInteger();
     private volatile boolean failed;
     private volatile long failedNanos;
-    private @Nullable String life;
-    /** In that life; it grows, whereas a node that was started again may have less at first. */
-    private long shown;
+    private @Nullable Life life;
 
     private Node(HostPort address) {
         this.address = address;
@@ -55,15 +54,49 @@ final class Node {
         return failed && nowNanos - failedNanos < AVOID_NANOS;
     }
 
-    /** It has shown a position to some session, in the given one of its lives. */
-    synchronized void shows(String inLife, long position) {
-        shown = inLife.equals(life) ? Math.max(shown, position) : position;
-        life = inLife;
+    /** The life of the session that was opened last; null if none was. */
+    synchronized @Nullable Life life() {
+        return life;
     }
 
-    /** The newest position that it has shown in the given one of its lives, to whichever session; -1 if none. */
-    synchronized long shown(String inLife) {
-        return inLife.equals(life) ? shown : -1;
+    /**
+     * Which life a new session is of. One that shows less than had been shown before it was opened is of another life, even
+     * if that has the same name: of a cluster that was made anew at the same addresses.
+     *
+     * @param before what {@link #life} answered before the session was opened
+     * @param shownBefore what that had shown then
+     */
+    synchronized Life life(String name, long position, @Nullable Life before, long shownBefore) {
+        Life same = life;
+        if (same == null || !same.name.equals(name) || (same.equals(before) && position < shownBefore)) {
+            same = new Life(name);
+            life = same;
+        }
+        same.shows(position);
+        return same;
+    }
+
+    /**
+     * A node from its start to its end. What it shows grows, whereas one that was started again may have less at first. Safe
+     * for use by several threads.
+     */
+    static final class Life {
+        private final String name;
+        private final AtomicLong shown = new AtomicLong(-1);
+
+        private Life(String name) {
+            this.name = name;
+        }
+
+        /** It has shown a position to some session. */
+        void shows(long position) {
+            shown.accumulateAndGet(position, Math::max);
+        }
+
+        /** The newest position that it has shown, to whichever session. */
+        long shown() {
+            return shown.get();
+        }
     }
 
     @Override

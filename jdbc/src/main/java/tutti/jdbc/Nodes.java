@@ -57,12 +57,14 @@ final class Nodes {
         String database = settings.database().isEmpty()
                 ? properties.getProperty("user", System.getProperty("user.name"))
                 : settings.database();
+        Node.Life before = node.life();
+        long shownBefore = before == null ? -1 : before.shown();
         Connection connection = PGJDBC.connect("jdbc:postgresql://" + node.address() + "/"
                 + java.net.URLEncoder.encode(database, java.nio.charset.StandardCharsets.UTF_8), properties);
         if (connection == null) {
             throw new IllegalStateException("pgjdbc does not know its own URL");
         }
-        return new Physical(node, connection.unwrap(BaseConnection.class));
+        return new Physical(node, connection.unwrap(BaseConnection.class), before, shownBefore);
     }
 
     /**

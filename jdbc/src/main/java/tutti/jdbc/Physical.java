@@ -13,11 +13,22 @@ import tutti.jdbc.spi.Target;
 final class Physical implements Target {
     private final Node node;
     private final BaseConnection connection;
+    private final Node.@Nullable Life life;
     private boolean discarded;
 
-    Physical(Node node, BaseConnection connection) {
+    /**
+     * A session.
+     *
+     * @param before the node's life as it was known before the session was opened
+     * @param shownBefore what that had shown then
+     */
+    Physical(Node node, BaseConnection connection, Node.@Nullable Life before, long shownBefore) {
         this.node = node;
         this.connection = connection;
+        String transaction = transaction();
+        // Which life of the node it is of is part of the names of transactions.
+        int end = transaction == null ? -1 : transaction.indexOf('.');
+        this.life = end < 0 ? null : node.life(transaction.substring(0, end), told(), before, shownBefore);
         node.opened();
     }
 
@@ -38,13 +49,16 @@ final class Physical implements Target {
 
     /** A position of the order that the node has shown to this session; -1 if it does not tell. */
     long position() {
-        String told = connection.getParameterStatus("tutti.position");
-        long position = told == null ? -1 : Long.parseLong(told);
-        String life = life();
-        if (life != null && position >= 0) {
-            node.shows(life, position);
+        long position = told();
+        if (life != null) {
+            life.shows(position);
         }
         return position;
+    }
+
+    private long told() {
+        String told = connection.getParameterStatus("tutti.position");
+        return told == null ? -1 : Long.parseLong(told);
     }
 
     /** Whether the node tells positions and has not yet shown this one, to whichever session. */
@@ -53,15 +67,7 @@ final class Physical implements Target {
         if (position < 0 || position >= seen) {
             return false;
         }
-        String life = life();
-        return life == null || node.shown(life) < seen;
-    }
-
-    /** Which life of the node this session is of: part of the names of transactions. */
-    private @Nullable String life() {
-        String transaction = transaction();
-        int end = transaction == null ? -1 : transaction.indexOf('.');
-        return end < 0 ? null : transaction.substring(0, end);
+        return life == null || life.shown() < seen;
     }
 
     /** Whether a transaction is open, failed or not, as the node said last. */
