@@ -129,8 +129,18 @@ final class H2Session implements EmbeddedDatabase.Session {
         }
     }
 
-    /** The rows of a table that is replicated. */
-    private record Rows(Table table, MVMap<Long, VersionedValue<SearchRow>> map) {}
+    /**
+     * The rows of a table that is replicated.
+     *
+     * @param inUniqueKeys for each column, whether some unique key has it
+     * @param inKeys likewise, or a foreign key
+     */
+    private record Rows(Table table, MVMap<Long, VersionedValue<SearchRow>> map, boolean[] inUniqueKeys,
+            boolean[] inKeys) {
+        Rows(Table table, MVMap<Long, VersionedValue<SearchRow>> map) {
+            this(table, map, table.inUniqueKeys(), table.inKeys());
+        }
+    }
 
     /** The rows that a map of H2's store has, or null if it has others, or something else. */
     private @Nullable Rows rows(Tables tables, int map) throws SQLException {
@@ -169,7 +179,7 @@ final class H2Session implements EmbeddedDatabase.Session {
                 Row before = (Row) version.getCommittedValue();
                 Row after = (Row) version.getCurrentValue();
                 if (before != null || after != null) {
-                    changes.add(change(rows.table(), before, after));
+                    changes.add(change(rows, before, after));
                 }
             }
         }
@@ -185,21 +195,28 @@ final class H2Session implements EmbeddedDatabase.Session {
         return known;
     }
 
-    /** A column that an update left alone has the same value in both rows, which is made to travel once. */
+    /** A column that an update left alone has the same object in both rows. Those that no key has need not travel. */
     @SuppressWarnings("ReferenceEquality") // It is the same object, not only an equal one, that an update leaves.
-    private static RowChange change(Table table, @Nullable Row before, @Nullable Row after) {
-        @Nullable
-        Object @Nullable [] newer = row(after);
-        if (before == null || after == null || newer == null) {
-            return new RowChange(table, row(before), newer);
+    private static RowChange change(Rows rows, @Nullable Row before, @Nullable Row after) {
+        if (before == null || after == null) {
+            return new RowChange(rows.table(), row(before), row(after));
+        }
+        int columns = after.getColumnCount();
+        boolean sameKeys = true;
+        for (int i = 0; i < columns && sameKeys; i++) {
+            sameKeys = !rows.inUniqueKeys()[i] || before.getValue(i) == after.getValue(i);
         }
         @Nullable
-        Object[] older = new @Nullable Object[before.getColumnCount()];
-        for (int i = 0; i < older.length; i++) {
-            Value value = before.getValue(i);
-            older[i] = value == after.getValue(i) ? newer[i] : H2Values.travelling(value);
+        Object[] older = new @Nullable Object[columns];
+        @Nullable
+        Object[] newer = new @Nullable Object[columns];
+        for (int i = 0; i < columns; i++) {
+            Value value = after.getValue(i);
+            boolean same = value == before.getValue(i);
+            newer[i] = same && sameKeys && !rows.inKeys()[i] ? Change.KEPT : H2Values.travelling(value);
+            older[i] = same ? newer[i] : H2Values.travelling(before.getValue(i));
         }
-        return new RowChange(table, older, newer);
+        return new RowChange(rows.table(), older, newer);
     }
 
     private static @Nullable Object @Nullable [] row(@Nullable Row row) {
@@ -298,7 +315,10 @@ final class H2Session implements EmbeddedDatabase.Session {
                 switch (change.operation()) {
                     case INSERT -> table.addRow(session, newRow(table, change));
                     case DELETE -> table.removeRow(session, find(table, change));
-                    case UPDATE -> table.updateRow(session, find(table, change), newRow(table, change));
+                    case UPDATE -> {
+                        Row old = find(table, change);
+                        table.updateRow(session, old, updated(table, change, old));
+                    }
                     case REPLACE -> throw new IllegalArgumentException("a row is replaced by two changes");
                 }
             } finally {
@@ -332,6 +352,17 @@ final class H2Session implements EmbeddedDatabase.Session {
         Value[] values = new Value[table.getColumns().length];
         for (int i = 0; i < values.length; i++) {
             values[i] = H2Values.value(session, table.getColumn(i), change.row()[i]);
+        }
+        return table.createRow(values, Row.MEMORY_CALCULATE);
+    }
+
+    private Row updated(MVTable table, Change change, Row old) {
+        Value[] values = new Value[table.getColumns().length];
+        for (int i = 0; i < values.length; i++) {
+            Object value = change.row()[i];
+            values[i] = Change.KEPT.equals(value)
+                    ? old.getValue(i)
+                    : H2Values.value(session, table.getColumn(i), value);
         }
         return table.createRow(values, Row.MEMORY_CALCULATE);
     }

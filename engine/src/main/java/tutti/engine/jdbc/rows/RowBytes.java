@@ -58,6 +58,10 @@ final class RowBytes {
     /** Its length, and then it. */
     void putSized(byte[] value) {
         putInt(value.length);
+        put(value);
+    }
+
+    void put(byte[] value) {
         int at = add(value.length);
         System.arraycopy(value, 0, bytes, at, value.length);
     }

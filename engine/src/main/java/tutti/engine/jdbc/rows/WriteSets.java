@@ -36,6 +36,11 @@ import tutti.engine.postgres.catalog.TableCatalog;
  * <b>Order.</b> A row of which a unique key changes is deleted and inserted again; all deletions come first, and all
  * insertions last. So at any moment the rows present are rows of the state after the write set, or untouched by it, and
  * no unique constraint is violated on the way.
+ *
+ * <p>
+ * <b>Columns.</b> Of a row that stays, only its primary key and the columns that have changed travel. The others are the same at
+ * every replica: whoever changes one of them later touches the row's primary key, too, so the two are ordered, and made in that
+ * order everywhere.
  */
 public final class WriteSets {
     private static final int TABLES_MAX = 1 << 16;
@@ -213,7 +218,11 @@ public final class WriteSets {
                 }
             }
             references(table, before, after);
-            row(replaced ? Operation.REPLACE : Operation.UPDATE, table, after);
+            if (replaced) {
+                row(Operation.REPLACE, table, after);
+            } else {
+                update(table, before, after);
+            }
         }
     }
 
@@ -287,9 +296,7 @@ public final class WriteSets {
     }
 
     private void row(Operation operation, Table table, @Nullable Object[] row) {
-        count++;
-        rows.putByte(operation.ordinal());
-        rows.putInt(tables.get(table));
+        begin(operation, table);
         if (operation == Operation.DELETE) {
             UniqueKey primary = table.primaryKey();
             for (int column : primary == null ? List.<Integer>of() : primary.columns()) {
@@ -300,6 +307,41 @@ public final class WriteSets {
                 Values.write(rows, value);
             }
         }
+    }
+
+    private void begin(Operation operation, Table table) {
+        count++;
+        rows.putByte(operation.ordinal());
+        rows.putInt(tables.get(table));
+    }
+
+    /** Which columns: those of the primary key and those that have changed, a bit for each. Then their values. */
+    private void update(Table table, @Nullable Object[] before, @Nullable Object[] after) {
+        begin(Operation.UPDATE, table);
+        byte[] travels = new byte[maskBytes(after.length)];
+        UniqueKey primary = table.primaryKey();
+        for (int column : primary == null ? List.<Integer>of() : primary.columns()) {
+            travels[column >> 3] |= (byte) (1 << (column & 7));
+        }
+        for (int column = 0; column < after.length; column++) {
+            if (!ValueForm.same(before[column], after[column])) {
+                travels[column >> 3] |= (byte) (1 << (column & 7));
+            }
+        }
+        rows.put(travels);
+        for (int column = 0; column < after.length; column++) {
+            if (travels(travels, column)) {
+                Values.write(rows, after[column]);
+            }
+        }
+    }
+
+    private static int maskBytes(int columns) {
+        return (columns + 7) >> 3;
+    }
+
+    private static boolean travels(byte[] mask, int column) {
+        return (mask[column >> 3] & 1 << (column & 7)) != 0;
     }
 
     private byte[] bytes() {
@@ -386,6 +428,12 @@ public final class WriteSets {
         if (operation == Operation.DELETE.ordinal() && primary != null) {
             for (int column : primary.columns()) {
                 row[column] = Values.read(in);
+            }
+        } else if (operation == Operation.UPDATE.ordinal()) {
+            byte[] mask = new byte[maskBytes(row.length)];
+            in.readFully(mask);
+            for (int column = 0; column < row.length; column++) {
+                row[column] = travels(mask, column) ? Values.read(in) : Change.KEPT;
             }
         } else {
             for (int column = 0; column < row.length; column++) {
