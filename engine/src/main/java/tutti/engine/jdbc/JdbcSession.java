@@ -387,11 +387,11 @@ public final class JdbcSession implements ClientSession {
         engine.gate().transactionEnded();
     }
 
-    /** What has been read outside of a transaction, such as metadata, keeps a snapshot: ends that. */
+    /** What has been read outside of a transaction keeps a snapshot, for the engine: ends that. */
     void endOutsideReading() throws SQLException {
         mutex.lock();
         try {
-            if (state == State.IDLE) {
+            if (state != State.OPEN) {
                 session.refresh();
             }
         } finally {

@@ -35,7 +35,7 @@ import tutti.engine.jdbc.EmbeddedDatabase;
  * off, and {@link #rewrite} asks for one when the engine sees to it that nobody has a transaction open.
  *
  * <p>
- * <b>What remains open</b> then are transactions that somebody began by reading metadata past the engine after the last commit:
+ * <b>What remains open</b> then are transactions that somebody began after the last commit by reading outside of those that the engine knows:
  * they have changed nothing, and no row has been deleted since they began, so they do no harm. Those that are older are
  * ended before, and {@link #rewrite} does nothing if it finds one.
  *
