@@ -49,7 +49,11 @@ public interface EmbeddedDatabase extends AutoCloseable {
     /** Sequences and identity columns. */
     List<Counter> counters(Connection connection) throws SQLException;
 
-    /** Makes everything that is committed survive a crash. */
+    /**
+     * Makes everything that is committed survive a crash.
+     *
+     * @throws SQLException if that cannot be; with {@code 58030} the database is lost, and must be opened again
+     */
     void sync() throws SQLException;
 
     /** The log that somebody has to shorten, or null if the database needs nobody for that. */

@@ -51,6 +51,8 @@ public final class JdbcEngine implements ClientEngine {
     private static final Logger LOG = LoggerFactory.getLogger(JdbcEngine.class);
     /** How many positions are kept in the database: more than may be made at the same time. */
     private static final long POSITIONS_KEPT = 10_000;
+    /** PostgreSQL's. */
+    private static final String IO_ERROR = "58030";
     private static final BlockedListener NOBODY = (_, _) -> {};
 
     private final EmbeddedDatabase database;
@@ -328,7 +330,11 @@ public final class JdbcEngine implements ClientEngine {
                 database.sync();
                 done.succeeded(database.durable() || lostWithLog ? position : 0L);
             } catch (SQLException failed) {
+                if (IO_ERROR.equals(failed.getSQLState())) {
+                    broken(failed);
+                }
                 done.failed(failure(failed));
+                return;
             } finally {
                 unlockAdmin();
             }

@@ -8,10 +8,12 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.hsqldb.Database;
 import org.hsqldb.jdbc.JDBCConnection;
@@ -52,16 +54,43 @@ final class CrashCopies {
      * @param least noted with each copy
      */
     static CrashCopies of(EmbeddedDatabase database, Path to, LongSupplier least) throws Exception {
+        Database hsqldb = hsqldb(database);
+        CrashCopies copies = new CrashCopies(Path.of(hsqldb.getPath()).getParent(), to, least);
+        Field log = Logger.class.getDeclaredField("log");
+        log.setAccessible(true);
+        watch(Log.class, log.get(hsqldb.logger), copies);
+        watch(HsqlProperties.class, hsqldb.getProperties(), copies);
+        return copies;
+    }
+
+    private static Database hsqldb(EmbeddedDatabase database) throws SQLException {
         try (EmbeddedDatabase.Session session = database.openClient()) {
-            Database hsqldb = ((org.hsqldb.Session) ((JDBCConnection) session.connection()).getSession())
-                    .getDatabase();
-            CrashCopies copies = new CrashCopies(Path.of(hsqldb.getPath()).getParent(), to, least);
-            Field log = Logger.class.getDeclaredField("log");
-            log.setAccessible(true);
-            watch(Log.class, log.get(hsqldb.logger), copies);
-            watch(HsqlProperties.class, hsqldb.getProperties(), copies);
-            return copies;
+            return ((org.hsqldb.Session) ((JDBCConnection) session.connection()).getSession()).getDatabase();
         }
+    }
+
+    /** Has files that HSQLDB begins to write from now on written through something; they are not synced. */
+    static void writeThrough(EmbeddedDatabase database, String ending, UnaryOperator<OutputStream> through)
+            throws SQLException {
+        Logger logger = hsqldb(database).logger;
+        FileAccess real = logger.fileAccess;
+        List<OutputStream> ours = new ArrayList<>();
+        logger.fileAccess = (FileAccess) Proxy.newProxyInstance(FileAccess.class.getClassLoader(),
+                new Class<?>[]{FileAccess.class}, (_, method, arguments) -> {
+                    try {
+                        if (method.getName().equals("getFileSync") && ours.contains(arguments[0])) {
+                            return (FileAccess.FileSync) () -> {};
+                        }
+                        Object result = method.invoke(real, arguments);
+                        if (result instanceof OutputStream out && arguments[0].toString().endsWith(ending)) {
+                            ours.add(through.apply(out));
+                            return ours.getLast();
+                        }
+                        return result;
+                    } catch (InvocationTargetException failed) {
+                        throw failed.getCause();
+                    }
+                });
     }
 
     private static void watch(Class<?> declaring, Object object, CrashCopies copies) throws Exception {

@@ -5,17 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.PreparedStatement;
 import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.hsqldb.Database;
-import org.hsqldb.jdbc.JDBCConnection;
-import org.hsqldb.lib.FileAccess;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -64,7 +59,8 @@ class HsqldbCheckpointTest {
                         throw new IllegalStateException(failed);
                     }
                 };
-                beforeTheScriptIsWritten(database, () -> CompletableFuture.runAsync(apply).join());
+                CrashCopies.writeThrough(database, ".script.new",
+                        out -> new First(out, () -> CompletableFuture.runAsync(apply).join()));
                 crashes = CrashCopies.of(database, Files.createDirectory(directory.resolve("crashes")), () -> 1);
                 statement.execute("CHECKPOINT");
                 applier.commit();
@@ -76,28 +72,7 @@ class HsqldbCheckpointTest {
         }
     }
 
-    /** Calls back when a part of the script has been written: the first 16 KiB. */
-    private static void beforeTheScriptIsWritten(EmbeddedDatabase database, Runnable then) throws Exception {
-        try (EmbeddedDatabase.Session session = database.openClient()) {
-            Database hsqldb = ((org.hsqldb.Session) ((JDBCConnection) session.connection()).getSession())
-                    .getDatabase();
-            FileAccess real = hsqldb.logger.fileAccess;
-            hsqldb.logger.fileAccess = (FileAccess) Proxy.newProxyInstance(FileAccess.class.getClassLoader(),
-                    new Class<?>[]{FileAccess.class}, (_, method, arguments) -> {
-                        try {
-                            if (method.getName().equals("getFileSync")) {
-                                return (FileAccess.FileSync) () -> {};
-                            }
-                            Object result = method.invoke(real, arguments);
-                            return result instanceof OutputStream out
-                                    && arguments[0].toString().endsWith(".script.new") ? new First(out, then) : result;
-                        } catch (InvocationTargetException failed) {
-                            throw failed.getCause();
-                        }
-                    });
-        }
-    }
-
+    /** Calls back when a part has been written: the first 16 KiB. */
     private static final class First extends FilterOutputStream {
         private final Runnable then;
         private boolean done;

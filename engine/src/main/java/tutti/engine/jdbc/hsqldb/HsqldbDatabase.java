@@ -55,8 +55,13 @@ public final class HsqldbDatabase extends OpenedDatabase {
     private HsqldbDatabase(String url, String name, @Nullable String files, long logBytesMin) throws SQLException {
         super(name, files != null, connect(url));
         this.url = url;
-        this.log = files == null ? null : new HsqldbLog(session(keeper()), files, logBytesMin);
         database(keeper()).logger.setLogSize(UNLIMITED);
+        try {
+            this.log = files == null ? null : new HsqldbLog(session(keeper()), files, logBytesMin);
+        } catch (SQLException unwritten) {
+            crash();
+            throw unwritten;
+        }
     }
 
     /** A new one in memory, gone when it is closed. */
@@ -263,9 +268,9 @@ public final class HsqldbDatabase extends OpenedDatabase {
     }
 
     @Override
-    public void sync() {
-        if (durable()) {
-            database(keeper()).logger.synchLog();
+    public void sync() throws SQLException {
+        if (log != null) {
+            log.sync();
         }
     }
 }

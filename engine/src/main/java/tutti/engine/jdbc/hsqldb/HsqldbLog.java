@@ -1,6 +1,7 @@
 package tutti.engine.jdbc.hsqldb;
 
 import java.io.File;
+import java.io.IOException;
 import java.sql.SQLException;
 import org.hsqldb.Database;
 import org.hsqldb.HsqlException;
@@ -44,12 +45,19 @@ import tutti.engine.jdbc.EmbeddedDatabase;
  * that the new one counts; then it deletes the log and renames the script. When the database is opened, the note tells
  * whether the old script and the log are to be read or the new script only ({@code Log.open}). If the new script cannot be
  * written, the old one and the log stay.
+ *
+ * <p>
+ * <b>A disk that is full.</b> What HSQLDB cannot write to its log is committed in memory all the same, so {@link LogWatch} looks over its
+ * shoulder, and {@link #sync} says that the database is lost; what has counted as durable before stands in front of
+ * the gap. For the same reason a database is not opened if HSQLDB could not write it anew then and would go on with the old
+ * log, which may end in half a line.
  */
 final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
     private final Session session;
     private final File log;
     private final File script;
     private final long lengthMin;
+    private volatile LogWatch watch;
 
     /**
      * Of an open database in files.
@@ -57,12 +65,43 @@ final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
      * @param session of the database, which must not have a transaction open when it is written anew
      * @param files path of the database
      * @param lengthMin least length at which the database is written anew, in bytes, at least 1
+     * @throws SQLException {@code 58030} if the log of the last time is still there, since the database could not be written anew
      */
-    HsqldbLog(Session session, String files, long lengthMin) {
+    HsqldbLog(Session session, String files, long lengthMin) throws SQLException {
         this.session = session;
         this.log = new File(files + ".log");
         this.script = new File(files + ".script");
         this.lengthMin = lengthMin;
+        this.watch = LogWatch.of(session.getDatabase().logger);
+        sync();
+        if (isOld()) {
+            throw new SQLException(notRewritten(), "58030");
+        }
+    }
+
+    /** Whether it was there before HSQLDB opened it. Nothing is being written. */
+    private boolean isOld() {
+        return length() > watch.written();
+    }
+
+    private String notRewritten() {
+        return session.getDatabase().getPath()
+                + " has not been written anew, and its log is still there; is the disk full? "
+                + "HSQLDB says more in " + session.getDatabase().getPath() + ".app.log";
+    }
+
+    /**
+     * Makes what has been committed survive a crash.
+     *
+     * @throws SQLException {@code 58030} if it is not in the file, nor will be
+     */
+    void sync() throws SQLException {
+        session.getDatabase().logger.synchLog();
+        IOException failure = watch.failure();
+        if (failure != null) {
+            throw new SQLException("what has been committed cannot be written to " + log + ": " + failure.getMessage(),
+                    "58030", failure);
+        }
     }
 
     @Override
@@ -87,15 +126,16 @@ final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
                 return false;
             }
         }
-        long before = length();
+        sync();
         try {
             database.logger.checkpoint(session, false, true);
         } catch (HsqlException failed) {
             throw JDBCUtil.sqlException(failed);
         }
-        if (before > 0 && length() >= before) {
-            throw new SQLException("HSQLDB has not written a new script; its own log, " + database.getPath()
-                    + ".app.log, may say why", "58030");
+        watch = LogWatch.of(database.logger);
+        sync();
+        if (isOld()) {
+            throw new SQLException(notRewritten(), "53100");
         }
         return true;
     }
