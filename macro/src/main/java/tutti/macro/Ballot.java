@@ -86,7 +86,7 @@ final class Ballot extends SequencedCall {
         }
         try {
             return voting.same().test(one.value, other.value);
-        } catch (RuntimeException _) {
+        } catch (RuntimeException | Error _) {
             // A comparison that cannot deal with the values has not found that they agree.
             return false;
         }

@@ -66,6 +66,13 @@ final class MacroSession implements ClientSession {
             return;
         }
         reading = chosen;
+        readers.entrySet().removeIf(reader -> {
+            boolean gone = reader.getKey().closed() && !reader.getKey().equals(chosen);
+            if (gone) {
+                reader.getValue().close();
+            }
+            return gone;
+        });
         try {
             JdbcSession there = readers.get(chosen);
             if (there == null) {
@@ -117,6 +124,7 @@ final class MacroSession implements ClientSession {
     @Override
     public void commit(long position, Completion<Void> done) {
         WriteSet writes = captured;
+        macro.committing(position);
         primary.commit(position, new Completion<>() {
             @Override
             public void succeeded(Void nothing) {

@@ -14,6 +14,7 @@ import java.util.ListIterator;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.NavigableSet;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -41,10 +42,22 @@ final class JdkCollections {
 
     private JdkCollections() {}
 
-    private static boolean known(Method method) {
+    static boolean known(Method method) {
         Class<?> owner = method.getDeclaringClass();
         return PACKAGES.contains(owner.getPackageName()) && owner.getClassLoader() == null
                 && (Iterable.class.isAssignableFrom(owner) || Map.class.isAssignableFrom(owner));
+    }
+
+    /** Collections show their elements as text, which their interfaces take for granted and do not declare. */
+    static Optional<Method> textOf(Class<?> type) {
+        if (!Map.class.isAssignableFrom(type) && !Collection.class.isAssignableFrom(type)) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(Object.class.getMethod("toString"));
+        } catch (NoSuchMethodException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     static boolean reads(Method method) {
