@@ -228,8 +228,12 @@ final class EmbeddedNode implements AutoCloseable {
         }
     }
 
-    /** Connects, once the node has caught up. */
-    Connection connect() throws SQLException {
+    /**
+     * Connects, once the node has caught up.
+     *
+     * @param classes as in the connection's URL
+     */
+    Connection connect(String classes) throws SQLException {
         try {
             replica.ready().get(READY_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException failed) {
@@ -245,7 +249,7 @@ final class EmbeddedNode implements AutoCloseable {
         if (cause != null) {
             throw notServing(cause);
         }
-        return EmbeddedConnection.open(new EmbeddedSession(replica, engine, url.transactionBytes()), text);
+        return EmbeddedConnection.open(new EmbeddedSession(replica, engine, url.transactionBytes()), text, classes);
     }
 
     private SQLException notServing(@Nullable Throwable cause) {

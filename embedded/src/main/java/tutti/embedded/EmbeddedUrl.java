@@ -26,9 +26,11 @@ import tutti.jdbc.spi.UrlProperties;
  * @param protocol as in a node's configuration
  * @param secondaries how many copies of the database answer reads, besides the primary
  * @param transactionBytes how many bytes of changes one transaction may make
+ * @param classes which tables the connection's transactions touch, unless they say otherwise; empty if that is not known
  */
 record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path directory, int node, int nodes,
-        Map<Integer, InetSocketAddress> members, String protocol, int secondaries, long transactionBytes) {
+        Map<Integer, InetSocketAddress> members, String protocol, int secondaries, long transactionBytes,
+        String classes) {
     private static final String PREFIX = "jdbc:tutti:embedded:";
     private static final List<DriverPropertyInfo> INFO = List.of(
             info("node", "0", "The number of this node, 0 and up."),
@@ -38,7 +40,9 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
             info("protocol", "si", "The replication protocol, the same for all nodes."),
             info("secondaries", "0", "How many copies of the database answer read-only transactions, besides the"
                     + " primary (MacroDB)."),
-            info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."));
+            info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."),
+            info("classes", "", "Which tables the connection's transactions of several statements touch, separated by"
+                    + " commas, for protocols that order by conflict classes (nodo, akara)."));
     /** What applications and frameworks pass along, and needs no meaning here. */
     private static final Set<String> IGNORED = Set.of("user", "password");
 
@@ -99,7 +103,8 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
         }
         return new EmbeddedUrl(engine, name, name == null ? Path.of(place).toAbsolutePath() : null, node, nodes,
                 members,
-                protocol, number(all, "secondaries", 0, 64), number(all, "transactionBytes", 1, Integer.MAX_VALUE));
+                protocol, number(all, "secondaries", 0, 64), number(all, "transactionBytes", 1, Integer.MAX_VALUE),
+                all.getProperty("classes", ""));
     }
 
     private static Map<Integer, InetSocketAddress> members(String text) throws SQLException {
@@ -136,7 +141,8 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
 
     /** The same for another node. */
     EmbeddedUrl of(int other) {
-        return new EmbeddedUrl(engine, name, directory, other, nodes, members, protocol, secondaries, transactionBytes);
+        return new EmbeddedUrl(engine, name, directory, other, nodes, members, protocol, secondaries, transactionBytes,
+                classes);
     }
 
     /** What two URLs of the same node have in common. */

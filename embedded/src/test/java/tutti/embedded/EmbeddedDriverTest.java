@@ -244,7 +244,7 @@ class EmbeddedDriverTest {
                 "h2:mem:x?protocol=none")) {
             assertEquals("22023", failure(() -> DriverManager.getConnection("jdbc:tutti:embedded:" + wrong)), wrong);
         }
-        assertEquals(6, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
+        assertEquals(7, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
                 .getPropertyInfo("jdbc:tutti:embedded:h2:mem:x", null).length);
     }
 }
