@@ -106,9 +106,11 @@ final class EmbeddedNode implements AutoCloseable {
             Order order = order(directory);
             started.push(order);
             replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol()),
+                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol(),
+                            url.parameters()),
                     order, engine,
-                    world -> Protocols.create(url.protocol(), url.node(), members, Map.of(), world), NodeMetrics.NONE,
+                    world -> Protocols.create(url.protocol(), url.node(), members, url.parameters(), world),
+                    NodeMetrics.NONE,
                     (cause, _) -> failure = cause);
             started.push(replica);
             replica.start();
