@@ -479,7 +479,8 @@ final class CommitPipeline {
                 break;
             }
             if (slot.kind == Kind.LOCAL || slot.kind == Kind.PREPARED) {
-                if (!slot.counted) {
+                // Only those behind it want to know.
+                if (scan.hasNext()) {
                     count(slot, 1);
                 }
                 if (group != null) {

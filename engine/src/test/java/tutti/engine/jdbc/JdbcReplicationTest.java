@@ -81,6 +81,31 @@ class JdbcReplicationTest {
 
     @ParameterizedTest
     @EnumSource
+    void ofARowThatStaysOnlyItsKeyAndWhatHasChangedTravel(EngineKind kind) throws Exception {
+        for (CaptureMode mode : List.of(CaptureMode.NOTES, CaptureMode.TRIGGERS)) {
+            try (EnginePair pair = EnginePair.inMemory(kind, mode, TABLE,
+                    "CREATE TABLE W (A INTEGER, TEXT VARCHAR(10000), B INTEGER, N INTEGER, T INTEGER REFERENCES T (ID),"
+                            + " C1 INTEGER, C2 INTEGER, C3 INTEGER, C4 VARCHAR(10), PRIMARY KEY (B, A))")) {
+                String rows = "SELECT A, B, N, T, LENGTH(TEXT), C1, C2, C3, C4 FROM W ORDER BY A, B";
+                int length = 5000;
+                pair.commit("INSERT INTO T VALUES (1, 'a', 1), (2, 'b', 2)", "INSERT INTO W VALUES (1, '"
+                        + "x".repeat(length) + "', 2, 3, 1, 4, 5, 6, 'c'), (7, 'short', 2, NULL, NULL, 4, 5, 6, 'd')");
+                assertTrue(
+                        pair.commit("UPDATE W SET N = N + 1, C4 = NULL WHERE A = 1").writes().changes().length < 100);
+                pair.assertRows(rows, "1,2,4,1,5000,4,5,6,null", "7,2,null,null,5,4,5,6,d");
+                assertTrue(pair.commit("UPDATE W SET C3 = 0, N = 9, T = 2").writes().changes().length < 150);
+                pair.assertRows(rows, "1,2,9,2,5000,4,5,0,null", "7,2,9,2,5,4,5,0,d");
+                assertTrue(pair.commit("UPDATE W SET A = 8 WHERE A = 1").writes().changes().length > length);
+                pair.assertRows(rows, "7,2,9,2,5,4,5,0,d", "8,2,9,2,5000,4,5,0,null");
+                pair.commit("UPDATE W SET A = A, C1 = C1 WHERE A = 8", "UPDATE W SET N = 1 WHERE A = 8",
+                        "UPDATE W SET N = 9, TEXT = NULL WHERE A = 8");
+                pair.assertRows(rows, "7,2,9,2,5,4,5,0,d", "8,2,9,2,null,4,5,0,null");
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void whatASavepointUndidIsNotCaptured(EngineKind kind) throws Exception {
         try (EnginePair pair = EnginePair.inMemory(kind, TABLE); JdbcSession session = pair.session()) {
             pair.commit("INSERT INTO T VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");

@@ -5,11 +5,10 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.h2.api.ErrorCode;
 import org.h2.engine.SessionLocal;
@@ -23,8 +22,6 @@ import org.h2.mvstore.db.MVPrimaryIndex;
 import org.h2.mvstore.db.MVTable;
 import org.h2.mvstore.db.Store;
 import org.h2.mvstore.tx.Transaction;
-import org.h2.mvstore.tx.TransactionMap;
-import org.h2.mvstore.tx.TransactionStore;
 import org.h2.result.Row;
 import org.h2.result.SearchRow;
 import org.h2.table.Column;
@@ -42,18 +39,23 @@ import tutti.engine.jdbc.rows.Tables;
  * A session of H2, down to its transaction.
  *
  * <p>
- * <b>What has changed.</b> For each entry of a table that a transaction overwrites, H2 keeps the value before it in an
- * undo log until the transaction ends; rolling back to a savepoint, or a statement that fails, cuts the log back. So the
- * oldest note of each row is the row before the transaction, and no row without a note has been changed: the log is exact
- * without a trigger.
+ * <b>What has changed.</b> For each entry of a table that a transaction overwrites, H2 makes a note in an undo log, which it
+ * keeps until the transaction ends; rolling back to a savepoint, or a statement that fails, cuts the log back and puts the
+ * versions before in their places. So no row without a note has been changed: the log is exact without a trigger. A version
+ * bears the name of the note that was made with it, and beside it lies what was committed last. So each changed row has exactly one
+ * note whose name its present version bears, and there are the row before the transaction and the one after it.
  */
 final class H2Session implements EmbeddedDatabase.Session {
     /** Of Tutti's own tables. */
     private static final String OWN_SCHEMA = "TUTTI";
+    private static final int KNOWN_MAX = 10_000;
 
     private final JdbcConnection connection;
     private final SessionLocal session;
     private final Map<Table, MVTable> written = new HashMap<>();
+    /** What each map of the store is, as far as it has been asked for. Maps that were removed leave their numbers unused. */
+    private final Map<Integer, Optional<Rows>> known = new HashMap<>();
+    private Tables knownOf = Tables.EMPTY;
 
     H2Session(JdbcConnection connection) {
         this.connection = connection;
@@ -86,73 +88,99 @@ final class H2Session implements EmbeddedDatabase.Session {
     public EmbeddedDatabase.Mark mark() {
         session.lock();
         try {
-            return new H2Mark(session, session.setSavepoint(), session.getTransaction().setSavepoint());
+            return new H2Mark(this, session.setSavepoint(), session.getTransaction().setSavepoint());
         } finally {
             session.unlock();
         }
     }
 
     /** A place in the undo log. */
-    private record H2Mark(SessionLocal session, SessionLocal.Savepoint savepoint,
-            long place) implements EmbeddedDatabase.Mark {
+    private record H2Mark(H2Session of, SessionLocal.Savepoint savepoint, long place) implements EmbeddedDatabase.Mark {
         @Override
         public @Nullable SQLException refusal(Tables tables) throws SQLException {
-            session.lock();
+            of.session.lock();
             try {
                 SQLException refusal = null;
-                Iterator<TransactionStore.Change> log = session.getTransaction().getChanges(place);
-                while (refusal == null && log.hasNext()) {
-                    MVTable table = session.getDatabase().getStore().getTable(log.next().mapName);
-                    if (table != null && replicated(table)) {
-                        refusal = known(tables, table).refusal();
+                UndoLog log = new UndoLog(of.session.getTransaction(), place);
+                while (refusal == null && log.next()) {
+                    Rows rows = of.rows(tables, log.map());
+                    if (rows != null) {
+                        refusal = rows.table().refusal();
                     }
                 }
                 return refusal;
             } finally {
-                session.unlock();
+                of.session.unlock();
             }
         }
 
         @Override
         public void undo() throws SQLException {
-            session.lock();
+            of.session.lock();
             try {
-                if (session.getTransaction().setSavepoint() != place) {
-                    session.rollbackTo(savepoint);
+                if (of.session.getTransaction().setSavepoint() != place) {
+                    of.session.rollbackTo(savepoint);
                 }
             } catch (DbException failed) {
                 throw failed.getSQLException();
             } finally {
-                session.unlock();
+                of.session.unlock();
             }
         }
+    }
+
+    /**
+     * The rows of a table that is replicated.
+     *
+     * @param inUniqueKeys for each column, whether some unique key has it
+     * @param inKeys likewise, or a foreign key
+     */
+    private record Rows(Table table, MVMap<Long, VersionedValue<SearchRow>> map, boolean[] inUniqueKeys,
+            boolean[] inKeys) {
+        Rows(Table table, MVMap<Long, VersionedValue<SearchRow>> map) {
+            this(table, map, table.inUniqueKeys(), table.inKeys());
+        }
+    }
+
+    /** The rows that a map of H2's store has, or null if it has others, or something else. */
+    private @Nullable Rows rows(Tables tables, int map) throws SQLException {
+        if (!tables.equals(knownOf) || known.size() > KNOWN_MAX) {
+            known.clear();
+            knownOf = tables;
+        }
+        Optional<Rows> found = known.get(map);
+        if (found == null) {
+            found = Optional.ofNullable(find(tables, map));
+            known.put(map, found);
+        }
+        return found.orElse(null);
+    }
+
+    private @Nullable Rows find(Tables tables, int map) throws SQLException {
+        Store store = session.getDatabase().getStore();
+        String name = store.getMvStore().getMapName(map);
+        MVTable table = name == null ? null : store.getTable(name);
+        return table != null && replicated(table)
+                ? new Rows(known(tables, table), ((MVPrimaryIndex) table.getScanIndex(session)).getMVMap())
+                : null;
     }
 
     private static boolean replicated(MVTable table) {
         return !table.isTemporary() && !table.getSchema().getName().equals(OWN_SCHEMA);
     }
 
-    private record Place(MVTable table, Object key) {}
-
     private List<RowChange> readChanges(Tables tables) throws SQLException {
-        Store store = session.getDatabase().getStore();
-        Transaction transaction = session.getTransaction();
-        Map<Place, @Nullable Row> oldest = new LinkedHashMap<>();
-        Iterator<TransactionStore.Change> log = transaction.getChanges(0);
-        while (log.hasNext()) {
-            TransactionStore.Change change = log.next();
-            MVTable table = store.getTable(change.mapName);
-            if (table != null && replicated(table)) {
-                oldest.put(new Place(table, change.key), (Row) change.value);
-            }
-        }
-        List<RowChange> changes = new ArrayList<>(oldest.size());
-        for (Map.Entry<Place, @Nullable Row> entry : oldest.entrySet()) {
-            Place place = entry.getKey();
-            Row before = entry.getValue();
-            Row after = current(transaction, place);
-            if (before != null || after != null) {
-                changes.add(new RowChange(known(tables, place.table()), row(before), row(after)));
+        List<RowChange> changes = new ArrayList<>();
+        UndoLog log = new UndoLog(session.getTransaction(), 0);
+        while (log.next()) {
+            Rows rows = rows(tables, log.map());
+            VersionedValue<SearchRow> version = rows == null ? null : rows.map().get((Long) log.key());
+            if (rows != null && version != null && version.getOperationId() == log.operation()) {
+                Row before = (Row) version.getCommittedValue();
+                Row after = (Row) version.getCurrentValue();
+                if (before != null || after != null) {
+                    changes.add(change(rows, before, after));
+                }
             }
         }
         return changes;
@@ -167,10 +195,28 @@ final class H2Session implements EmbeddedDatabase.Session {
         return known;
     }
 
-    private @Nullable Row current(Transaction transaction, Place place) {
-        MVMap<Long, VersionedValue<SearchRow>> map = ((MVPrimaryIndex) place.table().getScanIndex(session)).getMVMap();
-        TransactionMap<Long, SearchRow> rows = transaction.openMapX(map);
-        return (Row) rows.getImmediate((Long) place.key());
+    /** A column that an update left alone has the same object in both rows. Those that no key has need not travel. */
+    @SuppressWarnings("ReferenceEquality") // It is the same object, not only an equal one, that an update leaves.
+    private static RowChange change(Rows rows, @Nullable Row before, @Nullable Row after) {
+        if (before == null || after == null) {
+            return new RowChange(rows.table(), row(before), row(after));
+        }
+        int columns = after.getColumnCount();
+        boolean sameKeys = true;
+        for (int i = 0; i < columns && sameKeys; i++) {
+            sameKeys = !rows.inUniqueKeys()[i] || before.getValue(i) == after.getValue(i);
+        }
+        @Nullable
+        Object[] older = new @Nullable Object[columns];
+        @Nullable
+        Object[] newer = new @Nullable Object[columns];
+        for (int i = 0; i < columns; i++) {
+            Value value = after.getValue(i);
+            boolean same = value == before.getValue(i);
+            newer[i] = same && sameKeys && !rows.inKeys()[i] ? Change.KEPT : H2Values.travelling(value);
+            older[i] = same ? newer[i] : H2Values.travelling(before.getValue(i));
+        }
+        return new RowChange(rows.table(), older, newer);
     }
 
     private static @Nullable Object @Nullable [] row(@Nullable Row row) {
@@ -269,7 +315,10 @@ final class H2Session implements EmbeddedDatabase.Session {
                 switch (change.operation()) {
                     case INSERT -> table.addRow(session, newRow(table, change));
                     case DELETE -> table.removeRow(session, find(table, change));
-                    case UPDATE -> table.updateRow(session, find(table, change), newRow(table, change));
+                    case UPDATE -> {
+                        Row old = find(table, change);
+                        table.updateRow(session, old, updated(table, change, old));
+                    }
                     case REPLACE -> throw new IllegalArgumentException("a row is replaced by two changes");
                 }
             } finally {
@@ -303,6 +352,17 @@ final class H2Session implements EmbeddedDatabase.Session {
         Value[] values = new Value[table.getColumns().length];
         for (int i = 0; i < values.length; i++) {
             values[i] = H2Values.value(session, table.getColumn(i), change.row()[i]);
+        }
+        return table.createRow(values, Row.MEMORY_CALCULATE);
+    }
+
+    private Row updated(MVTable table, Change change, Row old) {
+        Value[] values = new Value[table.getColumns().length];
+        for (int i = 0; i < values.length; i++) {
+            Object value = change.row()[i];
+            values[i] = Change.KEPT.equals(value)
+                    ? old.getValue(i)
+                    : H2Values.value(session, table.getColumn(i), value);
         }
         return table.createRow(values, Row.MEMORY_CALCULATE);
     }

@@ -16,6 +16,7 @@ import org.hsqldb.RowAction;
 import org.hsqldb.Session;
 import org.hsqldb.TransactionManager;
 import org.hsqldb.error.ErrorCode;
+import org.hsqldb.index.Index;
 import org.hsqldb.jdbc.JDBCConnection;
 import org.hsqldb.jdbc.JDBCUtil;
 import org.hsqldb.lib.HsqlArrayList;
@@ -236,7 +237,10 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
                     case INSERT -> insert(table, change, values);
                     case DELETE -> delete(table, change, values);
                     case UPDATE -> {
-                        delete(table, change, values);
+                        Row old = delete(table, change, values);
+                        for (int i = 0; i < values.length; i++) {
+                            values[i] = Change.KEPT.equals(change.row()[i]) ? old.getData()[i] : values[i];
+                        }
                         insert(table, change, values);
                     }
                     case REPLACE -> throw new IllegalArgumentException("a row is replaced by two changes");
@@ -261,12 +265,19 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
         }
     }
 
-    private void delete(org.hsqldb.Table table, Change change, @Nullable Object[] values) throws SQLException {
-        Row row = table.getDeleteRowFromLog(session, values);
+    /** Finds it by its primary key. */
+    private Row delete(org.hsqldb.Table table, Change change, @Nullable Object[] values) throws SQLException {
+        PersistentStore store = table.getRowStore(session);
+        Index primary = table.getPrimaryIndex();
+        RowIterator found = primary.findFirstRow(session, store, values, primary.getColumns());
+        found.next();
+        Row row = found.getCurrentRow();
+        found.release();
         if (row == null) {
             throw EmbeddedDatabase.differs(change.table(), change, null);
         }
-        session.addDeleteAction(table, table.getRowStore(session), row, null);
+        session.addDeleteAction(table, store, row, null);
+        return row;
     }
 
     private org.hsqldb.Table table(Table of) {
@@ -279,7 +290,8 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
         @Nullable
         Object[] values = new @Nullable Object[types.length];
         for (int i = 0; i < values.length; i++) {
-            values[i] = HsqldbValues.value(session, types[i], change.row()[i]);
+            Object value = change.row()[i];
+            values[i] = Change.KEPT.equals(value) ? null : HsqldbValues.value(session, types[i], value);
         }
         return values;
     }

@@ -1,7 +1,5 @@
 package tutti.engine.jdbc.rows;
 
-import java.io.IOException;
-import java.io.OutputStream;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
@@ -15,8 +13,17 @@ final class RowBytes {
     private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
-    private byte[] bytes = new byte[1024];
+    private byte[] bytes;
     private int size;
+
+    /**
+     * Nothing.
+     *
+     * @param room for how many bytes before the array has to grow
+     */
+    RowBytes(int room) {
+        bytes = new byte[room];
+    }
 
     /**
      * Makes room.
@@ -51,16 +58,19 @@ final class RowBytes {
     /** Its length, and then it. */
     void putSized(byte[] value) {
         putInt(value.length);
+        put(value);
+    }
+
+    void put(byte[] value) {
         int at = add(value.length);
         System.arraycopy(value, 0, bytes, at, value.length);
     }
 
-    int size() {
-        return size;
-    }
-
-    void writeTo(OutputStream out) throws IOException {
-        out.write(bytes, 0, size);
+    /** A copy of what has been put here, and then of what has been put there. */
+    byte[] followedBy(RowBytes other) {
+        byte[] both = Arrays.copyOf(bytes, Math.addExact(size, other.size));
+        System.arraycopy(other.bytes, 0, both, size, other.size);
+        return both;
     }
 
     /** Forgets everything. */

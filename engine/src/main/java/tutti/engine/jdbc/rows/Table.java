@@ -39,6 +39,20 @@ public record Table(String schema, String name, List<String> columns, List<Value
                 : null;
     }
 
+    /** For each column whether some unique or foreign key has it. */
+    public boolean[] inKeys() {
+        boolean[] in = inUniqueKeys();
+        foreignKeys.forEach(key -> key.columns().forEach(column -> in[column] = true));
+        return in;
+    }
+
+    /** For each column whether some unique key has it. */
+    public boolean[] inUniqueKeys() {
+        boolean[] in = new boolean[columns.size()];
+        uniqueKeys.forEach(key -> key.columns().forEach(column -> in[column] = true));
+        return in;
+    }
+
     /**
      * A set of columns whose values tell rows apart. Named by the columns, not by the constraint, so that a foreign key
      * finds it.

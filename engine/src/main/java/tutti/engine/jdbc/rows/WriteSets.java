@@ -1,10 +1,9 @@
 package tutti.engine.jdbc.rows;
 
 import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -37,22 +36,34 @@ import tutti.engine.postgres.catalog.TableCatalog;
  * <b>Order.</b> A row of which a unique key changes is deleted and inserted again; all deletions come first, and all
  * insertions last. So at any moment the rows present are rows of the state after the write set, or untouched by it, and
  * no unique constraint is violated on the way.
+ *
+ * <p>
+ * <b>Columns.</b> Of a row that stays, only its primary key and the columns that have changed travel. The others are the same at
+ * every replica: whoever changes one of them later touches the row's primary key, too, so the two are ordered, and made in that
+ * order everywhere.
  */
 public final class WriteSets {
     private static final int TABLES_MAX = 1 << 16;
     /** Space for a table's name and width, mostly. */
     private static final int TABLE_BYTES = 32;
+    /** Space for a row, mostly. */
+    private static final int ROW_BYTES = 128;
+    private static final int ROWS_AT_FIRST_MAX = 1 << 13;
+    /** Of a schema or a table, in bytes. */
+    private static final int NAME_BYTES_MAX = 1 << 16;
     /** Of a {@code long}, with its sign. */
     private static final int DIGITS_MAX = 20;
 
     private final KeySet.Builder keys = new KeySet.Builder();
     private final List<Origin> origins = new ArrayList<>();
     private final Map<Table, Integer> tables = new LinkedHashMap<>();
-    private final RowBytes rows = new RowBytes();
+    private final RowBytes rows;
     private final byte[] digits = new byte[DIGITS_MAX];
     private int count;
 
-    private WriteSets() {}
+    private WriteSets(int changes) {
+        rows = new RowBytes(ROW_BYTES * Math.min(changes, ROWS_AT_FIRST_MAX));
+    }
 
     /** What becomes of the row with one primary key. */
     private static final class Fate {
@@ -62,8 +73,10 @@ public final class WriteSets {
         @Nullable
         Object @Nullable [] after;
 
-        Fate(Table table) {
+        Fate(Table table, @Nullable Object @Nullable [] before, @Nullable Object @Nullable [] after) {
             this.table = table;
+            this.before = before;
+            this.after = after;
         }
     }
 
@@ -77,7 +90,7 @@ public final class WriteSets {
         if (changes.isEmpty()) {
             return CapturedWrites.NOTHING;
         }
-        WriteSets set = new WriteSets();
+        WriteSets set = new WriteSets(changes.size());
         set.add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, Origin.SCHEMA);
         for (Fate fate : fates(changes)) {
             set.add(fate);
@@ -85,25 +98,68 @@ public final class WriteSets {
         return new CapturedWrites(new WriteSet(set.keys.build(), set.bytes()), List.copyOf(set.origins));
     }
 
-    /** Brings what was before and after under one primary key together. */
-    private static Collection<Fate> fates(Collection<RowChange> changes) throws SQLException {
-        Map<Name, Fate> fates = LinkedHashMap.newLinkedHashMap(changes.size());
-        RowBytes scratch = new RowBytes();
+    /**
+     * Brings what was before and after under one primary key together. A row that keeps its primary key is the only one that had
+     * it before, and the only one that has it after; only what comes and what goes can belong together.
+     */
+    private static List<Fate> fates(Collection<RowChange> changes) throws SQLException {
+        List<Fate> fates = new ArrayList<>(changes.size());
+        List<RowChange> halves = new ArrayList<>();
+        boolean come = false;
+        boolean go = false;
         for (RowChange change : changes) {
             Table table = change.table();
             SQLException refusal = table.refusal();
             if (refusal != null) {
                 throw refusal;
             }
-            UniqueKey primary = Objects.requireNonNull(table.primaryKey());
-            if (change.before() != null) {
-                fate(fates, scratch, table, primary, change.before()).before = change.before();
-            }
-            if (change.after() != null) {
-                fate(fates, scratch, table, primary, change.after()).after = change.after();
+            if (keeps(Objects.requireNonNull(table.primaryKey()), change)) {
+                fates.add(new Fate(table, change.before(), change.after()));
+            } else {
+                halves.add(change);
+                come |= change.after() != null;
+                go |= change.before() != null;
             }
         }
-        return fates.values();
+        if (come && go) {
+            join(halves, fates);
+        } else {
+            halves.forEach(half -> fates.add(new Fate(half.table(), half.before(), half.after())));
+        }
+        return fates;
+    }
+
+    /** Whether the row keeps its primary key, to the letter. */
+    private static boolean keeps(UniqueKey primary, RowChange change) {
+        @Nullable
+        Object[] before = change.before();
+        @Nullable
+        Object[] after = change.after();
+        if (before == null || after == null) {
+            return false;
+        }
+        for (int column : primary.columns()) {
+            if (!ValueForm.same(before[column], after[column])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static void join(List<RowChange> halves, List<Fate> to) {
+        Map<Name, Fate> fates = LinkedHashMap.newLinkedHashMap(halves.size());
+        RowBytes scratch = new RowBytes(ROW_BYTES);
+        for (RowChange half : halves) {
+            Table table = half.table();
+            UniqueKey primary = Objects.requireNonNull(table.primaryKey());
+            if (half.before() != null) {
+                fate(fates, scratch, table, primary, half.before()).before = half.before();
+            }
+            if (half.after() != null) {
+                fate(fates, scratch, table, primary, half.after()).after = half.after();
+            }
+        }
+        to.addAll(fates.values());
     }
 
     /** A row's table and primary key, as bytes. */
@@ -126,7 +182,7 @@ public final class WriteSets {
         for (int column : primary.columns()) {
             Values.write(scratch, row[column]);
         }
-        return fates.computeIfAbsent(new Name(scratch.toArray()), _ -> new Fate(table));
+        return fates.computeIfAbsent(new Name(scratch.toArray()), _ -> new Fate(table, null, null));
     }
 
     private void add(Fate fate) {
@@ -162,7 +218,11 @@ public final class WriteSets {
                 }
             }
             references(table, before, after);
-            row(replaced ? Operation.REPLACE : Operation.UPDATE, table, after);
+            if (replaced) {
+                row(Operation.REPLACE, table, after);
+            } else {
+                update(table, before, after);
+            }
         }
     }
 
@@ -251,9 +311,7 @@ public final class WriteSets {
     }
 
     private void row(Operation operation, Table table, @Nullable Object[] row) {
-        count++;
-        rows.putByte(operation.ordinal());
-        rows.putInt(tables.get(table));
+        begin(operation, table);
         if (operation == Operation.DELETE) {
             UniqueKey primary = table.primaryKey();
             for (int column : primary == null ? List.<Integer>of() : primary.columns()) {
@@ -266,22 +324,51 @@ public final class WriteSets {
         }
     }
 
-    private byte[] bytes() {
-        ByteArrayOutputStream all = new ByteArrayOutputStream(rows.size() + TABLE_BYTES * (tables.size() + 1));
-        try {
-            DataOutputStream head = new DataOutputStream(all);
-            head.writeInt(tables.size());
-            for (Table table : tables.keySet()) {
-                head.writeUTF(table.schema());
-                head.writeUTF(table.name());
-                head.writeInt(table.columns().size());
-            }
-            head.writeInt(count);
-            rows.writeTo(all);
-            return all.toByteArray();
-        } catch (IOException impossible) {
-            throw new IllegalStateException(impossible);
+    private void begin(Operation operation, Table table) {
+        count++;
+        rows.putByte(operation.ordinal());
+        rows.putInt(tables.get(table));
+    }
+
+    /** Which columns: those of the primary key and those that have changed, a bit for each. Then their values. */
+    private void update(Table table, @Nullable Object[] before, @Nullable Object[] after) {
+        begin(Operation.UPDATE, table);
+        byte[] travels = new byte[maskBytes(after.length)];
+        UniqueKey primary = table.primaryKey();
+        for (int column : primary == null ? List.<Integer>of() : primary.columns()) {
+            travels[column >> 3] |= (byte) (1 << (column & 7));
         }
+        for (int column = 0; column < after.length; column++) {
+            if (!ValueForm.same(before[column], after[column])) {
+                travels[column >> 3] |= (byte) (1 << (column & 7));
+            }
+        }
+        rows.put(travels);
+        for (int column = 0; column < after.length; column++) {
+            if (travels(travels, column)) {
+                Values.write(rows, after[column]);
+            }
+        }
+    }
+
+    private static int maskBytes(int columns) {
+        return (columns + 7) >> 3;
+    }
+
+    private static boolean travels(byte[] mask, int column) {
+        return (mask[column >> 3] & 1 << (column & 7)) != 0;
+    }
+
+    private byte[] bytes() {
+        RowBytes head = new RowBytes(TABLE_BYTES * (tables.size() + 1));
+        head.putInt(tables.size());
+        for (Table table : tables.keySet()) {
+            head.putSized(table.schema().getBytes(StandardCharsets.UTF_8));
+            head.putSized(table.name().getBytes(StandardCharsets.UTF_8));
+            head.putInt(table.columns().size());
+        }
+        head.putInt(count);
+        return head.followedBy(rows);
     }
 
     /**
@@ -324,8 +411,8 @@ public final class WriteSets {
     }
 
     private static Table table(Tables tables, DataInputStream in) throws IOException {
-        String schema = in.readUTF();
-        String name = in.readUTF();
+        String schema = name(in);
+        String name = name(in);
         int columns = in.readInt();
         Table table = tables.find(schema, name);
         if (table == null || table.primaryKey() == null || table.columns().size() != columns) {
@@ -333,6 +420,14 @@ public final class WriteSets {
                     + columns + " columns: this replica differs from the others");
         }
         return table;
+    }
+
+    private static String name(DataInputStream in) throws IOException {
+        int length = in.readInt();
+        if (length < 0 || length > NAME_BYTES_MAX) {
+            throw new IOException("a name of " + length + " bytes");
+        }
+        return new String(in.readNBytes(length), StandardCharsets.UTF_8);
     }
 
     private static Change change(List<Table> known, DataInputStream in) throws IOException {
@@ -348,6 +443,12 @@ public final class WriteSets {
         if (operation == Operation.DELETE.ordinal() && primary != null) {
             for (int column : primary.columns()) {
                 row[column] = Values.read(in);
+            }
+        } else if (operation == Operation.UPDATE.ordinal()) {
+            byte[] mask = new byte[maskBytes(row.length)];
+            in.readFully(mask);
+            for (int column = 0; column < row.length; column++) {
+                row[column] = travels(mask, column) ? Values.read(in) : Change.KEPT;
             }
         } else {
             for (int column = 0; column < row.length; column++) {
