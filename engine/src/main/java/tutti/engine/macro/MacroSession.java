@@ -10,9 +10,11 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.JdbcSession;
+import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.CapturedWrites;
 
 /** A client's session in a {@link MacroDb}: one on the primary, and one on each secondary that it has read from. */
@@ -57,6 +59,22 @@ final class MacroSession implements ClientSession {
             choose();
         }
         return active.statement(sql, parameters, work);
+    }
+
+    @Override
+    public void logReads() {
+        primary.logReads();
+    }
+
+    /** Of the primary: what runs on a secondary changes nothing, and so is never asked. */
+    @Override
+    public ReadSet reads() {
+        return primary.reads();
+    }
+
+    @Override
+    public Footprints footprints() {
+        return primary.footprints();
     }
 
     private void choose() throws SQLException {

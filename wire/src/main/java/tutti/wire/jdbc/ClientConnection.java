@@ -165,6 +165,21 @@ final class ClientConnection implements FrameSink {
         return message;
     }
 
+    /** Whether the next message, which is waited for, is of a type. Only
+     * where the protocol has clients send another one, as after Execute, which is not answered before Sync or Flush. */
+    boolean nextIs(byte type) throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            while (waiting.isEmpty() && !closed && violation == null) {
+                changed.await();
+            }
+            Message next = waiting.peek();
+            return next != null && next.type() == type;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Where the session writes its answers; sent at {@link #flush}. */
     ByteBuf out() {
         if (out.capacity() == 0) {

@@ -3,6 +3,7 @@ package tutti.wire.jdbc;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -191,8 +192,13 @@ final class PgProtocol implements Runnable {
         portals.clear();
         List<List<Token>> texts = Token.statements(sql);
         try {
+            List<PgStatement> translated = new ArrayList<>(texts.size());
+            for (List<Token> text : texts) {
+                translated.add(translator.translate(text));
+            }
+            session.alone(PgSession.together(translated));
             for (int i = 0; i < texts.size(); i++) {
-                PgStatement statement = translator.translate(texts.get(i));
+                PgStatement statement = translated.get(i);
                 if (statement.kind() == Kind.EMPTY) {
                     if (texts.size() == 1) {
                         Backend.empty(client.out(), Backend.EMPTY_QUERY);
@@ -412,6 +418,7 @@ final class PgProtocol implements Runnable {
         }
         Rows rows = portal.rows;
         if (rows == null) {
+            session.alone(session.needsToKnow() && client.nextIs(Frontend.SYNC) ? statement.sql() : null);
             rows = session.execute(portal.prepared, portal.values, portal.formats);
             portal.rows = rows;
         }
