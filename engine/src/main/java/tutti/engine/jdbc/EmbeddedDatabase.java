@@ -49,8 +49,17 @@ public interface EmbeddedDatabase extends AutoCloseable {
     /** Sequences and identity columns. */
     List<Counter> counters(Connection connection) throws SQLException;
 
-    /** Makes everything that is committed survive a crash. */
+    /**
+     * Makes everything that is committed survive a crash.
+     *
+     * @throws SQLException if that cannot be; with {@code 58030} the database is lost, and must be opened again
+     */
     void sync() throws SQLException;
+
+    /** The log that somebody has to shorten, or null if the database needs nobody for that. */
+    default @Nullable GrowingLog growingLog() {
+        return null;
+    }
 
     /** Ends the database in order. */
     @Override
@@ -129,6 +138,24 @@ public interface EmbeddedDatabase extends AutoCloseable {
         /** Rolls back and closes. */
         @Override
         void close();
+    }
+
+    /** A log of changes that becomes longer until the database is written anew without it. Safe for use from any thread. */
+    interface GrowingLog {
+        /** How many bytes it has. */
+        long length();
+
+        /** How many are enough for the database to be written anew: at least 1. */
+        long enough();
+
+        /**
+         * Writes the database anew, with everything that has been committed, and begins a new log. Blocks for about as long as
+         * reading the database takes. Nobody may have a transaction open, nor begin one meanwhile.
+         *
+         * @return whether it has been done; if not, a transaction is open all the same, and nothing has changed
+         * @throws SQLException if it fails; then the log goes on as it was
+         */
+        boolean rewrite() throws SQLException;
     }
 
     /** How far a transaction had come. */

@@ -45,7 +45,7 @@ final class JdbcApplier implements Applier {
     /** After so many attempts everyone who has changed anything is taken to be in the way. */
     private static final int EXACT_ATTEMPTS = 20;
     /** Of what is made before it has one. */
-    private static final long NO_POSITION = 0;
+    private static final long NO_POSITION = Standstill.NO_POSITION;
     /** After so many, a second or more, an operator is told. */
     private static final int ATTEMPTS_TO_TELL = 200;
     private static final Logger LOG = LoggerFactory.getLogger(JdbcApplier.class);
@@ -56,6 +56,8 @@ final class JdbcApplier implements Applier {
     private volatile boolean cancelled;
     /** What has been applied and not committed yet: whose rows are locked. */
     private volatile List<WriteSet> holding = List.of();
+    /** What the standstill knows of, by the position that it knows; on the applier's thread. */
+    private @Nullable Long begun;
     private EmbeddedDatabase.@Nullable Session session;
     private @Nullable PreparedStatement record;
 
@@ -98,8 +100,37 @@ final class JdbcApplier implements Applier {
     }
 
     private @Nullable EngineFailure applyNow(long position, List<WriteSet> writes) {
+        EngineFailure failure = tryToApply(position, writes);
+        if (failure != null) {
+            rollbackNow();
+        }
+        return failure;
+    }
+
+    /** Whether it may begin a transaction; if not, it has been closed or cancelled. */
+    private boolean begin(long position) throws InterruptedException {
+        ended();
+        if (!engine.standstill().beginApplier(position, () -> closed || (cancelled && position == NO_POSITION))) {
+            return false;
+        }
+        begun = position;
+        return true;
+    }
+
+    private void ended() {
+        Long position = begun;
+        if (position != null) {
+            begun = null;
+            engine.standstill().endApplier(position);
+        }
+    }
+
+    private @Nullable EngineFailure tryToApply(long position, List<WriteSet> writes) {
         boolean first = false;
         try {
+            if (!begin(position)) {
+                return INTERRUPTED;
+            }
             List<Change> changes = new ArrayList<>();
             for (WriteSet set : writes) {
                 changes.addAll(WriteSets.read(engine.tables(), set.changes()));
@@ -169,6 +200,7 @@ final class JdbcApplier implements Applier {
     @Override
     public void cancel() {
         cancelled = true;
+        engine.standstill().wake();
     }
 
     @Override
@@ -188,6 +220,7 @@ final class JdbcApplier implements Applier {
             record(position);
             session().commit();
             holding = List.of();
+            ended();
             return null;
         } catch (SQLException failed) {
             rollbackNow();
@@ -228,15 +261,15 @@ final class JdbcApplier implements Applier {
     private void rollbackNow() {
         holding = List.of();
         EmbeddedDatabase.Session open = session;
-        if (open == null) {
-            return;
+        if (open != null) {
+            try {
+                open.rollback();
+            } catch (SQLException broken) {
+                open.close();
+                session = null;
+            }
         }
-        try {
-            open.rollback();
-        } catch (SQLException broken) {
-            open.close();
-            session = null;
-        }
+        ended();
     }
 
     @Override
@@ -244,9 +277,15 @@ final class JdbcApplier implements Applier {
         run(() -> {
             ExecuteResult result;
             try {
+                if (!begin(position)) {
+                    done.failed(INTERRUPTED);
+                    return;
+                }
                 result = engine.executeBarrier(session(), position, BarrierStatement.of(statement),
                         () -> record(position), () -> closed);
+                ended();
             } catch (IOException damaged) {
+                rollbackNow();
                 done.failed(new EngineFailure("XX001", String.valueOf(damaged.getMessage()), false));
                 return;
             } catch (SQLException failed) {
@@ -255,6 +294,7 @@ final class JdbcApplier implements Applier {
                 return;
             } catch (InterruptedException closed) {
                 Thread.currentThread().interrupt();
+                rollbackNow();
                 done.failed(INTERRUPTED);
                 return;
             } catch (RuntimeException | Error unexpected) {
@@ -269,11 +309,13 @@ final class JdbcApplier implements Applier {
     @Override
     public void close() {
         closed = true;
+        engine.standstill().wake();
         thread.execute(() -> {
             EmbeddedDatabase.Session open = session;
             if (open != null) {
                 open.close();
             }
+            ended();
         });
         thread.close();
         engine.closed(this);

@@ -51,6 +51,8 @@ public final class JdbcEngine implements ClientEngine {
     private static final Logger LOG = LoggerFactory.getLogger(JdbcEngine.class);
     /** How many positions are kept in the database: more than may be made at the same time. */
     private static final long POSITIONS_KEPT = 10_000;
+    /** PostgreSQL's. */
+    private static final String IO_ERROR = "58030";
     private static final BlockedListener NOBODY = (_, _) -> {};
 
     private final EmbeddedDatabase database;
@@ -61,6 +63,8 @@ public final class JdbcEngine implements ClientEngine {
     /** Held while the schema must stay as it is, and while it changes. */
     private final ReentrantReadWriteLock schemaLock = new ReentrantReadWriteLock();
     private final Gate gate = new Gate();
+    private final Standstill standstill = new Standstill();
+    private final LogRewriting rewriting;
     private final Set<JdbcSession> sessions = ConcurrentHashMap.newKeySet();
     private final Set<JdbcApplier> appliers = ConcurrentHashMap.newKeySet();
     private final ExecutorService workers = Executors
@@ -76,6 +80,7 @@ public final class JdbcEngine implements ClientEngine {
         this.steps = steps;
         this.database = database;
         this.admin = admin;
+        this.rewriting = new LogRewriting(database, standstill, this::endOutsideReading);
     }
 
     /** Something that may fail as databases do. */
@@ -198,6 +203,21 @@ public final class JdbcEngine implements ClientEngine {
         return gate;
     }
 
+    Standstill standstill() {
+        return standstill;
+    }
+
+    /** The database is written anew from time to time, if it needs that. */
+    LogRewriting rewriting() {
+        return rewriting;
+    }
+
+    private void endOutsideReading() throws SQLException {
+        for (JdbcSession session : sessions) {
+            session.endOutsideReading();
+        }
+    }
+
     /** The tables as of the last schema change. */
     public Tables tables() {
         return tables;
@@ -251,7 +271,7 @@ public final class JdbcEngine implements ClientEngine {
 
     @Override
     public long appliedPosition() {
-        adminLock.lock();
+        lockAdmin();
         try {
             long position = readPosition(admin.connection());
             admin.commit();
@@ -261,8 +281,19 @@ public final class JdbcEngine implements ClientEngine {
             throw new IllegalStateException(database.name() + " does not tell its applied position: "
                     + failed.getMessage(), failed);
         } finally {
-            adminLock.unlock();
+            unlockAdmin();
         }
+    }
+
+    /** For a transaction of {@link #admin}. */
+    private void lockAdmin() {
+        adminLock.lock();
+        standstill.beginOwn();
+    }
+
+    private void unlockAdmin() {
+        standstill.endOwn();
+        adminLock.unlock();
     }
 
     private static long readPosition(Connection connection) throws SQLException {
@@ -280,11 +311,14 @@ public final class JdbcEngine implements ClientEngine {
         lostWithLog = true;
     }
 
-    /** A database in memory does not survive a crash, so it has nothing durable, 0, unless the log would not either. */
+    /**
+     * A database in memory does not survive a crash, so it has nothing durable, 0, unless the log would not either. Those in
+     * files whose log has become long are written anew afterwards.
+     */
     @Override
     public void durablePosition(Completion<Long> done) {
         execute(() -> {
-            adminLock.lock();
+            lockAdmin();
             try {
                 long position = readPosition(admin.connection());
                 try (PreparedStatement delete = admin.connection()
@@ -296,10 +330,15 @@ public final class JdbcEngine implements ClientEngine {
                 database.sync();
                 done.succeeded(database.durable() || lostWithLog ? position : 0L);
             } catch (SQLException failed) {
+                if (IO_ERROR.equals(failed.getSQLState())) {
+                    broken(failed);
+                }
                 done.failed(failure(failed));
+                return;
             } finally {
-                adminLock.unlock();
+                unlockAdmin();
             }
+            rewriting.look();
         });
     }
 
@@ -423,12 +462,12 @@ public final class JdbcEngine implements ClientEngine {
 
     /** Notes that a barrier is about to be executed, as {@link #executeBarrier} does first. */
     void announceBarrier(long position) throws SQLException {
-        adminLock.lock();
+        lockAdmin();
         try {
             announce(admin.connection(), position);
             admin.commit();
         } finally {
-            adminLock.unlock();
+            unlockAdmin();
         }
     }
 
@@ -473,6 +512,7 @@ public final class JdbcEngine implements ClientEngine {
 
     /** Likewise, for another node. */
     public JdbcEngine copyTo(EmbeddedDatabase empty, SequenceSteps others) throws SQLException {
+        standstill.beginCopy();
         schemaLock.readLock().lock();
         try (EmbeddedDatabase.Session from = database.openClient()) {
             List<String> script = database.script(from.connection());
@@ -499,12 +539,14 @@ public final class JdbcEngine implements ClientEngine {
             }
         } finally {
             schemaLock.readLock().unlock();
+            standstill.endCopy();
         }
         return open(empty, capture, others);
     }
 
     @Override
     public void close() {
+        standstill.close();
         for (JdbcApplier applier : List.copyOf(appliers)) {
             applier.close();
         }

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -52,6 +53,8 @@ public final class JdbcSession implements ClientSession {
     private final Object cancelLock = new Object();
     private boolean running;
     private final ReentrantLock mutex = new ReentrantLock();
+    /** Whether the standstill knows of an open transaction. */
+    private final AtomicBoolean begun = new AtomicBoolean();
     private volatile boolean rollBackAsked;
     private volatile State state = State.IDLE;
     private volatile boolean readOnly;
@@ -100,6 +103,9 @@ public final class JdbcSession implements ClientSession {
         while (true) {
             long ended = engine.gate().ended();
             boolean again;
+            if (state == State.IDLE) {
+                begin();
+            }
             engine.gate().statement().lock();
             try {
                 mutex.lock();
@@ -118,6 +124,9 @@ public final class JdbcSession implements ClientSession {
                         state = State.IDLE;
                     }
                 } finally {
+                    if (state != State.OPEN) {
+                        ended();
+                    }
                     mutex.unlock();
                 }
             } finally {
@@ -126,6 +135,20 @@ public final class JdbcSession implements ClientSession {
             if (again) {
                 beginAnew(ended);
             }
+        }
+    }
+
+    /** May wait, so for a thread that holds neither the mutex nor the gate. */
+    private void begin() throws SQLException {
+        engine.standstill().beginClient();
+        if (!begun.compareAndSet(false, true)) {
+            engine.standstill().endClient();
+        }
+    }
+
+    private void ended() {
+        if (begun.compareAndSet(true, false)) {
+            engine.standstill().endClient();
         }
     }
 
@@ -360,7 +383,20 @@ public final class JdbcSession implements ClientSession {
     private void end(State next) {
         capture.reset();
         state = next;
+        ended();
         engine.gate().transactionEnded();
+    }
+
+    /** What has been read outside of a transaction keeps a snapshot, for the engine: ends that. */
+    void endOutsideReading() throws SQLException {
+        mutex.lock();
+        try {
+            if (state != State.OPEN) {
+                session.refresh();
+            }
+        } finally {
+            mutex.unlock();
+        }
     }
 
     @Override

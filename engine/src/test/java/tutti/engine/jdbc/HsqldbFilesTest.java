@@ -22,9 +22,9 @@ class HsqldbFilesTest {
     @TempDir
     private Path directory;
 
-    /** A script that is written while transactions run may hold a part of one. */
+    /** A script that is written while transactions run may hold a part of one; whatever the files say, only the engine has it written. */
     @Test
-    void theLogIsNotWrittenAnewWhileTransactionsRun() throws Exception {
+    void hsqldbDoesNotWriteItAnewByItself() throws Exception {
         Path files = directory.resolve("db");
         try (Connection before = DriverManager.getConnection("jdbc:hsqldb:file:" + files, "SA", "");
                 Statement statement = before.createStatement()) {

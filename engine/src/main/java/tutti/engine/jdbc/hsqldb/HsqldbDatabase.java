@@ -33,24 +33,35 @@ import tutti.engine.jdbc.rows.TablesReader;
  * another one has changed, committed since or not committed, is rolled back at once (40501); it never waits.
  *
  * <p>
- * <b>The log is written anew at the start and at the end only.</b> In files, a database is a script of all rows and a log of what
- * has changed since. HSQLDB writes a new script when the log is long, for which it lets open transactions end and no other
- * one begin. Appliers cannot wait for that: a transaction of a client may be waiting for its place behind them. And if they do not
- * wait, the new script holds some of what they change and not the rest, such as a position without its rows; killed
- * before the rest is in the new log, the database has lost a transaction. So HSQLDB must not do it while transactions run.
+ * In files, a database is a script of all rows and a log of what has changed since. {@link HsqldbLog} says when and how the database
+ * is written anew while it is in use; HSQLDB must not do it of its own accord.
  */
 public final class HsqldbDatabase extends OpenedDatabase {
     private static final String USER = "SA";
     private static final AtomicLong MEMORY_NAMES = new AtomicLong();
     /** Of the log, in megabytes, to {@code Logger.setLogSize}. */
     private static final int UNLIMITED = 0;
+    /** Bytes of the log at which a small database is written anew: what HSQLDB takes by default. */
+    private static final long LOG_BYTES_MIN = 50L << 20;
 
     private final String url;
+    private final @Nullable HsqldbLog log;
 
-    private HsqldbDatabase(String url, String name, boolean durable) throws SQLException {
-        super(name, durable, connect(url));
+    /**
+     * Opens it.
+     *
+     * @param files path of those that it is in, or null
+     */
+    private HsqldbDatabase(String url, String name, @Nullable String files, long logBytesMin) throws SQLException {
+        super(name, files != null, connect(url));
         this.url = url;
         database(keeper()).logger.setLogSize(UNLIMITED);
+        try {
+            this.log = files == null ? null : new HsqldbLog(session(keeper()), files, logBytesMin);
+        } catch (SQLException unwritten) {
+            crash();
+            throw unwritten;
+        }
     }
 
     /** A new one in memory, gone when it is closed. */
@@ -62,7 +73,7 @@ public final class HsqldbDatabase extends OpenedDatabase {
     public static HsqldbDatabase inMemory(SqlSyntax syntax) throws SQLException {
         long number = MEMORY_NAMES.incrementAndGet();
         return new HsqldbDatabase("jdbc:hsqldb:mem:tutti" + number + words(syntax),
-                "HSQLDB database " + number + " in memory", false);
+                "HSQLDB database " + number + " in memory", null, LOG_BYTES_MIN);
     }
 
     /**
@@ -76,8 +87,21 @@ public final class HsqldbDatabase extends OpenedDatabase {
 
     /** Likewise, with a choice of syntax. */
     public static HsqldbDatabase inFiles(Path path, SqlSyntax syntax) throws SQLException {
-        return new HsqldbDatabase("jdbc:hsqldb:file:" + path.toAbsolutePath() + words(syntax),
-                "HSQLDB database " + path, true);
+        return inFiles(path, syntax, LOG_BYTES_MIN);
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param logBytesMin how long the log becomes at least before the database is written anew, in bytes, at least 1
+     */
+    public static HsqldbDatabase inFiles(Path path, SqlSyntax syntax, long logBytesMin) throws SQLException {
+        if (logBytesMin < 1) {
+            throw new IllegalArgumentException("logBytesMin " + logBytesMin);
+        }
+        String files = path.toAbsolutePath().toString();
+        return new HsqldbDatabase("jdbc:hsqldb:file:" + files + words(syntax), "HSQLDB database " + path, files,
+                logBytesMin);
     }
 
     private static String words(SqlSyntax syntax) {
@@ -159,8 +183,12 @@ public final class HsqldbDatabase extends OpenedDatabase {
         }
     }
 
+    private static org.hsqldb.Session session(Connection connection) {
+        return (org.hsqldb.Session) ((JDBCConnection) connection).getSession();
+    }
+
     private static Database database(Connection connection) {
-        return ((org.hsqldb.Session) ((JDBCConnection) connection).getSession()).getDatabase();
+        return session(connection).getDatabase();
     }
 
     @Override
@@ -235,9 +263,14 @@ public final class HsqldbDatabase extends OpenedDatabase {
     }
 
     @Override
-    public void sync() {
-        if (durable()) {
-            database(keeper()).logger.synchLog();
+    public @Nullable GrowingLog growingLog() {
+        return log;
+    }
+
+    @Override
+    public void sync() throws SQLException {
+        if (log != null) {
+            log.sync();
         }
     }
 }

@@ -1,0 +1,364 @@
+package tutti.engine.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.engine.jdbc.EnginePair.execute;
+
+import java.io.FilterOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.txn.WriteSet;
+import tutti.engine.EngineContract.Result;
+import tutti.engine.jdbc.EmbeddedDatabase.GrowingLog;
+import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+
+/** A database is written anew while it is in use, and nothing is lost, whenever the process is killed. */
+@Timeout(120)
+class HsqldbLogTest {
+    private static final int LOG_BYTES_MIN = 20_000;
+    private static final long SHORT_NANOS = 1_000_000;
+    private static final long LONG_NANOS = 60_000_000_000L;
+    /** Of each kind. */
+    private static final int LANES = 3;
+    private static final int TRANSACTIONS_EACH = 25;
+    private static final String PADDING = "x".repeat(500);
+
+    @TempDir
+    private Path directory;
+    private Path files;
+
+    @BeforeEach
+    void makeDirectory() throws Exception {
+        files = Files.createDirectory(directory.resolve("node")).resolve("db");
+    }
+
+    private static HsqldbDatabase open(Path files) throws SQLException {
+        return HsqldbDatabase.inFiles(files, SqlSyntax.OWN, LOG_BYTES_MIN);
+    }
+
+    private static void createTables(JdbcEngine engine) throws Exception {
+        try (Applier applier = engine.openApplier()) {
+            long position = 0;
+            for (String sql : List.of("CREATE TABLE A (ID INTEGER PRIMARY KEY, V VARCHAR(1000))",
+                    "CREATE TABLE C (ID INTEGER PRIMARY KEY, N INTEGER)")) {
+                Result<ExecuteResult> executed = new Result<>();
+                applier.execute(++position, new BarrierStatement("PUBLIC", sql).toBytes(), executed);
+                assertTrue(executed.success().tookEffect());
+            }
+        }
+    }
+
+    /** Beside its row, each transaction changes one of its lane, so that rows are deleted as well. */
+    private static String[] transaction(int lane, int number) {
+        return new String[]{
+                "INSERT INTO A VALUES (" + (lane * 100_000 + number) + ", '" + PADDING + "')",
+                number == 0
+                        ? "INSERT INTO C VALUES (" + lane + ", 1)"
+                        : "UPDATE C SET N = N + 1 WHERE ID = " + lane};
+    }
+
+    private static long commit(JdbcEngine engine, long position, String... statements) throws Exception {
+        try (JdbcSession session = engine.openSession(() -> null)) {
+            execute(session, statements);
+            session.capture();
+            Result<Void> done = new Result<>();
+            session.commit(position, done);
+            done.success();
+        }
+        return position;
+    }
+
+    private static long durable(JdbcEngine engine) throws Exception {
+        Result<Long> durable = new Result<>();
+        engine.durablePosition(durable);
+        return durable.success();
+    }
+
+    private static GrowingLog log(EmbeddedDatabase database) {
+        GrowingLog log = database.growingLog();
+        if (log == null) {
+            throw new IllegalStateException("in memory");
+        }
+        return log;
+    }
+
+    /** What another node's clients change, in each lane. */
+    private static List<List<WriteSet>> writeSets() throws Exception {
+        List<List<WriteSet>> all = new ArrayList<>();
+        try (EnginePair pair = EnginePair.inMemory(EngineKind.HSQLDB,
+                "CREATE TABLE A (ID INTEGER PRIMARY KEY, V VARCHAR(1000))",
+                "CREATE TABLE C (ID INTEGER PRIMARY KEY, N INTEGER)")) {
+            for (int lane = LANES; lane < 2 * LANES; lane++) {
+                List<WriteSet> sets = new ArrayList<>();
+                for (int number = 0; number < TRANSACTIONS_EACH; number++) {
+                    sets.add(pair.commit(transaction(lane, number)).writes());
+                }
+                all.add(sets);
+            }
+        }
+        return all;
+    }
+
+    /** The order: positions are given as they are asked for, and commits wait for each other. */
+    private static final class Turns {
+        private long next;
+        private long visible;
+
+        Turns(long first) {
+            next = first;
+            visible = first - 1;
+        }
+
+        synchronized long take() {
+            return next++;
+        }
+
+        synchronized void await(long position) throws InterruptedException {
+            while (visible != position - 1) {
+                wait();
+            }
+        }
+
+        synchronized void visible(long position) {
+            visible = position;
+            notifyAll();
+        }
+
+        synchronized long visible() {
+            return visible;
+        }
+    }
+
+    private static Void client(JdbcEngine engine, Turns turns, int lane, CrashCopies crashes) throws Exception {
+        try (JdbcSession session = engine.openSession(() -> null)) {
+            for (int number = 0; number < TRANSACTIONS_EACH || rewrites(crashes) < 2; number++) {
+                execute(session, transaction(lane, number));
+                session.capture();
+                long position = turns.take();
+                turns.await(position);
+                Result<Void> done = new Result<>();
+                session.commit(position, done);
+                done.success();
+                turns.visible(position);
+            }
+        }
+        return null;
+    }
+
+    private static long rewrites(CrashCopies crashes) {
+        return crashes.all().stream()
+                .filter(copy -> copy.operation().startsWith("rename") && copy.operation().endsWith(".script.new"))
+                .count();
+    }
+
+    /** Begins without waiting for its turn. */
+    private static Void applier(JdbcEngine engine, Turns turns, List<WriteSet> sets) throws Exception {
+        try (Applier applier = engine.openApplier()) {
+            for (WriteSet writes : sets) {
+                long position = turns.take();
+                Result<Void> applied = new Result<>();
+                applier.apply(position, List.of(writes), applied);
+                applied.success();
+                turns.await(position);
+                Result<Void> done = new Result<>();
+                applier.commit(position, done);
+                done.success();
+                turns.visible(position);
+            }
+        }
+        return null;
+    }
+
+    @Test
+    void beneathClientsAndAppliersTheLogIsShortenedAgainAndAgainAndACrashAtAnyStepLosesNothing() throws Exception {
+        List<List<WriteSet>> sets = writeSets();
+        HsqldbDatabase database = open(files);
+        AtomicLong durable = new AtomicLong();
+        CrashCopies crashes;
+        long last;
+        try (JdbcEngine engine = JdbcEngine.open(database)) {
+            createTables(engine);
+            Turns turns = new Turns(engine.appliedPosition() + 1);
+            durable.set(durable(engine));
+            crashes = CrashCopies.of(database, Files.createDirectory(directory.resolve("crashes")), durable::get);
+            AtomicBoolean over = new AtomicBoolean();
+            try (ExecutorService threads = Executors.newCachedThreadPool()) {
+                List<Callable<Void>> lanes = new ArrayList<>();
+                for (int i = 0; i < LANES; i++) {
+                    int lane = i;
+                    lanes.add(() -> client(engine, turns, lane, crashes));
+                    lanes.add(() -> applier(engine, turns, sets.get(lane)));
+                }
+                Future<Void> asking = threads.submit(() -> {
+                    while (!over.get()) {
+                        durable.set(durable(engine));
+                        // What the node's engine does by itself afterwards, here so that it has been done.
+                        engine.rewriting().look(LONG_NANOS);
+                    }
+                    return null;
+                });
+                List<Future<Void>> running = lanes.stream().map(threads::submit).toList();
+                for (Future<Void> lane : running) {
+                    lane.get();
+                }
+                over.set(true);
+                asking.get();
+            }
+            last = turns.visible();
+            assertTrue(log(database).length() < log(database).enough());
+        }
+        for (CrashCopies.Copy copy : crashes.all()) {
+            try (JdbcEngine recovered = JdbcEngine.open(open(copy.files()))) {
+                long position = recovered.appliedPosition();
+                assertTrue(position >= copy.least() && position <= last, () -> position + " of " + copy);
+                long transactions = position - 2;
+                assertEquals(List.of(transactions + "," + transactions),
+                        EnginePair.rows(recovered,
+                                "SELECT (SELECT COUNT(*) FROM A), (SELECT COALESCE(SUM(N), 0) FROM C) FROM (VALUES(0))"),
+                        copy::toString);
+            }
+        }
+    }
+
+    private static long fill(JdbcEngine engine, GrowingLog log, long position) throws Exception {
+        long at = position;
+        long before = log.length();
+        long wanted = before + log.enough();
+        while (log.length() < wanted) {
+            at = commit(engine, at + 1, "INSERT INTO A VALUES (" + at + ", '" + PADDING + "')");
+            engine.database().sync();
+        }
+        return at;
+    }
+
+    @Test
+    void aTransactionThatStaysOpenDoesNotStopTheOthers() throws Exception {
+        HsqldbDatabase database = open(files);
+        try (JdbcEngine engine = JdbcEngine.open(database)) {
+            createTables(engine);
+            long position = engine.appliedPosition();
+            GrowingLog log = log(database);
+            JdbcSession open = engine.openSession(() -> null);
+            execute(open, "SELECT * FROM A");
+            position = fill(engine, log, position);
+            long before = log.length();
+            engine.rewriting().look(SHORT_NANOS);
+            assertEquals(before, log.length());
+            // For a while it is not even tried: with so much patience this would not return.
+            engine.rewriting().look(LONG_NANOS);
+            assertEquals(before, log.length());
+            position = fill(engine, log, position);
+            open.forget();
+            engine.rewriting().look(LONG_NANOS);
+            assertTrue(log.length() < before);
+            open.close();
+            assertEquals(position, engine.appliedPosition());
+        }
+    }
+
+    /** HSQLDB begins a transaction for that, which nobody ends. */
+    @Test
+    void readingPastTheSessionDoesNotKeepTheLogLong() throws Exception {
+        HsqldbDatabase database = open(files);
+        try (JdbcEngine engine = JdbcEngine.open(database)) {
+            createTables(engine);
+            try (JdbcSession session = engine.openSession(() -> null)) {
+                try (Statement past = session.connection().createStatement();
+                        ResultSet rows = past.executeQuery("SELECT COUNT(*) FROM A")) {
+                    assertTrue(rows.next());
+                }
+                fill(engine, log(database), engine.appliedPosition());
+                engine.rewriting().look(LONG_NANOS);
+                assertTrue(log(database).length() < log(database).enough());
+                assertFalse(session.open());
+            }
+        }
+    }
+
+    /** HSQLDB itself commits in memory then, and says nothing. */
+    @Test
+    void aLogThatCannotBeWrittenEndsTheEngine() throws Exception {
+        HsqldbDatabase database = open(files);
+        CompletableFuture<Void> lost = new CompletableFuture<>();
+        JdbcEngine engine = JdbcEngine.open(database);
+        engine.onLost(() -> lost.complete(null));
+        createTables(engine);
+        AtomicBoolean full = new AtomicBoolean();
+        CrashCopies.writeThrough(database, ".log", out -> new Disk(out, full));
+        long position = fill(engine, log(database), engine.appliedPosition());
+        engine.rewriting().look(LONG_NANOS);
+        assertEquals(position, durable(engine));
+        full.set(true);
+        commit(engine, position + 1, "INSERT INTO C VALUES (3, 3)");
+        Result<Long> durable = new Result<>();
+        engine.durablePosition(durable);
+        assertEquals("58030", durable.failure().sqlState());
+        lost.get();
+        database.crash();
+        engine.close();
+        try (JdbcEngine again = JdbcEngine.open(open(files))) {
+            assertEquals(position, again.appliedPosition());
+        }
+    }
+
+    private static final class Disk extends FilterOutputStream {
+        private final AtomicBoolean full;
+
+        Disk(OutputStream out, AtomicBoolean full) {
+            super(out);
+            this.full = full;
+        }
+
+        @Override
+        public void write(byte[] bytes, int from, int length) throws IOException {
+            if (full.get()) {
+                throw new IOException("No space left on device");
+            }
+            out.write(bytes, from, length);
+        }
+    }
+
+    @Test
+    void ifTheDatabaseCannotBeWrittenTheLogGoesOn() throws Exception {
+        HsqldbDatabase database = open(files);
+        long position;
+        try (JdbcEngine engine = JdbcEngine.open(database)) {
+            createTables(engine);
+            position = fill(engine, log(database), engine.appliedPosition());
+            long before = log(database).length();
+            AtomicBoolean full = new AtomicBoolean(true);
+            CrashCopies.writeThrough(database, ".script.new", out -> new Disk(out, full));
+            engine.rewriting().look(LONG_NANOS);
+            assertTrue(log(database).length() >= before);
+            position = commit(engine, position + 1, "INSERT INTO C VALUES (1, 1)");
+            assertEquals(position, durable(engine));
+            full.set(false);
+            database.crash();
+        }
+        try (JdbcEngine again = JdbcEngine.open(open(files))) {
+            assertEquals(position, again.appliedPosition());
+            assertEquals(List.of("1,1"), EnginePair.rows(again, "SELECT * FROM C"));
+        }
+    }
+}
