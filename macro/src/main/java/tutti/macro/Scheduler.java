@@ -88,6 +88,10 @@ final class Scheduler implements Dispatcher {
 
     @Override
     public @Nullable Object call(Operation operation, @Nullable Object[] arguments) throws Throwable {
+        return operation.present(execute(operation, arguments));
+    }
+
+    private @Nullable Object execute(Operation operation, @Nullable Object[] arguments) throws Throwable {
         refuseFromWithin(operation);
         Voting voting = settings.voting();
         if (voting != null) {
@@ -140,7 +144,7 @@ final class Scheduler implements Dispatcher {
                     : new Ballot(operation, arguments, future, voting));
             roster.wakeAll(true);
         }
-        return future;
+        return operation.presents() ? future.thenApply(operation::present) : future;
     }
 
     // Writes

@@ -9,7 +9,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
@@ -148,7 +147,7 @@ public final class OperationTable {
             for (Map.Entry<String, Method> entry : methods.entrySet().stream()
                     .sorted(Comparator.comparing(Map.Entry::getKey)).toList()) {
                 Method method = entry.getValue();
-                operations.add(new Operation(operations.size(), method, kind(method), detacher(method)));
+                operations.add(new Operation(operations.size(), method, kind(method), results(method)));
             }
             return new OperationTable(type, operations);
         }
@@ -236,13 +235,14 @@ public final class OperationTable {
                     .distinct();
         }
 
-        private @Nullable UnaryOperator<@Nullable Object> detacher(Method method) {
+        private Results results(Method method) {
             for (Map.Entry<Pattern, UnaryOperator<@Nullable Object>> entry : detachers.entrySet()) {
                 if (entry.getKey().matcher(method.getName()).matches()) {
-                    return entry.getValue();
+                    return Results.copied(entry.getValue());
                 }
             }
-            return declarations(method).map(JdkCollections::detacher).filter(Objects::nonNull).findFirst().orElse(null);
+            return Stream.concat(Stream.of(method), declarations(method)).map(JdkCollections::results)
+                    .filter(results -> !results.equals(Results.PLAIN)).findFirst().orElse(Results.PLAIN);
         }
     }
 }

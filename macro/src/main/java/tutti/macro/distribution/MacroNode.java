@@ -141,9 +141,9 @@ public final class MacroNode implements AutoCloseable {
                 if (readLevel == ReadLevel.LINEARIZABLE) {
                     sender.catchUp();
                 }
-                return sender.await(translator.makeCallLocal(component, call)).get();
+                return call.operation().present(sender.await(translator.makeCallLocal(component, call)).get());
             }
-            return sender.runOperation(id, call);
+            return call.operation().present(sender.runOperation(id, call));
         })));
     }
 
@@ -157,7 +157,7 @@ public final class MacroNode implements AutoCloseable {
     public <C> C componentAt(String id, Class<C> type, int destination) {
         Hosted.Component<?> component = find(id, type);
         return type.cast(component.calls().proxy(new Calls(component, "at node " + destination,
-                call -> sender.runOperationReliably(id, call, destination, 0))));
+                call -> call.operation().present(sender.runOperationReliably(id, call, destination, 0)))));
     }
 
     /**
@@ -172,11 +172,11 @@ public final class MacroNode implements AutoCloseable {
         Hosted.Component<?> component = find(id, Object.class);
         return futures.cast(component.calls().standIn(futures, CompletableFuture.class, component.lookup())
                 .proxy(new Calls(component, "at all nodes, asynchronously", call -> {
-                    if (call.reads() && host && readLevel == ReadLevel.LOCAL) {
-                        failed();
-                        return translator.makeCallLocal(component, call).thenCompose(MessageSender::result);
-                    }
-                    return sender.runOperationAsync(id, call);
+                    failed();
+                    CompletableFuture<@Nullable Object> result = call.reads() && host && readLevel == ReadLevel.LOCAL
+                            ? translator.makeCallLocal(component, call).thenCompose(MessageSender::result)
+                            : sender.runOperationAsync(id, call);
+                    return call.operation().presents() ? result.thenApply(call.operation()::present) : result;
                 })));
     }
 

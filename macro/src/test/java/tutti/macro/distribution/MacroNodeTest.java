@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -400,6 +401,38 @@ class MacroNodeTest {
     @SuppressWarnings("unchecked")
     private static Map<String, Integer> stockAtTwo(MacroNode client) {
         return client.componentAt("stock", Map.class, 2);
+    }
+
+    /** What a list becomes for callers that do not wait. */
+    public interface AsyncList {
+        CompletableFuture<Boolean> add(Object element);
+
+        CompletableFuture<Iterator<Integer>> iterator();
+    }
+
+    @Test
+    @SuppressWarnings("unchecked")
+    void clientsPassOverCollections() throws Exception {
+        start(builder(1).component("numbers", Hosted.of(List.class, new ArrayList<>())));
+        start(builder(2).component("numbers", Hosted.of(List.class, new ArrayList<>())));
+        MacroNode client = start(builder(3).component("numbers", Hosted.elsewhere(List.class)));
+        AsyncList later = client.asynchronous("numbers", AsyncList.class);
+        for (int i = 0; i < 3; i++) {
+            assertTrue(later.add(i).get(20, TimeUnit.SECONDS));
+        }
+        assertEquals(0, later.iterator().get(20, TimeUnit.SECONDS).next());
+        List<List<?>> everywhere = List.of(client.component("numbers", List.class),
+                client.componentAt("numbers", List.class, 2), nodes.getFirst().component("numbers", List.class));
+        for (List<?> any : everywhere) {
+            List<Integer> numbers = (List<Integer>) any;
+            int sum = 0;
+            for (Integer number : numbers) {
+                sum += number;
+            }
+            assertEquals(3, sum);
+            assertEquals(3, numbers.stream().mapToInt(n -> n).sum());
+            assertEquals(1, numbers.listIterator(2).previous());
+        }
     }
 
     @Test
