@@ -48,8 +48,9 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
             info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."),
             info("classes", "", "Which tables the connection's transactions of several statements touch, separated by"
                     + " commas, for protocols that order by conflict classes (nodo, akara)."));
-    /** What applications and frameworks pass along, and needs no meaning here. */
-    private static final Set<String> IGNORED = Set.of("user", "password");
+    /** What applications and pools pass along for drivers of the network, and has no meaning here. */
+    private static final Set<String> IGNORED = Set.of("user", "password", "connectTimeout", "socketTimeout",
+            "loginTimeout", "tcpKeepAlive", "ApplicationName", "readOnly");
 
     static DriverPropertyInfo[] info(Properties given) {
         return INFO.stream().map(each -> {

@@ -57,6 +57,8 @@ public final class EmbeddedSession implements AutoCloseable {
     /** What the client has said of the next transaction, or the open one; and where it was looked up. */
     private ConflictClasses classes = ConflictClasses.ALL;
     private @Nullable Footprints asOf;
+    /** Whether it will change nothing, as its text says. */
+    private boolean queries;
     /** Of the next transaction, if it has been asked for. */
     private @Nullable TransactionId name;
 
@@ -199,14 +201,16 @@ public final class EmbeddedSession implements AutoCloseable {
 
     /**
      * Likewise one that will be the only one of its transaction: {@link #commit} or {@link #rollback} follows. What it will
-     * touch need not be declared.
+     * touch need not be declared, and a query waits for nothing.
      *
      * @param sql its text, or that of several that {@code work} executes
      */
     public <T extends @Nullable Object> T alone(String sql, ClientSession.Work<T> work) throws SQLException {
         if (current == null && node.needsClasses()) {
             asOf = session.footprints();
-            classes = asOf.of(sql).classes();
+            Footprint footprint = asOf.of(sql);
+            classes = footprint.classes();
+            queries = !footprint.changes();
         }
         return statement(work);
     }
@@ -242,7 +246,7 @@ public final class EmbeddedSession implements AutoCloseable {
             Open open = new Open();
             open.ticket = node.begin(open, takeName());
             current = open;
-            if (!readOnly && !node.executesAtOnce()) {
+            if (!readOnly && !queries && !node.executesAtOnce()) {
                 open.ticket().submit(new Request.Interactive(classes));
                 await(open.turn);
                 if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
@@ -270,10 +274,15 @@ public final class EmbeddedSession implements AutoCloseable {
     private void forgetDeclared() {
         classes = ConflictClasses.ALL;
         asOf = null;
+        queries = false;
     }
 
     /** Fails if the transaction has left its classes. */
     private void checkClasses(WriteSet writes) throws SQLException {
+        if (queries) {
+            throw new SQLException("the statement has changed rows though its text does not say so: have it run in a"
+                    + " transaction with auto-commit off", "25006");
+        }
         Footprints footprints = asOf;
         if (footprints == null || classes.all()) {
             return;

@@ -4,6 +4,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -165,16 +167,32 @@ final class ClientConnection implements FrameSink {
         return message;
     }
 
-    /** Whether the next message, which is waited for, is of a type. Only
-     * where the protocol has clients send another one, as after Execute, which is not answered before Sync or Flush. */
-    boolean nextIs(byte type) throws InterruptedException {
+    /**
+     * The messages that wait in front of the next of some type, which is waited for. Only where the protocol has clients send
+     * one before they are answered, as they do behind Execute: Sync or Flush.
+     *
+     * @return null if a Flush comes first, or more than is kept here, or nothing any more
+     */
+    @Nullable
+    List<Message> ahead(byte type) throws InterruptedException {
         lock.lockInterruptibly();
         try {
-            while (waiting.isEmpty() && !closed && violation == null) {
+            while (true) {
+                List<Message> before = new ArrayList<>();
+                for (Message message : waiting) {
+                    if (message.type() == type) {
+                        return before;
+                    }
+                    if (message.type() == Frontend.FLUSH) {
+                        return null;
+                    }
+                    before.add(message);
+                }
+                if (closed || paused || violation != null) {
+                    return null;
+                }
                 changed.await();
             }
-            Message next = waiting.peek();
-            return next != null && next.type() == type;
         } finally {
             lock.unlock();
         }

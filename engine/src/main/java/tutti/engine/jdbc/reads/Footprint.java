@@ -16,17 +16,19 @@ import tutti.engine.postgres.catalog.TableCatalog;
  */
 public final class Footprint {
     /** Of a statement that cannot be looked into. */
-    public static final Footprint EVERYTHING = new Footprint(ConflictClasses.ALL, Set.of(), List.of());
+    public static final Footprint EVERYTHING = new Footprint(ConflictClasses.ALL, true, Set.of(), List.of());
 
     /** Of what touches no table, and has to have some class. */
     private static final long NO_TABLE = KeyHash.seed("no table");
 
     private final ConflictClasses classes;
+    private final boolean changes;
     private final Set<Table> scanned;
     private final List<RowLookup> lookups;
 
-    private Footprint(ConflictClasses classes, Set<Table> scanned, List<RowLookup> lookups) {
+    private Footprint(ConflictClasses classes, boolean changes, Set<Table> scanned, List<RowLookup> lookups) {
         this.classes = classes;
+        this.changes = changes;
         this.scanned = scanned;
         this.lookups = lookups;
     }
@@ -42,7 +44,8 @@ public final class Footprint {
         found.lookups().forEach(lookup -> scanned.remove(lookup.table()));
         scanned.remove(found.unread());
         scanned.addAll(mentioned.brought());
-        return new Footprint(classes(names, mentioned), Set.copyOf(scanned), List.copyOf(found.lookups()));
+        return new Footprint(classes(names, mentioned), mentioned.changes(), Set.copyOf(scanned),
+                List.copyOf(found.lookups()));
     }
 
     /** Of transactions that touch the tables that a text names, and no others. */
@@ -50,7 +53,7 @@ public final class Footprint {
         SchemaNames.Mentioned mentioned = names.listed(text);
         return mentioned.everything()
                 ? EVERYTHING
-                : new Footprint(classes(names, mentioned), mentioned.direct(), List.of());
+                : new Footprint(classes(names, mentioned), true, mentioned.direct(), List.of());
     }
 
     /**
@@ -74,6 +77,11 @@ public final class Footprint {
     /** One class for each table that it may touch, or all. */
     public ConflictClasses classes() {
         return classes;
+    }
+
+    /** Whether it may change rows. */
+    public boolean changes() {
+        return changes;
     }
 
     /**

@@ -14,6 +14,7 @@ import net.sf.jsqlparser.expression.StringValue;
 import net.sf.jsqlparser.expression.operators.conditional.AndExpression;
 import net.sf.jsqlparser.expression.operators.relational.EqualsTo;
 import net.sf.jsqlparser.expression.operators.relational.ParenthesedExpressionList;
+import net.sf.jsqlparser.expression.operators.relational.SupportsOldOracleJoinSyntax;
 import net.sf.jsqlparser.parser.CCJSqlParserUtil;
 import net.sf.jsqlparser.schema.Column;
 import net.sf.jsqlparser.statement.Statement;
@@ -170,7 +171,7 @@ final class RowLookups {
                 conjunction(and.getRightExpression());
             }
             case ParenthesedExpressionList<?> list when list.size() == 1 -> conjunction(list.getFirst());
-            case EqualsTo equals -> {
+            case EqualsTo equals when equals.getOldOracleJoinSyntax() == SupportsOldOracleJoinSyntax.NO_ORACLE_JOIN -> {
                 equation(equals.getLeftExpression(), equals.getRightExpression());
                 equation(equals.getRightExpression(), equals.getLeftExpression());
             }
