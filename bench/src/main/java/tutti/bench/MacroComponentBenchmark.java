@@ -49,6 +49,9 @@ import tutti.macro.example.SearchIndex;
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class MacroComponentBenchmark {
+    /** JVMs that {@link #measure} starts: three operations of nine maps, and one of four indexes. */
+    public static final int RUNS = 31;
+
     private static final int KEYS = 1024;
 
     private final Integer[] keys = new Integer[KEYS];
@@ -298,11 +301,5 @@ public class MacroComponentBenchmark {
             }
         }
         return out.toString();
-    }
-
-    /** Measures and prints the table: about a minute and a half. */
-    @SuppressWarnings("SystemOut")
-    public static void main(String[] arguments) throws RunnerException {
-        System.out.print(table(measure(3, 300, false)));
     }
 }

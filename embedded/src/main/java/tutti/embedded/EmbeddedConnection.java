@@ -8,6 +8,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.util.Locale;
+import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.regex.Matcher;
@@ -32,6 +33,11 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     private static final Set<String> EVERYWHERE = Set.of("CREATE", "ALTER", "DROP", "TRUNCATE", "COMMENT", "GRANT",
             "REVOKE", "ANALYZE", "RENAME");
     private static final Set<String> BEGINS = Set.of("BEGIN", "START");
+    /** The property and the client info, and the variable of {@code SET LOCAL}. */
+    private static final String CLASSES = "tutti.classes";
+    private static final Pattern SET_CLASSES = Pattern.compile(
+            "\\s*SET\\s+LOCAL\\s+tutti\\s*\\.\\s*classes\\s*(?:=|\\bTO\\b)\\s*'([^']*)'\\s*;?\\s*",
+            Pattern.CASE_INSENSITIVE);
 
     /** The engine's connection that a statement runs on. */
     private record Place(Connection connection) implements Target {
@@ -47,20 +53,30 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     private final Place primary;
     /** The last one that was not the primary's. */
     private @Nullable Place secondary;
+    private String classes;
+    /** Whether the next transaction, or the open one, has said what it will touch. */
+    private boolean declared;
     private boolean autoCommit = true;
     private boolean readOnly;
     private int isolation = Connection.TRANSACTION_REPEATABLE_READ;
     private volatile boolean closed;
 
-    private EmbeddedConnection(EmbeddedSession session, String url) {
+    private EmbeddedConnection(EmbeddedSession session, String url, String classes) {
         this.session = session;
         this.url = url;
+        this.classes = classes;
         this.primary = new Place(session.connection());
         this.proxy = Calls.proxy(Connection.class, this);
     }
 
-    static Connection open(EmbeddedSession session, String url) {
-        return new EmbeddedConnection(session, url).proxy;
+    /**
+     * A connection.
+     *
+     * @param classes what its transactions of several statements will touch, unless they say otherwise; empty if nothing
+     *            is known
+     */
+    static Connection open(EmbeddedSession session, String url, String classes) {
+        return new EmbeddedConnection(session, url, classes).proxy;
     }
 
     @Override
@@ -127,6 +143,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
                 boolean wanted = (Boolean) Calls.argument(arguments, 0);
                 if (wanted != autoCommit) {
                     session.commit();
+                    declared = false;
                     autoCommit = wanted;
                 }
                 return null;
@@ -147,8 +164,16 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
             }
             case "commit" -> {
                 requireManual("commit");
+                declared = false;
                 session.commit();
                 return null;
+            }
+            case "setClientInfo" -> {
+                setClientInfo(method, arguments);
+                return null;
+            }
+            case "getClientInfo" -> {
+                return clientInfo(method, arguments);
             }
             case "rollback" -> {
                 requireManual("roll back");
@@ -157,7 +182,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
             }
             case "setSavepoint", "releaseSavepoint" -> {
                 requireManual("use savepoints");
-                return execute(null, false, on -> Calls.call(method, on.connection(), arguments));
+                return execute("", false, on -> Calls.call(method, on.connection(), arguments));
             }
             default -> {
                 return Calls.call(method, primary.connection(), arguments);
@@ -174,11 +199,12 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
 
     private void rollback(@Nullable Object @Nullable [] arguments) throws SQLException {
         if (arguments == null || arguments.length == 0) {
+            declared = false;
             session.rollback();
             return;
         }
         Savepoint savepoint = (Savepoint) Calls.argument(arguments, 0);
-        execute(null, false, on -> {
+        execute("", false, on -> {
             on.connection().rollback(savepoint);
             return null;
         });
@@ -193,14 +219,42 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     }
 
     private void setIsolation(int wanted) throws SQLException {
-        if (wanted == Connection.TRANSACTION_SERIALIZABLE) {
-            throw new SQLException("embedded nodes guarantee snapshot isolation, not SERIALIZABLE: ask for"
-                    + " TRANSACTION_REPEATABLE_READ", "0A000");
+        if (wanted == Connection.TRANSACTION_SERIALIZABLE && !session.serializable()) {
+            throw new SQLException("the node's protocol guarantees snapshot isolation, not SERIALIZABLE: ask for"
+                    + " TRANSACTION_REPEATABLE_READ, or use a protocol that is serializable, such as dbsm", "0A000");
         }
         if (session.inTransaction()) {
             throw new SQLException("the isolation cannot be changed in a transaction", "25001");
         }
         isolation = wanted;
+    }
+
+    private void setClientInfo(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
+        Object first = Calls.argument(arguments, 0);
+        if (first instanceof Properties properties) {
+            if (properties.stringPropertyNames().contains(CLASSES)) {
+                classes = properties.getProperty(CLASSES);
+            }
+            Properties others = new Properties();
+            properties.stringPropertyNames().stream().filter(name -> !name.equals(CLASSES))
+                    .forEach(name -> others.setProperty(name, properties.getProperty(name)));
+            primary.connection().setClientInfo(others);
+        } else if (CLASSES.equals(first)) {
+            String value = arguments == null ? null : (String) arguments[1];
+            classes = value == null ? "" : value;
+        } else {
+            Calls.call(method, primary.connection(), arguments);
+        }
+    }
+
+    private @Nullable Object clientInfo(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
+        if (arguments == null || arguments.length == 0) {
+            Properties all = new Properties();
+            all.putAll(primary.connection().getClientInfo());
+            all.setProperty(CLASSES, classes);
+            return all;
+        }
+        return CLASSES.equals(arguments[0]) ? classes : Calls.call(method, primary.connection(), arguments);
     }
 
     private @Nullable Object metaData(Object self, Method method, @Nullable Object @Nullable [] arguments)
@@ -253,6 +307,13 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
             session.everywhere(sql);
             return true;
         }
+        Matcher declaration = first.equals("SET") ? SET_CLASSES.matcher(sql) : null;
+        if (declaration != null && declaration.matches()) {
+            requireManual("declare a transaction's tables");
+            session.declare(declaration.group(1));
+            declared = true;
+            return true;
+        }
         return false;
     }
 
@@ -268,7 +329,9 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         }
         boolean done = false;
         try {
-            Object result = session.<@Nullable Object>statement(connection -> work.on(place(connection)));
+            Object result = sql == null
+                    ? session.<@Nullable Object>aside(connection -> work.on(place(connection)))
+                    : executed(sql, work);
             if (autoCommit) {
                 session.commit();
             }
@@ -279,6 +342,17 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
                 session.rollback();
             }
         }
+    }
+
+    private @Nullable Object executed(String sql, Work work) throws SQLException {
+        if (autoCommit) {
+            return session.<@Nullable Object>alone(sql, connection -> work.on(place(connection)));
+        }
+        if (!declared && !classes.isEmpty() && !session.inTransaction()) {
+            session.declare(classes);
+        }
+        declared = true;
+        return session.<@Nullable Object>statement(connection -> work.on(place(connection)));
     }
 
     @Override

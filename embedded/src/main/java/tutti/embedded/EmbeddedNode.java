@@ -106,9 +106,11 @@ final class EmbeddedNode implements AutoCloseable {
             Order order = order(directory);
             started.push(order);
             replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol()),
+                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol(),
+                            url.parameters()),
                     order, engine,
-                    world -> Protocols.create(url.protocol(), url.node(), members, Map.of(), world), NodeMetrics.NONE,
+                    world -> Protocols.create(url.protocol(), url.node(), members, url.parameters(), world),
+                    NodeMetrics.NONE,
                     (cause, _) -> failure = cause);
             started.push(replica);
             replica.start();
@@ -228,8 +230,12 @@ final class EmbeddedNode implements AutoCloseable {
         }
     }
 
-    /** Connects, once the node has caught up. */
-    Connection connect() throws SQLException {
+    /**
+     * Connects, once the node has caught up.
+     *
+     * @param classes as in the connection's URL
+     */
+    Connection connect(String classes) throws SQLException {
         try {
             replica.ready().get(READY_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException failed) {
@@ -245,7 +251,7 @@ final class EmbeddedNode implements AutoCloseable {
         if (cause != null) {
             throw notServing(cause);
         }
-        return EmbeddedConnection.open(new EmbeddedSession(replica, engine, url.transactionBytes()), text);
+        return EmbeddedConnection.open(new EmbeddedSession(replica, engine, url.transactionBytes()), text, classes);
     }
 
     private SQLException notServing(@Nullable Throwable cause) {

@@ -31,7 +31,7 @@ public final class EmbeddedNodes implements EmbeddedProvider {
                 running(parsed.of(node), text);
             }
         }
-        return running(parsed, text).connect();
+        return running(parsed, text).connect(parsed.classes());
     }
 
     @Override

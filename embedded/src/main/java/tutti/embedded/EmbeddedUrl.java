@@ -24,23 +24,33 @@ import tutti.jdbc.spi.UrlProperties;
  * @param nodes how many nodes a group in memory has
  * @param members where each node of the cluster is reached by the others; empty if there is none but this one
  * @param protocol as in a node's configuration
+ * @param parameters of the protocol; what is left out has its default
  * @param secondaries how many copies of the database answer reads, besides the primary
  * @param transactionBytes how many bytes of changes one transaction may make
+ * @param classes which tables the connection's transactions touch, unless they say otherwise; empty if that is not known
  */
 record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path directory, int node, int nodes,
-        Map<Integer, InetSocketAddress> members, String protocol, int secondaries, long transactionBytes) {
+        Map<Integer, InetSocketAddress> members, String protocol, Map<String, String> parameters, int secondaries,
+        long transactionBytes,
+        String classes) {
     private static final String PREFIX = "jdbc:tutti:embedded:";
+    /** Begins properties that are parameters of the protocol. */
+    private static final String PARAMETER = "protocol.";
     private static final List<DriverPropertyInfo> INFO = List.of(
             info("node", "0", "The number of this node, 0 and up."),
             info("members", "", "Where the nodes of the cluster reach each other: host:port of node 0, of node 1 and so"
                     + " on, separated by commas. Without it the node is alone. Not for nodes in memory."),
             info("nodes", "1", "How many nodes of this virtual machine have the same name; for nodes in memory only."),
-            info("protocol", "si", "The replication protocol, the same for all nodes."),
+            info("protocol", "si", "The replication protocol, the same for all nodes. Its parameters are properties"
+                    + " such as protocol.isolation."),
             info("secondaries", "0", "How many copies of the database answer read-only transactions, besides the"
                     + " primary (MacroDB)."),
-            info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."));
-    /** What applications and frameworks pass along, and needs no meaning here. */
-    private static final Set<String> IGNORED = Set.of("user", "password");
+            info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."),
+            info("classes", "", "Which tables the connection's transactions of several statements touch, separated by"
+                    + " commas, for protocols that order by conflict classes (nodo, akara)."));
+    /** What applications and pools pass along for drivers of the network, and has no meaning here. */
+    private static final Set<String> IGNORED = Set.of("user", "password", "connectTimeout", "socketTimeout",
+            "loginTimeout", "tcpKeepAlive", "ApplicationName", "readOnly");
 
     static DriverPropertyInfo[] info(Properties given) {
         return INFO.stream().map(each -> {
@@ -64,7 +74,8 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
             all.putAll(UrlProperties.parse(url.substring(question + 1)));
         }
         for (String name : all.stringPropertyNames()) {
-            if (!IGNORED.contains(name) && INFO.stream().noneMatch(known -> known.name.equals(name))) {
+            if (!IGNORED.contains(name) && !name.startsWith(PARAMETER)
+                    && INFO.stream().noneMatch(known -> known.name.equals(name))) {
                 throw invalid("property " + name + " is not known; there are "
                         + String.join(", ", INFO.stream().map(known -> known.name).toList()));
             }
@@ -97,9 +108,19 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
         if (!Protocols.names().contains(protocol)) {
             throw invalid("protocol " + protocol + " is not known; there are " + Protocols.names());
         }
+        Map<String, String> parameters = new TreeMap<>();
+        all.stringPropertyNames().stream().filter(each -> each.startsWith(PARAMETER))
+                .forEach(each -> parameters.put(each.substring(PARAMETER.length()), all.getProperty(each)));
+        try {
+            Protocols.describe(protocol, parameters);
+        } catch (IllegalArgumentException impossible) {
+            throw new SQLException("the protocol's parameters are impossible: " + impossible.getMessage(), "22023",
+                    impossible);
+        }
         return new EmbeddedUrl(engine, name, name == null ? Path.of(place).toAbsolutePath() : null, node, nodes,
-                members,
-                protocol, number(all, "secondaries", 0, 64), number(all, "transactionBytes", 1, Integer.MAX_VALUE));
+                members, protocol, parameters, number(all, "secondaries", 0, 64),
+                number(all, "transactionBytes", 1, Integer.MAX_VALUE),
+                all.getProperty("classes", ""));
     }
 
     private static Map<Integer, InetSocketAddress> members(String text) throws SQLException {
@@ -136,7 +157,9 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
 
     /** The same for another node. */
     EmbeddedUrl of(int other) {
-        return new EmbeddedUrl(engine, name, directory, other, nodes, members, protocol, secondaries, transactionBytes);
+        return new EmbeddedUrl(engine, name, directory, other, nodes, members, protocol, parameters, secondaries,
+                transactionBytes,
+                classes);
     }
 
     /** What two URLs of the same node have in common. */

@@ -138,6 +138,58 @@ class EmbeddedDriverTest {
         }
     }
 
+    /** Transactions that declare other tables run side by side; each is held to what it has declared. */
+    @ParameterizedTest
+    @ValueSource(strings = {"h2:mem:classes?protocol=nodo",
+            "hsqldb:mem:classes?protocol=akara&protocol.isolation=serializable"})
+    void tablesCanBeDeclared(String engine) throws Exception {
+        String url = "jdbc:tutti:embedded:" + engine;
+        try (Connection one = DriverManager.getConnection(url + "&classes=item");
+                Connection other = DriverManager.getConnection(url)) {
+            for (String table : List.of("item", "word")) {
+                run(one, "CREATE TABLE " + table + " (id INTEGER PRIMARY KEY)");
+            }
+            assertEquals("25000", failure(() -> run(other, "SET LOCAL tutti.classes = 'word'")));
+            one.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+            one.setAutoCommit(false);
+            other.setAutoCommit(false);
+            run(one, "INSERT INTO item VALUES (1)");
+            run(other, "set local TUTTI.classes to 'word'");
+            run(other, "INSERT INTO word VALUES (1)");
+            assertEquals("25001", failure(() -> run(other, "SET LOCAL tutti.classes = 'item'")));
+            other.commit();
+            other.setClientInfo("tutti.classes", "word");
+            assertEquals("word", other.getClientInfo("tutti.classes"));
+            run(other, "INSERT INTO word VALUES (2)");
+            other.commit();
+            other.setAutoCommit(true);
+            run(other, "INSERT INTO word VALUES (3)");
+            one.commit();
+            run(one, "INSERT INTO word VALUES (4)");
+            assertEquals("2F003", failure(one::commit));
+            one.rollback();
+            assertEquals("3", value(one, "SELECT COUNT(*) FROM word"));
+            run(one, "INSERT INTO item VALUES (2)");
+            assertEquals("2F003", failure(one::commit));
+            one.rollback();
+            run(one, "SET LOCAL tutti.classes = 'item, word'");
+            assertEquals("3", value(one, "SELECT COUNT(*) FROM word"));
+            run(one, "INSERT INTO item VALUES (2)");
+            one.commit();
+            run(one, "SET LOCAL tutti.classes = 'item'");
+            one.rollback();
+            assertEquals("42P01", failure(() -> run(one, "SET LOCAL tutti.classes = 'nothing'")));
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
+    }
+
+    private static void run(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
     @Test
     void nodesOfOneNameAreACluster() throws Exception {
         List<String> urls = new ArrayList<>();
@@ -241,10 +293,11 @@ class EmbeddedDriverTest {
     void whatIsWrongIsSaid() throws Exception {
         for (String wrong : List.of("oracle:mem:x", "h2", "h2:mem:", "h2:mem:x?nod=1", "h2:mem:x?node=1",
                 "h2:mem:x?node=a", "h2:mem:x?members=a:1", "h2:/tmp/x?nodes=2", "h2:/tmp/x?members=a",
-                "h2:mem:x?protocol=none")) {
+                "h2:mem:x?protocol=none", "h2:mem:x?protocol.isolation=none",
+                "h2:mem:x?protocol=akara&protocol.is=a")) {
             assertEquals("22023", failure(() -> DriverManager.getConnection("jdbc:tutti:embedded:" + wrong)), wrong);
         }
-        assertEquals(6, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
+        assertEquals(7, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
                 .getPropertyInfo("jdbc:tutti:embedded:h2:mem:x", null).length);
     }
 }

@@ -7,15 +7,15 @@ import java.util.function.Consumer;
 /** What is left to do when a replica's lock has been released: futures to complete, faults to report. Of one thread. */
 final class Aftermath implements Consumer<ReplicaFault> {
     private final List<Runnable> tasks = new ArrayList<>(0);
-    private final Scheduler scheduler;
+    private final Roster roster;
 
-    Aftermath(Scheduler scheduler) {
-        this.scheduler = scheduler;
+    Aftermath(Roster roster) {
+        this.roster = roster;
     }
 
     @Override
     public void accept(ReplicaFault fault) {
-        tasks.add(() -> scheduler.faultFound(fault));
+        tasks.add(() -> roster.faultFound(fault));
     }
 
     void answered(SequencedCall call) {
@@ -23,7 +23,7 @@ final class Aftermath implements Consumer<ReplicaFault> {
             tasks.add(call::completeFuture);
         }
         if (call instanceof Ballot ballot) {
-            tasks.add(() -> scheduler.watch(ballot));
+            tasks.add(() -> roster.watch(ballot));
         }
     }
 

@@ -85,8 +85,8 @@ final class Ballot extends SequencedCall {
             return one.thrown != null && other.thrown != null && one.thrown.getClass() == other.thrown.getClass();
         }
         try {
-            return voting.same().test(one.value, other.value);
-        } catch (RuntimeException _) {
+            return voting.same().test(one.value, other.value) || operation.alike(one.value, other.value);
+        } catch (RuntimeException | Error _) {
             // A comparison that cannot deal with the values has not found that they agree.
             return false;
         }

@@ -88,12 +88,19 @@ public final class MacroComponent<T> implements AutoCloseable {
                         builder.overflow, builder.callLimit, builder.threads, builder.faults),
                 calls);
         component = type.cast(calls.proxy(scheduler));
-        builder.replicas.forEach((name, given) -> {
-            Replica replica = scheduler.replica(name, given.implementation, given.exclusiveReads,
-                    ReplicaStatus.State.COPYING);
-            scheduler.queue().join(replica, null);
-            scheduler.activate(replica);
-        });
+        boolean complete = false;
+        try {
+            builder.replicas.forEach((name, given) -> {
+                Replica replica = scheduler.roster().replica(name, given.implementation, given.exclusiveReads);
+                scheduler.queue().join(replica, null);
+                scheduler.roster().activate(replica, scheduler.reads());
+            });
+            complete = true;
+        } finally {
+            if (!complete) {
+                close();
+            }
+        }
     }
 
     /** Begins a component whose interface is public. */
@@ -130,17 +137,24 @@ public final class MacroComponent<T> implements AutoCloseable {
     /**
      * One asynchronous call, without an interface for it: {@code submit(map -> map.get("a"))}. The function must make
      * exactly one call and return its result as it is; what it gets back there is null or zero.
+     *
+     * @throws IllegalArgumentException if it does anything else
      */
     @SuppressWarnings("unchecked")
     public <R> CompletableFuture<R> submit(Call<T, R> call) {
         Captured captured = new Captured();
+        Object returned;
         try {
-            R _ = call.on(type.cast(calls.proxy(captured)));
+            returned = call.on(type.cast(calls.proxy(captured)));
         } catch (Exception e) {
             throw new IllegalArgumentException("the function must make one call and nothing else", e);
         }
         if (captured.operation == null || captured.arguments == null) {
             throw new IllegalArgumentException("the function must make one call");
+        }
+        if (returned != null && !returned.equals(captured.stand)) {
+            throw new IllegalArgumentException("the function must return the result of " + captured.operation
+                    + " as it is: what it makes of it belongs into thenApply of the future");
         }
         return (CompletableFuture<R>) scheduler.callAsync(captured.operation, captured.arguments);
     }
@@ -161,6 +175,8 @@ public final class MacroComponent<T> implements AutoCloseable {
     private static final class Captured implements Dispatcher {
         private @Nullable Operation operation;
         private @Nullable Object @Nullable [] arguments;
+        /** What the call returned, in place of its result. */
+        private @Nullable Object stand;
 
         @Override
         public @Nullable Object call(Operation called, @Nullable Object[] with) {
@@ -170,9 +186,10 @@ public final class MacroComponent<T> implements AutoCloseable {
             operation = called;
             arguments = with;
             Class<?> result = called.method().getReturnType();
-            return result.isPrimitive() && result != void.class
+            stand = result.isPrimitive() && result != void.class
                     ? java.lang.reflect.Array.get(java.lang.reflect.Array.newInstance(result, 1), 0)
                     : null;
+            return stand;
         }
     }
 
@@ -181,14 +198,29 @@ public final class MacroComponent<T> implements AutoCloseable {
      * others do, as far as the work queue takes what that one must catch up with.
      *
      * @param empty an implementation that nobody else uses
-     * @throws IllegalArgumentException if there is a replica of this name
+     * @throws IllegalArgumentException if there is a replica of this name, or of this implementation
      * @throws CallTimeoutException if the replica to copy from was not free in time
+     * @throws IllegalStateException if the component is closed, or the replica removed while it was copied
      * @throws Exception what the copier threw; the component is then as it was
      */
     public void add(String name, T empty, StateCopier<T> copier) throws Exception {
-        Replica replica = scheduler.replica(name, empty, false, ReplicaStatus.State.COPYING);
-        Replica donor = scheduler.donor();
-        Aftermath after = new Aftermath(scheduler);
+        add(name, empty, false, copier);
+    }
+
+    /** Likewise, an implementation whose reads change it inside: one thread at a time. */
+    public void addExclusive(String name, T empty, StateCopier<T> copier) throws Exception {
+        add(name, empty, true, copier);
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private void add(String name, T empty, boolean exclusiveReads, StateCopier<T> copier) throws Exception {
+        checkReplica(type, name, empty);
+        if (empty == component) {
+            throw new IllegalArgumentException("replica " + name + " would be the component itself");
+        }
+        Replica replica = scheduler.roster().replica(name, empty, exclusiveReads);
+        Replica donor = scheduler.roster().donor();
+        Aftermath after = new Aftermath(scheduler.roster());
         long stamp = donor.acquireRead(0, limitNanos, scheduler.queue(), scheduler.invoker(), after);
         if (stamp == 0) {
             throw new CallTimeoutException("replica " + donor.name() + " was not free to be copied");
@@ -208,7 +240,18 @@ public final class MacroComponent<T> implements AutoCloseable {
             donor.lock().unlock(stamp);
             after.run();
         }
-        scheduler.activate(replica);
+        scheduler.roster().activate(replica, scheduler.reads());
+    }
+
+    private static void checkReplica(Class<?> type, String name, Object implementation) {
+        if (name == null) {
+            throw new IllegalArgumentException("a replica needs a name");
+        }
+        if (!type.isInstance(implementation)) {
+            throw new IllegalArgumentException("replica " + name + " is "
+                    + (implementation == null ? "null" : "a " + implementation.getClass().getName()) + ", not a "
+                    + type.getName());
+        }
     }
 
     /**
@@ -221,11 +264,12 @@ public final class MacroComponent<T> implements AutoCloseable {
     public boolean remove(String name) {
         Replica replica = Arrays.stream(scheduler.queue().members()).filter(m -> m.name().equals(name)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("there is no replica named " + name));
-        Aftermath after = new Aftermath(scheduler);
-        boolean removed = scheduler.exclude(replica, after);
+        Aftermath after = new Aftermath(scheduler.roster());
+        boolean removed = scheduler.roster().exclude(replica, after);
         after.run();
         if (!removed && replica.active()) {
-            throw new IllegalStateException("replica " + name + " is the last one");
+            throw new IllegalStateException(
+                    "replica " + name + " is the last one: add another before, or close the component");
         }
         long stamp = replica.acquireExclusively(limitNanos);
         if (stamp != 0) {
@@ -239,7 +283,7 @@ public final class MacroComponent<T> implements AutoCloseable {
         long target = scheduler.queue().sequenced();
         long deadline = System.nanoTime() + limitNanos;
         for (Replica replica : scheduler.queue().members()) {
-            Aftermath after = new Aftermath(scheduler);
+            Aftermath after = new Aftermath(scheduler.roster());
             while (replica.state() != ReplicaStatus.State.REMOVED && replica.applied() < target) {
                 long left = deadline - System.nanoTime();
                 long stamp = left <= 0
@@ -272,12 +316,16 @@ public final class MacroComponent<T> implements AutoCloseable {
         return calls.table().operations();
     }
 
-    /** Refuses new calls, and waits, as long as a call may take, until the executors have done what was called. */
+    /**
+     * Refuses new calls, and waits, as long as a call may take, until the executors have done what was called. What has no
+     * answer then ends with {@link IllegalStateException}, for those who wait and for futures.
+     */
     @Override
     public void close() {
         scheduler.queue().close();
         long deadline = System.nanoTime() + limitNanos;
-        for (Replica replica : scheduler.queue().members()) {
+        Replica[] members = scheduler.queue().members();
+        for (Replica replica : members) {
             ReplicaExecutor executor = replica.executor();
             if (executor != null) {
                 executor.wake(true);
@@ -285,8 +333,10 @@ public final class MacroComponent<T> implements AutoCloseable {
                     boolean _ = executor.join(deadline - System.nanoTime());
                 }
             }
-            // So that nobody is given leave to read directly.
-            replica.become(ReplicaStatus.State.REMOVED);
+        }
+        scheduler.roster().dismissAll();
+        for (Replica replica : members) {
+            scheduler.reads().rescueReads(replica);
         }
     }
 
@@ -328,7 +378,15 @@ public final class MacroComponent<T> implements AutoCloseable {
             return given(name, new Given(implementation, true));
         }
 
+        @SuppressWarnings("ReferenceEquality")
         private Builder<T> given(String name, Given replica) {
+            checkReplica(type, name, replica.implementation);
+            replicas.forEach((other, given) -> {
+                if (given.implementation == replica.implementation) {
+                    throw new IllegalArgumentException("replica " + name + " is the same object as replica " + other
+                            + ", which would execute each write twice: give each a copy of its own");
+                }
+            });
             if (replicas.putIfAbsent(name, replica) != null) {
                 throw new IllegalArgumentException("there is a replica named " + name + " already");
             }
@@ -350,6 +408,12 @@ public final class MacroComponent<T> implements AutoCloseable {
         /** See {@link OperationTable.Builder#classify}. */
         public Builder<T> classify(Function<Method, @Nullable CallKind> rule) {
             table.classify(rule);
+            return this;
+        }
+
+        /** See {@link OperationTable.Builder#allClassified}. */
+        public Builder<T> allClassified() {
+            table.allClassified();
             return this;
         }
 
@@ -424,11 +488,13 @@ public final class MacroComponent<T> implements AutoCloseable {
          * The component, with its executors running.
          *
          * @throws IllegalStateException if there is no replica
-         * @throws IllegalArgumentException if the interface is not accessible or not classified unambiguously
+         * @throws IllegalArgumentException if the interface is not accessible or not classified unambiguously, or if a
+         *             pattern is the name of no method
          */
         public MacroComponent<T> build() {
             if (replicas.isEmpty()) {
-                throw new IllegalStateException("a component needs at least one replica");
+                throw new IllegalStateException("a component of " + type.getName()
+                        + " needs at least one replica: call replica(name, implementation) before build()");
             }
             return new MacroComponent<>(this);
         }

@@ -28,14 +28,16 @@ final class Replica implements DirectRead {
 
     private volatile ReplicaStatus.State state;
     private volatile long applied;
-    private @Nullable ReplicaExecutor executor;
+    private volatile @Nullable ReplicaExecutor executor;
+    /** Who executes calls of the order; others read it without a lock, to compare it with themselves only. */
+    private @Nullable Thread executedBy;
 
-    Replica(String name, Object implementation, boolean exclusiveReads, int operations, int readsMax,
-            ReplicaStatus.State state) {
+    /** One whose state is not complete yet. */
+    Replica(String name, Object implementation, boolean exclusiveReads, int operations, int readsMax) {
         this.name = name;
         this.implementation = implementation;
         this.exclusiveReads = exclusiveReads;
-        this.state = state;
+        state = ReplicaStatus.State.COPYING;
         costs = new Costs(operations);
         reads = new ArrayBlockingQueue<>(readsMax);
     }
@@ -121,8 +123,22 @@ final class Replica implements DirectRead {
         lock.tryUnlockRead();
     }
 
+    /** Whether this thread is executing a call of the order here. */
+    boolean isExecutedBy(Thread thread) {
+        return thread.equals(executedBy);
+    }
+
     /** Executes the next calls of the order up to a position. The caller holds the lock exclusively. */
     void advance(long upTo, WorkQueue queue, Invoker invoker, Aftermath after) {
+        executedBy = Thread.currentThread();
+        try {
+            execute(upTo, queue, invoker, after);
+        } finally {
+            executedBy = null;
+        }
+    }
+
+    private void execute(long upTo, WorkQueue queue, Invoker invoker, Aftermath after) {
         for (long next = applied + 1; next <= upTo; next++) {
             SequencedCall call = queue.at(next);
             if (call == null || state == ReplicaStatus.State.REMOVED) {

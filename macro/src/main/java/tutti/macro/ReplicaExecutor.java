@@ -4,6 +4,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import tutti.macro.call.Invoker;
 
 /**
  * The one executor of a replica (MacroDDB, section 3.2.1): lets it follow the order, and executes the reads that were
@@ -25,16 +26,25 @@ final class ReplicaExecutor implements Runnable {
 
     private final Replica replica;
     private final WorkQueue queue;
-    private final Scheduler scheduler;
+    private final Invoker invoker;
+    private final Roster roster;
+    private final Reads reads;
     private final Thread thread;
     private final AtomicReference<Rest> rest = new AtomicReference<>(Rest.AWAKE);
     private volatile boolean ended;
 
-    ReplicaExecutor(Replica replica, WorkQueue queue, Scheduler scheduler, ThreadFactory threads, String name) {
+    ReplicaExecutor(Replica replica, WorkQueue queue, Invoker invoker, Roster roster, Reads reads,
+            ThreadFactory threads, String name) {
         this.replica = replica;
         this.queue = queue;
-        this.scheduler = scheduler;
-        thread = threads.newThread(this);
+        this.invoker = invoker;
+        this.roster = roster;
+        this.reads = reads;
+        Thread made = threads.newThread(this);
+        if (made == null) {
+            throw new IllegalArgumentException("the thread factory gave no thread for " + name);
+        }
+        thread = made;
         thread.setName(name);
     }
 
@@ -89,7 +99,7 @@ final class ReplicaExecutor implements Runnable {
     public void run() {
         int naps = 0;
         while (true) {
-            if (turn()) {
+            if (turnThatMayFail()) {
                 naps = 0;
                 continue;
             }
@@ -105,15 +115,28 @@ final class ReplicaExecutor implements Runnable {
                     LockSupport.park(this);
                 }
             }
+            // An implementation may have left it behind; with it there would be no sleep any more.
+            boolean _ = Thread.interrupted();
             rest.set(Rest.AWAKE);
             naps++;
         }
         ended = true;
-        scheduler.rescueReads(replica);
+        reads.rescueReads(replica);
     }
 
     private boolean work() {
         return replica.applied() < queue.sequenced() || !replica.reads().isEmpty();
+    }
+
+    /** What implementations throw are answers. Should anything else be thrown, the replica must not stand still for it. */
+    private boolean turnThatMayFail() {
+        try {
+            return turn();
+        } catch (RuntimeException | Error e) {
+            Roster.uncaught(e);
+            LockSupport.parkNanos(this, NAP_NANOS);
+            return false;
+        }
     }
 
     /** Some writes and one read. Returns whether there was anything. */
@@ -121,14 +144,14 @@ final class ReplicaExecutor implements Runnable {
         if (replica.state() == ReplicaStatus.State.REMOVED) {
             return false;
         }
-        Aftermath after = new Aftermath(scheduler);
+        Aftermath after = new Aftermath(roster);
         boolean did = false;
         if (replica.applied() < queue.sequenced()) {
             long before = replica.applied();
             long stamp = replica.lock().writeLock();
             try {
                 replica.advance(Math.min(queue.sequenced(), replica.applied() + WRITES_PER_TURN), queue,
-                        scheduler.invoker(), after);
+                        invoker, after);
             } finally {
                 replica.lock().unlockWrite(stamp);
             }
@@ -139,7 +162,7 @@ final class ReplicaExecutor implements Runnable {
         ReadTask read = replica.reads().peek();
         if (read != null && (read.answer().given() || read.required() <= replica.applied())) {
             replica.reads().remove();
-            scheduler.executeRead(replica, read);
+            reads.executeRead(replica, read);
             did = true;
         }
         return did;

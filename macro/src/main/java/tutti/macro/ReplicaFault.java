@@ -22,7 +22,10 @@ public record ReplicaFault(String replica, Kind kind, String operation, long pos
         TOO_SLOW
     }
 
-    /** Hears of faults. From any thread, and must not call the component. */
+    /**
+     * Hears of faults. From any thread, and must not call the component. What it throws is given to the uncaught exception
+     * handler of that thread and has no other effect.
+     */
     @FunctionalInterface
     public interface Listener {
         /** Something was found. */

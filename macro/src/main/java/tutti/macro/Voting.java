@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param excludeAfterFaults after how many faults a replica is left out, at least 1
  * @param slowAfter how long after the majority has been found a replica may take to answer, until it is reported
- * @param same whether two returned values agree
+ * @param same whether two returned values agree; iterators, streams, the text and the {@code values()} of the JDK's
+ *            collections also agree if the elements are the same in another order
  */
 public record Voting(int excludeAfterFaults, Duration slowAfter,
         BiPredicate<@Nullable Object, @Nullable Object> same) {

@@ -190,6 +190,7 @@ final class WorkQueue {
     }
 
     /** From here on the member's next calls are kept for it. The caller keeps {@code like} from getting on. */
+    @SuppressWarnings("ReferenceEquality") // two maps with the same entries are two replicas
     void join(Replica member, @Nullable Replica like) {
         lock.lock();
         try {
@@ -198,6 +199,12 @@ final class WorkQueue {
             }
             if (Arrays.stream(members).anyMatch(m -> m.name().equals(member.name()))) {
                 throw new IllegalArgumentException("there is a replica named " + member.name() + " already");
+            }
+            for (Replica other : members) {
+                if (other.implementation() == member.implementation()) {
+                    throw new IllegalArgumentException("replica " + member.name() + " is the same object as replica "
+                            + other.name() + ", which would execute each write twice");
+                }
             }
             if (like != null) {
                 if (!like.active()) {

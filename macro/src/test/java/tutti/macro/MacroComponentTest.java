@@ -88,7 +88,7 @@ class MacroComponentTest {
                 .filter(Operation::reads).map(o -> o.method().getName()).collect(Collectors.toSet());
         assertEquals(
                 Set.of("get", "getOrDefault", "containsKey", "containsValue", "size", "isEmpty", "keySet", "values",
-                        "entrySet", "forEach", "equals", "hashCode"),
+                        "entrySet", "forEach", "equals", "hashCode", "toString"),
                 reads);
         assertThrows(IllegalArgumentException.class,
                 () -> tutti.macro.call.OperationTable.of(Marked.class).reads("by.*").writes(".*Name").build());

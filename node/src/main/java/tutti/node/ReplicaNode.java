@@ -80,7 +80,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             long snapshotPositions, long lingerNanos) {
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more. */
         public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName) {
-            return new Settings(node, replicas, directory, protocolName, Map.of(), 4, 64, 1000, 256L << 20,
+            return defaults(node, replicas, directory, protocolName, Map.of());
+        }
+
+        /** Likewise, with parameters of the protocol. */
+        public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName,
+                Map<String, String> protocolParameters) {
+            return new Settings(node, replicas, directory, protocolName, protocolParameters, 4, 64, 1000, 256L << 20,
                     2_000_000_000L, 50_000, 0);
         }
 

@@ -7,5 +7,6 @@ import picocli.CommandLine.HelpCommand;
 @Command(name = "bench", description = "Measure. Every command prints what it ran on; docs/benchmarks.md says how to read"
         + " the results.", subcommands = {OverheadCommand.class, CertifyCommand.class, OrderCommand.class,
                 HeapCommand.class, KernelCommand.class, MacroCommand.class, CaptureCommand.class, RecorderCommand.class,
+                ComponentCommand.class,
                 HelpCommand.class}, synopsisSubcommandLabel = "COMMAND")
 public final class BenchCommand {}

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,6 +18,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.cli.Failure;
 import tutti.cli.Screen;
+import tutti.core.protocol.Protocols;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccScale;
 
@@ -50,6 +52,9 @@ final class MacroCommand implements Callable<Integer> {
 
     @Option(names = "--replicas", paramLabel = "N", defaultValue = "3", description = "Databases in each node of a MacroDDB (default: ${DEFAULT-VALUE}).")
     private int replicas;
+
+    @Option(names = "--protocols", paramLabel = "NAME", split = ",", defaultValue = MacroSystem.Kind.CERTIFICATION, description = "Of nodes, each measured (default: ${DEFAULT-VALUE}).")
+    private List<String> protocols;
 
     @Option(names = "--clients", paramLabel = "N", split = ",", defaultValue = "1,2", description = "Clients, or clients of each node (default: ${DEFAULT-VALUE}).")
     private List<Integer> clients;
@@ -94,11 +99,11 @@ final class MacroCommand implements Callable<Integer> {
      * @param standstillMillis the longest time in which no transaction ended
      * @param collectionMillis how long the virtual machine stood still to collect garbage
      */
-    record Measured(String system, int nodes, int replicas, String mix, int clients, double perMinute,
+    record Measured(String system, int nodes, int replicas, String protocol, String mix, int clients, double perMinute,
             double abortPercent, double readWriteRatio, double standstillMillis, long collectionMillis) {
         /** The system. */
         MacroSystem.Kind kind() {
-            return new MacroSystem.Kind(system, nodes, replicas);
+            return new MacroSystem.Kind(system, nodes, replicas, protocol);
         }
     }
 
@@ -106,6 +111,14 @@ final class MacroCommand implements Callable<Integer> {
     public Integer call() throws IOException, SQLException, InterruptedException {
         if (!engine.equals("h2") && !engine.equals("hsqldb")) {
             throw Failure.usage("there is no engine " + engine, "choose h2 or hsqldb");
+        }
+        for (String protocol : protocols) {
+            if (protocol.equals("active") || !Protocols.names().contains(protocol)) {
+                throw Failure.usage("no nodes can be measured with the protocol " + protocol,
+                        "choose of " + Protocols.names().stream()
+                                .filter(name -> !name.equals("active")).collect(Collectors.joining(", "))
+                                + "; under active, transactions of several statements may only read");
+            }
         }
         List<MacroMix> wanted = new ArrayList<>();
         for (String label : mixes) {
@@ -202,8 +215,10 @@ final class MacroCommand implements Callable<Integer> {
         List<MacroSystem.Kind> kinds = new ArrayList<>();
         kinds.add(STANDALONE);
         macroDb.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDB", 0, count)));
-        nodes.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB", count, replicas)));
-        flat.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB-Flat", 2 * count, 1)));
+        for (String protocol : protocols) {
+            nodes.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB", count, replicas, protocol)));
+            flat.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB-Flat", 2 * count, 1, protocol)));
+        }
         return kinds;
     }
 
@@ -220,7 +235,8 @@ final class MacroCommand implements Callable<Integer> {
                     new MacroRun(system, population, mix, count, seed, source += SOURCES_PER_RUN).work(warmup);
                     MacroRun.Result result = new MacroRun(system, population, mix, count, seed + 1,
                             source += SOURCES_PER_RUN).work(seconds);
-                    Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), mix.label(), count,
+                    Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), kind.protocol(),
+                            mix.label(), count,
                             result.perMinute(), result.abortPercent(), result.readWriteRatio(),
                             result.standstillMillis(), result.collectionMillis());
                     all.add(measured);

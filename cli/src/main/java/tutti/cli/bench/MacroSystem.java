@@ -43,8 +43,16 @@ final class MacroSystem implements AutoCloseable {
      * @param label for tables
      * @param nodes 0 for a database without replication between nodes
      * @param replicas databases of each node, or of the MacroDB; 0 for the bare engine
+     * @param protocol of the nodes
      */
-    record Kind(String label, int nodes, int replicas) {
+    record Kind(String label, int nodes, int replicas, String protocol) {
+        /** With the thesis' protocol, certification of write sets. */
+        static final String CERTIFICATION = "si";
+
+        Kind(String label, int nodes, int replicas) {
+            this(label, nodes, replicas, CERTIFICATION);
+        }
+
         /** For tables. */
         String display() {
             return switch (label) {
@@ -52,7 +60,7 @@ final class MacroSystem implements AutoCloseable {
                 case "MacroDDB-Flat" -> "Flat, " + nodes + " masters";
                 case "MacroDDB" -> "MacroDDB " + nodes + " x " + replicas;
                 default -> label;
-            };
+            } + (protocol.equals(CERTIFICATION) ? "" : ", " + protocol);
         }
 
         /** At how many machines the thesis would have had its clients: two masters of a Flat share one. */
@@ -122,8 +130,10 @@ final class MacroSystem implements AutoCloseable {
             engines.add(engine);
             if (kind.nodes > 0) {
                 ReplicaNode replica = new ReplicaNode(
-                        ReplicaNode.Settings.defaults(node, all, directory.resolve(kind.label + "-" + node), "si"),
-                        group.openDirect(node), engine, world -> Protocols.create("si", node, all, Map.of(), world),
+                        ReplicaNode.Settings.defaults(node, all, directory.resolve(kind.label + "-" + node),
+                                kind.protocol),
+                        group.openDirect(node), engine,
+                        world -> Protocols.create(kind.protocol, node, all, Map.of(), world),
                         NodeMetrics.NONE, (cause, _) -> {
                             throw new IllegalStateException(cause);
                         });

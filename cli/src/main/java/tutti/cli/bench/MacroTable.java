@@ -95,10 +95,14 @@ final class MacroTable {
     static List<String> findings(List<Measured> medians) {
         List<String> lines = new ArrayList<>();
         for (String mix : medians.stream().map(Measured::mix).distinct().toList()) {
-            medians.stream().filter(each -> each.mix().equals(mix))
-                    .max(Comparator.comparingDouble(Measured::abortPercent)).filter(each -> each.abortPercent() > 0)
-                    .ifPresent(most -> lines.add(String.format(Locale.ROOT, "%-6s most aborts: %.1f %%, %s, %d clients",
-                            mix, most.abortPercent(), most.kind().display(), most.clients())));
+            for (String protocol : medians.stream().map(Measured::protocol).distinct().toList()) {
+                medians.stream().filter(each -> each.mix().equals(mix) && each.protocol().equals(protocol))
+                        .max(Comparator.comparingDouble(Measured::abortPercent))
+                        .filter(each -> each.abortPercent() > 0)
+                        .ifPresent(most -> lines.add(String.format(Locale.ROOT,
+                                "%-6s most aborts with %s: %.1f %%, %s, %d clients", mix, protocol,
+                                most.abortPercent(), most.kind().display(), most.clients())));
+            }
         }
         return lines;
     }

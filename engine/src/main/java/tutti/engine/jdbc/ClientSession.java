@@ -8,6 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ReadSet;
+import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.CapturedWrites;
 
 /**
@@ -36,6 +38,18 @@ public interface ClientSession extends AutoCloseable {
 
     /** Whether the transactions that begin from now on may only read. */
     void setReadOnly(boolean readOnly);
+
+    /** From now on, and before any statement is prepared: {@link #reads} will be asked for. */
+    void logReads();
+
+    /**
+     * What the open transaction has read: rows where its statements say so, else tables that they name, else everything,
+     * as a scan of the schema's key. Only after {@link #logReads}.
+     */
+    ReadSet reads();
+
+    /** What statements may touch, as of the last schema change. */
+    Footprints footprints();
 
     /**
      * Executes one statement, in the open transaction or in a new one.

@@ -9,23 +9,37 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.reads.ReadLog;
 
 /**
  * A connection on which a client can do everything but what would get past replication: statements that
  * {@link StatementKinds} does not allow, ends of transactions, changes of the isolation. Those fail and have no effect.
  */
 final class GuardedConnection implements InvocationHandler {
+    private static final int PARAMETERS_MAX = 100_000;
+
     private final Connection inner;
     private final Connection guarded;
+    private final Supplier<@Nullable ReadLog> log;
 
-    private GuardedConnection(Connection inner) {
+    private GuardedConnection(Connection inner, Supplier<@Nullable ReadLog> log) {
         this.inner = inner;
+        this.log = log;
         this.guarded = proxy(Connection.class, this);
     }
 
-    static Connection guard(Connection inner) {
-        return new GuardedConnection(inner).guarded;
+    /**
+     * Guards a connection.
+     *
+     * @param log is told what is executed, if there is one
+     */
+    static Connection guard(Connection inner, Supplier<@Nullable ReadLog> log) {
+        return new GuardedConnection(inner, log).guarded;
     }
 
     private static <T> T proxy(Class<T> type, InvocationHandler handler) {
@@ -51,9 +65,11 @@ final class GuardedConnection implements InvocationHandler {
         }
         Object result = call(inner, method, arguments);
         return switch (result) {
-            case CallableStatement statement -> proxy(CallableStatement.class, new GuardedStatement(statement));
-            case PreparedStatement statement -> proxy(PreparedStatement.class, new GuardedStatement(statement));
-            case Statement statement -> proxy(Statement.class, new GuardedStatement(statement));
+            case CallableStatement statement ->
+                proxy(CallableStatement.class, new GuardedStatement(statement, text(arguments)));
+            case PreparedStatement statement ->
+                proxy(PreparedStatement.class, new GuardedStatement(statement, text(arguments)));
+            case Statement statement -> proxy(Statement.class, new GuardedStatement(statement, ""));
             case null -> null;
             default -> result;
         };
@@ -61,11 +77,23 @@ final class GuardedConnection implements InvocationHandler {
 
     /** A statement of the connection. */
     private final class GuardedStatement implements InvocationHandler {
-        private final Statement statement;
+        /** Setters whose values compare with a column's as they are; what others set is not known. */
+        private static final Set<String> PLAIN = Set.of("setByte", "setShort", "setInt", "setLong", "setString",
+                "setNString", "setObject");
 
-        GuardedStatement(Statement statement) {
+        private final Statement statement;
+        private final String prepared;
+        private final List<@Nullable Object> values = new ArrayList<>();
+        private final List<Executed> batch = new ArrayList<>();
+
+        /** Of a text that was prepared, or none. */
+        GuardedStatement(Statement statement, String prepared) {
             this.statement = statement;
+            this.prepared = prepared;
         }
+
+        /** What is executed. */
+        private record Executed(String sql, List<@Nullable Object> values) {}
 
         @Override
         public @Nullable Object invoke(Object proxy, Method method, @Nullable Object @Nullable [] arguments)
@@ -74,11 +102,53 @@ final class GuardedConnection implements InvocationHandler {
             if ((name.startsWith("execute") || name.equals("addBatch")) && arguments != null) {
                 StatementKinds.check(text(arguments));
             }
+            note(name, arguments);
             return switch (name) {
                 case "getConnection" -> guarded;
                 case "unwrap" -> throw forbidden(method);
                 default -> call(statement, method, arguments);
             };
+        }
+
+        private void note(String name, @Nullable Object @Nullable [] arguments) {
+            ReadLog told = log.get();
+            if (told == null) {
+                return;
+            }
+            switch (name) {
+                case "executeBatch", "executeLargeBatch" -> {
+                    batch.forEach(each -> told.executes(each.sql(), each.values()));
+                    batch.clear();
+                }
+                case "execute", "executeQuery", "executeUpdate", "executeLargeUpdate" -> {
+                    Executed executed = executed(arguments);
+                    told.executes(executed.sql(), executed.values());
+                }
+                case "addBatch" -> batch.add(executed(arguments));
+                case "clearBatch" -> batch.clear();
+                case "clearParameters" -> values.clear();
+                default -> {
+                    if (name.startsWith("set") && arguments != null && arguments.length > 1
+                            && arguments[0] instanceof Integer place) {
+                        set(place, arguments.length == 2 && PLAIN.contains(name) ? arguments[1] : null);
+                    }
+                }
+            }
+        }
+
+        private Executed executed(@Nullable Object @Nullable [] arguments) {
+            return arguments == null
+                    ? new Executed(prepared, new ArrayList<>(values))
+                    : new Executed(text(arguments), List.of());
+        }
+
+        private void set(int place, @Nullable Object value) {
+            while (values.size() < place && place <= PARAMETERS_MAX) {
+                values.add(null);
+            }
+            if (place > 0 && place <= values.size()) {
+                values.set(place - 1, value);
+            }
         }
     }
 

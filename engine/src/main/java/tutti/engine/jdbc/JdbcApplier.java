@@ -181,6 +181,8 @@ final class JdbcApplier implements Applier {
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();
             return INTERRUPTED;
+        } catch (RuntimeException | Error unexpected) {
+            return unexpected(unexpected);
         } finally {
             if (first) {
                 engine.gate().first().unlock();
@@ -204,17 +206,35 @@ final class JdbcApplier implements Applier {
     @Override
     public void commit(long position, Completion<Void> done) {
         run(() -> {
-            try {
-                record(position);
-                session().commit();
-                holding = List.of();
-                ended();
+            EngineFailure failure = commitNow(position);
+            if (failure == null) {
                 done.succeeded(null);
-            } catch (SQLException failed) {
-                rollbackNow();
-                done.failed(JdbcEngine.failure(failed));
+            } else {
+                done.failed(failure);
             }
         }, done);
+    }
+
+    private @Nullable EngineFailure commitNow(long position) {
+        try {
+            record(position);
+            session().commit();
+            holding = List.of();
+            ended();
+            return null;
+        } catch (SQLException failed) {
+            rollbackNow();
+            return JdbcEngine.failure(failed);
+        } catch (RuntimeException | Error unexpected) {
+            rollbackNow();
+            return unexpected(unexpected);
+        }
+    }
+
+    /** Whoever waits must hear of it: without an answer it would wait for ever. */
+    private EngineFailure unexpected(Throwable thrown) {
+        LOG.error("an applier of {} failed in a way that databases do not announce", engine, thrown);
+        return new EngineFailure("XX000", thrown.toString(), false);
     }
 
     private void record(long position) throws SQLException {
@@ -255,26 +275,34 @@ final class JdbcApplier implements Applier {
     @Override
     public void execute(long position, byte[] statement, Completion<ExecuteResult> done) {
         run(() -> {
+            ExecuteResult result;
             try {
                 if (!begin(position)) {
                     done.failed(INTERRUPTED);
                     return;
                 }
-                ExecuteResult result = engine.executeBarrier(session(), position, BarrierStatement.of(statement),
+                result = engine.executeBarrier(session(), position, BarrierStatement.of(statement),
                         () -> record(position), () -> closed);
                 ended();
-                done.succeeded(result);
             } catch (IOException damaged) {
                 rollbackNow();
                 done.failed(new EngineFailure("XX001", String.valueOf(damaged.getMessage()), false));
+                return;
             } catch (SQLException failed) {
                 rollbackNow();
                 done.failed(JdbcEngine.failure(failed));
+                return;
             } catch (InterruptedException closed) {
                 Thread.currentThread().interrupt();
                 rollbackNow();
                 done.failed(INTERRUPTED);
+                return;
+            } catch (RuntimeException | Error unexpected) {
+                rollbackNow();
+                done.failed(unexpected(unexpected));
+                return;
             }
+            done.succeeded(result);
         }, done);
     }
 

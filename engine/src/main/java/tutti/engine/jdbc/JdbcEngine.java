@@ -25,6 +25,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.Change;
 import tutti.engine.jdbc.rows.Change.Operation;
 import tutti.engine.jdbc.rows.Table;
@@ -72,6 +73,7 @@ public final class JdbcEngine implements ClientEngine {
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean lostWithLog;
     private volatile Tables tables = Tables.EMPTY;
+    private volatile Footprints footprints = new Footprints(Tables.EMPTY, List.of());
     private volatile BlockedListener listener = NOBODY;
 
     private JdbcEngine(EmbeddedDatabase database, EmbeddedDatabase.Session admin, CaptureMode capture,
@@ -160,6 +162,7 @@ public final class JdbcEngine implements ClientEngine {
         if (capture == CaptureMode.TRIGGERS) {
             database.installTriggers(connection, read);
         }
+        footprints = new Footprints(read, database.script(connection));
         tables = read;
     }
 
@@ -221,6 +224,11 @@ public final class JdbcEngine implements ClientEngine {
     /** The tables as of the last schema change. */
     public Tables tables() {
         return tables;
+    }
+
+    /** What statements may touch, as of the last schema change. */
+    Footprints footprints() {
+        return footprints;
     }
 
     /** What the engine calls itself. */

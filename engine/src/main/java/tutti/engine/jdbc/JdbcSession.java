@@ -13,6 +13,9 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.ReadSet;
+import tutti.engine.jdbc.reads.Footprints;
+import tutti.engine.jdbc.reads.ReadLog;
 import tutti.engine.jdbc.rows.CapturedWrites;
 import tutti.engine.jdbc.rows.Tables;
 import tutti.engine.jdbc.rows.WriteSets;
@@ -61,10 +64,12 @@ public final class JdbcSession implements ClientSession {
     /** Whether the client has seen, and the transaction has done, nothing yet. */
     private boolean untouched;
     private @Nullable PreparedStatement record;
+    /** Of the open transaction; null if nobody wants to know. */
+    private @Nullable ReadLog log;
 
     JdbcSession(JdbcEngine engine, EmbeddedDatabase.Session session,
             Supplier<? extends @Nullable LocalTransaction> current, CaptureMode mode) {
-        this.guarded = GuardedConnection.guard(session.connection());
+        this.guarded = GuardedConnection.guard(session.connection(), () -> log);
         this.capture = switch (mode) {
             case NOTES -> new NotesCapture(engine, session);
             case TRIGGERS -> new TriggerCapture(engine, session);
@@ -97,6 +102,25 @@ public final class JdbcSession implements ClientSession {
     }
 
     @Override
+    public void logReads() {
+        log = new ReadLog(engine::footprints);
+    }
+
+    @Override
+    public ReadSet reads() {
+        ReadLog present = log;
+        if (present == null) {
+            throw new IllegalStateException("what is read has not been logged");
+        }
+        return present.reads();
+    }
+
+    @Override
+    public Footprints footprints() {
+        return engine.footprints();
+    }
+
+    @Override
     public <T extends @Nullable Object> T statement(@Nullable String sql,
             List<? extends @Nullable Object> parameters, Work<T> work) throws SQLException {
         long started = System.nanoTime();
@@ -118,6 +142,9 @@ public final class JdbcSession implements ClientSession {
                     boolean waited = state == State.OPEN && any(failed, session::inTheWay);
                     if ((!again && !waited) || System.nanoTime() - started > WAIT_NANOS_MAX) {
                         untouched = false;
+                        if (log != null) {
+                            log.everything();
+                        }
                         throw failed;
                     }
                     if (again) {
@@ -185,6 +212,9 @@ public final class JdbcSession implements ClientSession {
             session.refresh();
             state = State.OPEN;
             untouched = true;
+            if (log != null) {
+                log.clear();
+            }
         }
         Tables tables = engine.tables();
         EmbeddedDatabase.Mark mark = session.waits() || !tables.allWritable() ? session.mark() : null;

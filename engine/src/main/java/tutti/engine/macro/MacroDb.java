@@ -32,8 +32,10 @@ import tutti.engine.jdbc.JdbcEngine;
  * <b>One copy for the client.</b> A reading transaction gets a secondary that shows at least what the primary showed when
  * the transaction began, or the primary itself if there is none. Every secondary shows a prefix of the positions, because
  * commits reach its queue in their order ({@link tutti.core.spi.Engine}: one commit at a time), and it applies them in
- * that order. So whatever a client has been told is committed, all its later transactions see, wherever they run; and
- * each sees a prefix.
+ * that order. The position that readers need is raised <em>before</em> the primary is asked to commit, so that it is never
+ * behind what the primary shows: whatever a client has been told is committed, and whatever it has seen at the primary, all
+ * its later transactions see, wherever they run; and each sees a prefix. While the primary commits, readers that begin run
+ * there, as no secondary can have the position yet.
  *
  * <p>
  * <b>Replicas on demand.</b> A new secondary is registered first, so that it gets every commit from then on, and is filled
@@ -41,8 +43,10 @@ import tutti.engine.jdbc.JdbcEngine;
  * ({@link JdbcEngine#copyTo}). Commits go on meanwhile.
  *
  * <p>
- * A secondary that fails is dropped, and its readers go on elsewhere; the engine fails with its primary only. Safe for use
- * from any thread.
+ * <b>Failures.</b> A secondary that cannot apply a change is dropped: transactions that read from it end there, later ones
+ * run elsewhere, nobody waits for it, and {@link Status} and the log tell why. None is made in its place by itself, as the
+ * next one may fail alike: {@link #addSecondary} does when called. The engine fails with its primary only. Safe for use from
+ * any thread.
  */
 public final class MacroDb implements ClientEngine {
     private static final Logger LOG = LoggerFactory.getLogger(MacroDb.class);
@@ -79,8 +83,11 @@ public final class MacroDb implements ClientEngine {
      * @param secondaries positions that the secondaries show
      * @param readsAtSecondaries reading transactions that ran there
      * @param readsAtPrimary reading transactions that found no secondary new enough
+     * @param dropped secondaries that failed and were dropped
+     * @param lastFailure why the last of these was dropped; null if none was
      */
-    public record Status(long position, List<Long> secondaries, long readsAtSecondaries, long readsAtPrimary) {}
+    public record Status(long position, List<Long> secondaries, long readsAtSecondaries, long readsAtPrimary,
+            long dropped, @Nullable EngineFailure lastFailure) {}
 
     private final JdbcEngine primary;
     private final Databases databases;
@@ -93,13 +100,18 @@ public final class MacroDb implements ClientEngine {
     private final ReentrantLock registration = new ReentrantLock();
     private final AtomicLong readsAtSecondaries = new AtomicLong();
     private final AtomicLong readsAtPrimary = new AtomicLong();
+    private final AtomicLong dropped = new AtomicLong();
+    private volatile @Nullable EngineFailure lastFailure;
     private volatile long position;
+    /** The last position that the primary was asked to commit: it may show it, and never shows a later one. */
+    private volatile long asked;
 
     private MacroDb(JdbcEngine primary, Databases databases, Settings settings) {
         this.primary = primary;
         this.databases = databases;
         this.settings = settings;
         this.position = primary.appliedPosition();
+        this.asked = position;
     }
 
     /**
@@ -116,14 +128,17 @@ public final class MacroDb implements ClientEngine {
     public static MacroDb open(JdbcEngine primary, Databases secondaries, int count, Settings settings)
             throws SQLException {
         MacroDb opened = new MacroDb(primary, secondaries, settings);
+        boolean complete = false;
         try {
             for (int i = 0; i < count; i++) {
                 opened.addSecondary();
             }
+            complete = true;
             return opened;
-        } catch (SQLException failed) {
-            opened.close();
-            throw failed;
+        } finally {
+            if (!complete) {
+                opened.close();
+            }
         }
     }
 
@@ -136,38 +151,50 @@ public final class MacroDb implements ClientEngine {
         } finally {
             registration.unlock();
         }
+        boolean started = false;
         try {
             JdbcEngine copy = primary.copyTo(databases.create());
             copy.onBlocked((_, holder) -> endRead(holder));
             added.start(copy);
-        } catch (SQLException failed) {
-            secondaries.remove(added);
-            added.close();
-            throw failed;
+            started = true;
+        } finally {
+            if (!started) {
+                // It would collect commits for ever.
+                secondaries.remove(added);
+                added.close();
+            }
         }
     }
 
-    /** Gives a secondary up, when its last reader has ended. Does nothing if there is none. */
-    public void removeSecondary() {
+    /** Gives a secondary up, when its last reader has ended. Returns false if there is none. */
+    public boolean removeSecondary() {
+        Secondary removed;
         registration.lock();
         try {
-            if (!secondaries.isEmpty()) {
-                secondaries.removeLast().close();
+            if (secondaries.isEmpty()) {
+                return false;
             }
+            removed = secondaries.removeLast();
         } finally {
             registration.unlock();
         }
+        // Waits for what it is applying, which commits must not.
+        removed.close();
+        return true;
     }
 
     private void dropped(Secondary failed, EngineFailure cause) {
-        LOG.error("a secondary of {} is dropped: {} {}", primary, cause.sqlState(), cause.message());
         secondaries.remove(failed);
+        lastFailure = cause;
+        dropped.incrementAndGet();
+        LOG.error("a secondary of {} cannot follow and is dropped, {} are left to read from: {} {}", primary,
+                secondaries.size(), cause.sqlState(), cause.message());
     }
 
     /** What an operator wants to know. Cheap. */
     public Status status() {
         return new Status(position, secondaries.stream().map(Secondary::position).toList(), readsAtSecondaries.get(),
-                readsAtPrimary.get());
+                readsAtPrimary.get(), dropped.get(), lastFailure);
     }
 
     /** The engine that changes are made on. */
@@ -189,7 +216,7 @@ public final class MacroDb implements ClientEngine {
     /** A secondary for a reading transaction that begins now, entered; or null if none is new enough. */
     @Nullable
     Secondary enterSecondary() {
-        long needed = position;
+        long needed = asked;
         while (true) {
             Secondary best = null;
             for (Secondary secondary : secondaries) {
@@ -216,6 +243,11 @@ public final class MacroDb implements ClientEngine {
     }
 
     // ------------------------------------------------------------------------------------------ commits
+
+    /** The primary is about to be asked to commit this position. If that fails, readers run there until one succeeds. */
+    void committing(long at) {
+        asked = at;
+    }
 
     /**
      * The primary has committed write sets up to this position; the next commit has not been asked for yet.
@@ -264,6 +296,7 @@ public final class MacroDb implements ClientEngine {
         @Override
         public void commit(long at, Completion<Void> done) {
             List<WriteSet> writes = applied;
+            committing(at);
             inner.commit(at, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
@@ -289,6 +322,7 @@ public final class MacroDb implements ClientEngine {
 
         @Override
         public void execute(long at, byte[] statement, Completion<ExecuteResult> done) {
+            committing(at);
             inner.execute(at, statement, new Completion<>() {
                 @Override
                 public void succeeded(ExecuteResult result) {

@@ -10,9 +10,11 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.JdbcSession;
+import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.CapturedWrites;
 
 /** A client's session in a {@link MacroDb}: one on the primary, and one on each secondary that it has read from. */
@@ -59,6 +61,22 @@ final class MacroSession implements ClientSession {
         return active.statement(sql, parameters, work);
     }
 
+    @Override
+    public void logReads() {
+        primary.logReads();
+    }
+
+    /** Of the primary: what runs on a secondary changes nothing, and so is never asked. */
+    @Override
+    public ReadSet reads() {
+        return primary.reads();
+    }
+
+    @Override
+    public Footprints footprints() {
+        return primary.footprints();
+    }
+
     private void choose() throws SQLException {
         Secondary chosen = macro.enterSecondary();
         if (chosen == null) {
@@ -66,6 +84,13 @@ final class MacroSession implements ClientSession {
             return;
         }
         reading = chosen;
+        readers.entrySet().removeIf(reader -> {
+            boolean gone = reader.getKey().closed() && !reader.getKey().equals(chosen);
+            if (gone) {
+                reader.getValue().close();
+            }
+            return gone;
+        });
         try {
             JdbcSession there = readers.get(chosen);
             if (there == null) {
@@ -117,6 +142,7 @@ final class MacroSession implements ClientSession {
     @Override
     public void commit(long position, Completion<Void> done) {
         WriteSet writes = captured;
+        macro.committing(position);
         primary.commit(position, new Completion<>() {
             @Override
             public void succeeded(Void nothing) {

@@ -8,6 +8,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -36,6 +38,8 @@ final class Secondary {
             return bytes;
         }
     }
+
+    private static final Logger LOG = LoggerFactory.getLogger(Secondary.class);
 
     private final MacroDb.Settings settings;
     private final BiConsumer<Secondary, EngineFailure> failed;
@@ -79,6 +83,16 @@ final class Secondary {
                 throw new IllegalStateException("the secondary has not been started");
             }
             return present;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether it takes nothing any more. */
+    boolean closed() {
+        lock.lock();
+        try {
+            return closed;
         } finally {
             lock.unlock();
         }
@@ -166,20 +180,31 @@ final class Secondary {
     }
 
     private void work(JdbcEngine of) {
+        EngineFailure failure;
         try (Applier applier = of.openApplier()) {
-            while (true) {
-                List<Entry> batch = take();
-                if (batch.isEmpty()) {
-                    return;
-                }
-                EngineFailure failure = apply(applier, batch);
-                if (failure != null) {
-                    failed.accept(this, failure);
-                    close();
-                    return;
-                }
-                position = batch.getLast().position();
+            failure = follow(applier);
+        } catch (RuntimeException | Error unexpected) {
+            LOG.error("following at {}", of, unexpected);
+            failure = new EngineFailure("XX000", unexpected.toString(), false);
+        }
+        if (failure != null) {
+            failed.accept(this, failure);
+            close();
+        }
+    }
+
+    /** Applies what comes until it is closed, and answers null, or why it cannot go on. */
+    private @Nullable EngineFailure follow(Applier applier) {
+        while (true) {
+            List<Entry> batch = take();
+            if (batch.isEmpty()) {
+                return null;
             }
+            EngineFailure failure = apply(applier, batch);
+            if (failure != null) {
+                return failure;
+            }
+            position = batch.getLast().position();
         }
     }
 

@@ -14,13 +14,13 @@ public final class Operation {
     private final int index;
     private final Method method;
     private final CallKind kind;
-    private final @Nullable UnaryOperator<@Nullable Object> detacher;
+    private final Results results;
 
-    Operation(int index, Method method, CallKind kind, @Nullable UnaryOperator<@Nullable Object> detacher) {
+    Operation(int index, Method method, CallKind kind, Results results) {
         this.index = index;
         this.method = method;
         this.kind = kind;
-        this.detacher = detacher;
+        this.results = results;
     }
 
     /** Its place in the table, from 0. */
@@ -45,12 +45,32 @@ public final class Operation {
 
     /** Whether results are copied out of the implementation before anybody sees them. */
     public boolean detaches() {
-        return detacher != null;
+        return results.detach() != null;
     }
 
-    /** Makes a result independent of the implementation that gave it; called while the implementation stands still. */
+    /**
+     * Makes a result independent of the implementation that gave it, and comparable with those of others; called while the
+     * implementation stands still.
+     */
     public @Nullable Object detach(@Nullable Object result) {
-        return detacher == null ? result : detacher.apply(result);
+        UnaryOperator<@Nullable Object> detach = results.detach();
+        return detach == null ? result : detach.apply(result);
+    }
+
+    /** What the caller gets, of what {@link #detach} made. */
+    public @Nullable Object present(@Nullable Object detached) {
+        UnaryOperator<@Nullable Object> present = results.present();
+        return present == null ? detached : present.apply(detached);
+    }
+
+    /** Whether what the caller gets is not what {@link #detach} made. */
+    public boolean presents() {
+        return results.present() != null;
+    }
+
+    /** Whether two detached results say the same although they are not equal: elements without an order, in another order. */
+    public boolean alike(@Nullable Object one, @Nullable Object other) {
+        return results.alike().test(one, other);
     }
 
     /** Name and parameter types, the same for the same method in every program. */

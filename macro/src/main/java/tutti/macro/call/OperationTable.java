@@ -3,6 +3,8 @@ package tutti.macro.call;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -10,6 +12,8 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,11 +62,16 @@ public final class OperationTable {
     /**
      * Begins a table.
      *
-     * @throws IllegalArgumentException if the type is not an interface
+     * @throws IllegalArgumentException if the type is not an interface, or is sealed
      */
     public static Builder of(Class<?> type) {
         if (!type.isInterface() || type.isAnnotation()) {
-            throw new IllegalArgumentException(type.getName() + " is not an interface");
+            throw new IllegalArgumentException(type.getName()
+                    + " is not an interface: name the interface that the implementations have in common");
+        }
+        if (type.isSealed()) {
+            throw new IllegalArgumentException(type.getName()
+                    + " is sealed, so that no class can be made that stands for its implementations");
         }
         return new Builder(type);
     }
@@ -73,6 +82,7 @@ public final class OperationTable {
         private Function<Method, @Nullable CallKind> function = method -> null;
         private final Map<Pattern, CallKind> patterns = new HashMap<>();
         private final Map<Pattern, UnaryOperator<@Nullable Object>> detachers = new HashMap<>();
+        private boolean allClassified;
 
         private Builder(Class<?> type) {
             this.type = type;
@@ -96,6 +106,12 @@ public final class OperationTable {
             return this;
         }
 
+        /** Refuses an interface with a method that no rule knows, instead of taking it for a write. */
+        public Builder allClassified() {
+            allClassified = true;
+            return this;
+        }
+
         /**
          * Results of methods whose whole name matches go through this function before anybody sees them, while the
          * implementation stands still: it must turn live views, iterators and mutable parts into copies. The collection
@@ -109,8 +125,9 @@ public final class OperationTable {
         /**
          * The table.
          *
-         * @throws IllegalArgumentException if a pattern calls a method a read and another calls it a write, or if a method
-         *             has both annotations
+         * @throws IllegalArgumentException if there is no method, if a pattern is the name of none, if one pattern calls a
+         *             method a read and another calls it a write, if a method has both annotations, or if nothing is known
+         *             of one and that was forbidden
          */
         public OperationTable build() {
             Map<String, Method> methods = new HashMap<>();
@@ -120,13 +137,28 @@ public final class OperationTable {
                     methods.merge(key, method, Builder::closer);
                 }
             }
+            if (methods.isEmpty()) {
+                throw new IllegalArgumentException(type.getName() + " has no methods");
+            }
+            patterns.keySet().forEach(pattern -> requireMatch(pattern, methods.values()));
+            detachers.keySet().forEach(pattern -> requireMatch(pattern, methods.values()));
+            JdkCollections.textOf(type).ifPresent(method -> methods.put(method.getName() + descriptor(method), method));
             List<Operation> operations = new ArrayList<>();
             for (Map.Entry<String, Method> entry : methods.entrySet().stream()
                     .sorted(Comparator.comparing(Map.Entry::getKey)).toList()) {
                 Method method = entry.getValue();
-                operations.add(new Operation(operations.size(), method, kind(method), detacher(method)));
+                operations.add(new Operation(operations.size(), method, kind(method), results(method)));
             }
             return new OperationTable(type, operations);
+        }
+
+        /** What matches nothing is misspelt: its methods would be taken for writes. */
+        private void requireMatch(Pattern pattern, Collection<Method> methods) {
+            if (methods.stream().noneMatch(m -> pattern.matcher(m.getName()).matches())) {
+                throw new IllegalArgumentException("no method of " + type.getName() + " has a name that matches "
+                        + pattern + "; there are "
+                        + methods.stream().map(Method::getName).distinct().sorted().collect(Collectors.joining(", ")));
+            }
         }
 
         /** Of two declarations of a method the one that counts: that of the subtype, or just always the same one. */
@@ -145,36 +177,72 @@ public final class OperationTable {
         }
 
         private CallKind kind(Method method) {
-            CallKind byFunction = function.apply(method);
-            if (byFunction != null) {
-                return byFunction;
+            if (method.getDeclaringClass() == Object.class) {
+                return CallKind.READ;
             }
-            boolean read = method.isAnnotationPresent(Read.class);
-            if (read || method.isAnnotationPresent(Write.class)) {
-                if (read && method.isAnnotationPresent(Write.class)) {
-                    throw new IllegalArgumentException(method + " is marked both @Read and @Write");
-                }
-                return read ? CallKind.READ : CallKind.WRITE;
+            CallKind found = function.apply(method);
+            if (found == null) {
+                found = byMark(method);
             }
+            if (found == null) {
+                found = byName(method);
+            }
+            if (found == null && declarations(method).anyMatch(JdkCollections::reads)) {
+                found = CallKind.READ;
+            }
+            if (found == null && allClassified && declarations(method).noneMatch(JdkCollections::known)) {
+                throw new IllegalArgumentException("nothing says whether " + method
+                        + " reads or writes: mark it @Read or @Write, or name it to reads() or writes()");
+            }
+            return found == null ? CallKind.WRITE : found;
+        }
+
+        /** Its own mark, or else that of the declarations that it overrides. */
+        private @Nullable CallKind byMark(Method method) {
+            CallKind own = mark(method, Stream.of(method));
+            return own != null ? own : mark(method, declarations(method));
+        }
+
+        private static @Nullable CallKind mark(Method method, Stream<Method> declarations) {
+            List<Method> all = declarations.toList();
+            boolean read = all.stream().anyMatch(m -> m.isAnnotationPresent(Read.class));
+            boolean write = all.stream().anyMatch(m -> m.isAnnotationPresent(Write.class));
+            if (read && write) {
+                throw new IllegalArgumentException(method + " is marked both @Read and @Write");
+            }
+            return read ? CallKind.READ : write ? CallKind.WRITE : null;
+        }
+
+        private @Nullable CallKind byName(Method method) {
             List<CallKind> byName = patterns.entrySet().stream()
                     .filter(e -> e.getKey().matcher(method.getName()).matches()).map(Map.Entry::getValue).distinct()
                     .toList();
             if (byName.size() > 1) {
                 throw new IllegalArgumentException("the name of " + method + " is that of a read and that of a write");
             }
-            if (!byName.isEmpty()) {
-                return byName.getFirst();
-            }
-            return JdkCollections.reads(method) ? CallKind.READ : CallKind.WRITE;
+            return byName.isEmpty() ? null : byName.getFirst();
         }
 
-        private @Nullable UnaryOperator<@Nullable Object> detacher(Method method) {
+        /** The method, and those of the interface and its superinterfaces that it overrides or that differ in the result only. */
+        private Stream<Method> declarations(Method method) {
+            return interfaces(type).flatMap(i -> Arrays.stream(i.getDeclaredMethods()))
+                    .filter(m -> m.getName().equals(method.getName())
+                            && Arrays.equals(m.getParameterTypes(), method.getParameterTypes()));
+        }
+
+        private static Stream<Class<?>> interfaces(Class<?> type) {
+            return Stream.concat(Stream.of(type), Arrays.stream(type.getInterfaces()).flatMap(Builder::interfaces))
+                    .distinct();
+        }
+
+        private Results results(Method method) {
             for (Map.Entry<Pattern, UnaryOperator<@Nullable Object>> entry : detachers.entrySet()) {
                 if (entry.getKey().matcher(method.getName()).matches()) {
-                    return entry.getValue();
+                    return Results.copied(entry.getValue());
                 }
             }
-            return JdkCollections.detacher(method);
+            return Stream.concat(Stream.of(method), declarations(method)).map(JdkCollections::results)
+                    .filter(results -> !results.equals(Results.PLAIN)).findFirst().orElse(Results.PLAIN);
         }
     }
 }

@@ -97,6 +97,12 @@ final class Proxies {
 
     /** An object that calls implementations. */
     static Invoker invoker(MethodHandles.Lookup lookup, OperationTable table) {
+        for (Operation operation : table.operations()) {
+            MethodType types = MethodType.methodType(operation.method().getReturnType(),
+                    operation.method().getParameterTypes());
+            requireAccess(lookup, table.type(), types.returnType());
+            types.parameterList().forEach(parameter -> requireAccess(lookup, table.type(), parameter));
+        }
         MethodHandles.Lookup generated = define(lookup, table.type(), "Invoker", (builder, _) -> {
             builder.withInterfaceSymbols(desc(Invoker.class));
             builder.withMethodBody(INIT_NAME, MTD_void, ClassFile.ACC_PUBLIC,
@@ -126,12 +132,7 @@ final class Proxies {
                     + type.getName() + ": pass a lookup of a class that can use both it and "
                     + Dispatcher.class.getName());
         }
-        try {
-            lookup.accessClass(type);
-        } catch (IllegalAccessException e) {
-            throw new IllegalArgumentException(type.getName() + " is not accessible to " + host.getName()
-                    + ": make it public, or pass MethodHandles.lookup() of a class that may use it", e);
-        }
+        requireAccess(lookup, type, type);
         String name = (host.getPackageName().isEmpty() ? "" : host.getPackageName() + ".") + type.getSimpleName()
                 + suffix;
         ClassDesc self = ClassDesc.of(name);
@@ -145,6 +146,25 @@ final class Proxies {
             return lookup.defineHiddenClass(bytes, true);
         } catch (IllegalAccessException e) {
             throw new IllegalArgumentException("no class can be made beside " + host.getName(), e);
+        }
+    }
+
+    /** To a type that the generated class names: the interface, or one of its methods' parameters and results. */
+    private static void requireAccess(MethodHandles.Lookup lookup, Class<?> type, Class<?> of) {
+        Class<?> element = of;
+        while (element.isArray()) {
+            element = element.componentType();
+        }
+        if (element.isPrimitive()) {
+            return;
+        }
+        try {
+            lookup.accessClass(element);
+        } catch (IllegalAccessException e) {
+            throw new IllegalArgumentException(element.getName()
+                    + (element == type ? "" : ", which is in a method of " + type.getName() + ",")
+                    + " is not accessible to " + lookup.lookupClass().getName()
+                    + ": make it public, or pass MethodHandles.lookup() of a class that may use it", e);
         }
     }
 

@@ -32,15 +32,28 @@ public final class Hosted<C> {
         state = implementation == null ? null : StateCodec.known(implementation);
     }
 
-    /** A component of a public interface. The implementation belongs to the node from here on. */
-    @SuppressWarnings("unchecked")
+    /**
+     * A component of a public interface. The implementation belongs to the node from here on.
+     *
+     * @throws IllegalArgumentException if the type is no interface, or the implementation none of its implementations
+     */
     public static <C> Hosted<C> of(Class<? super C> type, C implementation) {
-        return new Hosted<>((Class<C>) type, implementation, null);
+        return hosted(type, implementation, null);
     }
 
     /** A component of an interface that the lookup has access to. */
-    @SuppressWarnings("unchecked")
     public static <C> Hosted<C> of(Class<? super C> type, C implementation, MethodHandles.Lookup lookup) {
+        return hosted(type, implementation, lookup);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <C> Hosted<C> hosted(Class<? super C> type, C implementation,
+            MethodHandles.@Nullable Lookup lookup) {
+        if (!type.isInstance(implementation)) {
+            throw new IllegalArgumentException("what is to be a " + type.getName() + " is "
+                    + (implementation == null ? "null" : "a " + implementation.getClass().getName())
+                    + "; a node without an implementation has the component elsewhere()");
+        }
         return new Hosted<>((Class<C>) type, implementation, lookup);
     }
 
@@ -81,12 +94,12 @@ public final class Hosted<C> {
 
     Component<C> build(String id, String definition) {
         return new Component<>(id, definition, type, implementation,
-                CallFactory.of(table.build(), Invocation.GENERATED_CLASSES, lookup), state);
+                CallFactory.of(table.build(), Invocation.GENERATED_CLASSES, lookup), lookup, state);
     }
 
     /** What {@link Hosted} describes, made. */
     record Component<C>(String id, String definition, Class<C> type, @Nullable C implementation, CallFactory calls,
-            @Nullable StateCodec<C> state) {
+            MethodHandles.@Nullable Lookup lookup, @Nullable StateCodec<C> state) {
         C present() {
             if (implementation == null) {
                 throw new IllegalStateException("this node has no copy of component " + id);
@@ -96,7 +109,8 @@ public final class Hosted<C> {
 
         StateCodec<C> stateCodec() {
             if (state == null) {
-                throw new IllegalStateException("component " + id + " was given no state codec, it cannot be copied");
+                throw new IllegalStateException("component " + id
+                        + " was given no state codec, it cannot be copied: say how with Hosted.state at every node");
             }
             return state;
         }

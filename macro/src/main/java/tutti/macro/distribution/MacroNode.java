@@ -17,6 +17,7 @@ import tutti.core.spi.Order;
 import tutti.macro.CallTimeoutException;
 import tutti.macro.WorkQueueFullException;
 import tutti.macro.call.Dispatcher;
+import tutti.macro.call.Operation;
 
 /**
  * A network node of a distributed Macro-component (MacroDDB, chapter 4): replication component and client in one. Its
@@ -133,23 +134,81 @@ public final class MacroNode implements AutoCloseable {
      * @throws IllegalArgumentException if this node knows no such component, or one of another interface
      */
     public <C> C component(String id, Class<C> type) {
-        Hosted.Component<?> component = translator.find(id);
-        if (component == null || !type.isAssignableFrom(component.type())) {
-            throw new IllegalArgumentException("node " + communication.localAddress() + " knows "
-                    + (component == null ? "no component " + id : id + " as a " + component.type().getName()));
-        }
-        Dispatcher dispatcher = (operation, arguments) -> {
-            MethodCall call = new MethodCall(operation, component.calls().invoker(), arguments);
-            if (operation.reads() && host) {
+        Hosted.Component<?> component = find(id, type);
+        return type.cast(component.calls().proxy(new Calls(component, "at all nodes", call -> {
+            if (call.reads() && host) {
                 failed();
                 if (readLevel == ReadLevel.LINEARIZABLE) {
                     sender.catchUp();
                 }
-                return sender.await(translator.makeCallLocal(component, call)).get();
+                return call.operation().present(sender.await(translator.makeCallLocal(component, call)).get());
             }
-            return sender.runOperation(id, call);
-        };
-        return type.cast(component.calls().proxy(dispatcher));
+            return call.operation().present(sender.runOperation(id, call));
+        })));
+    }
+
+    /**
+     * A component whose calls one other node makes for this one, as {@link MessageSender#runOperationReliably} has it: for a
+     * client that keeps to one node. Reads show that node's state, and nobody else is troubled with them.
+     *
+     * @param destination number of a node that has the component
+     * @throws IllegalArgumentException if this node knows no such component, or one of another interface
+     */
+    public <C> C componentAt(String id, Class<C> type, int destination) {
+        Hosted.Component<?> component = find(id, type);
+        return type.cast(component.calls().proxy(new Calls(component, "at node " + destination,
+                call -> call.operation().present(sender.runOperationReliably(id, call, destination, 0)))));
+    }
+
+    /**
+     * A component for asynchronous calls, as {@link MessageSender#runOperationAsync} has it, through an interface of the
+     * caller's own whose methods have the names and parameter types of the component's and return
+     * {@link CompletableFuture}. With {@link ReadLevel#LOCAL}, reads of a node that has the component are executed at once.
+     *
+     * @throws IllegalArgumentException if this node knows no such component, or if a method has no counterpart or another
+     *             result
+     */
+    public <A> A asynchronous(String id, Class<A> futures) {
+        Hosted.Component<?> component = find(id, Object.class);
+        return futures.cast(component.calls().standIn(futures, CompletableFuture.class, component.lookup())
+                .proxy(new Calls(component, "at all nodes, asynchronously", call -> {
+                    failed();
+                    CompletableFuture<@Nullable Object> result = call.reads() && host && readLevel == ReadLevel.LOCAL
+                            ? translator.makeCallLocal(component, call).thenCompose(MessageSender::result)
+                            : sender.runOperationAsync(id, call);
+                    return call.operation().presents() ? result.thenApply(call.operation()::present) : result;
+                })));
+    }
+
+    private Hosted.Component<?> find(String id, Class<?> type) {
+        Hosted.Component<?> component = translator.find(id);
+        if (component == null) {
+            throw new IllegalArgumentException("node " + communication.localAddress() + " knows no component " + id
+                    + ", only " + translator.components().keySet());
+        }
+        if (!type.isAssignableFrom(component.type())) {
+            throw new IllegalArgumentException("component " + id + " of node " + communication.localAddress() + " is a "
+                    + component.type().getName() + ", not a " + type.getName());
+        }
+        return component;
+    }
+
+    /** Makes macro-operations of calls. */
+    private record Calls(Hosted.Component<?> component, String where, Run run) implements Dispatcher {
+        interface Run {
+            @Nullable
+            Object run(MethodCall call) throws Throwable;
+        }
+
+        @Override
+        public @Nullable Object call(Operation operation, @Nullable Object[] arguments) throws Throwable {
+            return run.run(new MethodCall(operation, component.calls().invoker(), arguments));
+        }
+
+        @Override
+        public String toString() {
+            return "component " + component.id() + " (" + component.type().getName() + ") " + where;
+        }
     }
 
     /** Sends macro-operations of your own. */

@@ -65,7 +65,7 @@ public final class MessageSender {
         return send(component, operation, null, 0).thenCompose(MessageSender::result);
     }
 
-    private static CompletableFuture<@Nullable Object> result(Response response) {
+    static CompletableFuture<@Nullable Object> result(Response response) {
         return switch (response) {
             case Response.Empty() -> CompletableFuture.completedFuture(null);
             case Response.Value(Object value) -> CompletableFuture.completedFuture(value);

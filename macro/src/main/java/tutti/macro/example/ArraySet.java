@@ -74,6 +74,9 @@ public final class ArraySet<E extends Comparable<E>> extends AbstractSet<E> impl
     /** A copy, unlike in other sets. */
     @Override
     public SortedSet<E> subSet(E from, E to) {
+        if (from.compareTo(to) > 0) {
+            throw new IllegalArgumentException("from " + from + " to " + to);
+        }
         return new TreeSet<>(elements.subList(place(from), place(to)));
     }
 

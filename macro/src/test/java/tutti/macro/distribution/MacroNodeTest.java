@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,6 +23,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import tutti.core.spi.Order;
 import tutti.macro.CallTimeoutException;
 import tutti.macro.example.Components;
@@ -341,5 +344,116 @@ class MacroNodeTest {
             nodes.add(three);
             assertEquals(99, stock(three).get("k99"));
         }
+    }
+
+    /** What the index's interface becomes for callers that do not wait. */
+    public interface AsyncIndex {
+        CompletableFuture<Boolean> put(int document, String text);
+
+        CompletableFuture<Void> remove(int document);
+
+        CompletableFuture<List<Integer>> containing(String word);
+    }
+
+    @ParameterizedTest
+    @EnumSource(ReadLevel.class)
+    void callsOfTheInterfaceMayBeAsynchronous(ReadLevel level) throws Exception {
+        MacroNode one = start(builder(1).readLevel(level).component("index",
+                Hosted.of(SearchIndex.class, InvertedIndex.hashed())));
+        MacroNode client = start(builder(2).component("index", Hosted.elsewhere(SearchIndex.class)));
+        start(builder(3).component("index", Hosted.of(SearchIndex.class, InvertedIndex.sorted())));
+        for (MacroNode node : List.of(one, client)) {
+            AsyncIndex index = node.asynchronous("index", AsyncIndex.class);
+            List<CompletableFuture<Boolean>> puts = new ArrayList<>();
+            for (int i = 0; i < 50; i++) {
+                puts.add(index.put(i, "number " + i));
+            }
+            for (CompletableFuture<Boolean> put : puts) {
+                assertEquals(node.equals(client), put.get(20, TimeUnit.SECONDS));
+            }
+            assertEquals(List.of(7), index.containing("7").get(20, TimeUnit.SECONDS));
+            ExecutionException failed = assertThrows(ExecutionException.class,
+                    () -> index.remove(50).get(20, TimeUnit.SECONDS));
+            assertTrue(failed.getCause() instanceof SearchIndex.UnknownDocumentException
+                    || failed.getCause() instanceof OperationFailedException, failed.toString());
+            assertTrue(index.toString().contains("index"), index.toString());
+        }
+        assertThrows(IllegalArgumentException.class, () -> one.asynchronous("index", Runnable.class));
+    }
+
+    @Test
+    void aClientMayKeepToOneNode() throws Exception {
+        MacroNode one = start(builder(1).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        MacroNode two = start(builder(2).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        MacroNode client = start(builder(3).component("stock", Hosted.elsewhere(Map.class)));
+        Map<String, Integer> atTwo = stockAtTwo(client);
+        assertNull(atTwo.put("apples", 3));
+        assertEquals(3, atTwo.get("apples"));
+        assertEquals("{apples=3}", atTwo.toString());
+        assertEquals(3, stock(one).get("apples"), "an update is made everywhere all the same");
+        client.close();
+        two.close();
+        MacroNode hasty = start(builder(3).callLimit(Duration.ofMillis(50)).component("stock",
+                Hosted.elsewhere(Map.class)));
+        assertThrows(CallTimeoutException.class, () -> stockAtTwo(hasty).get("apples"));
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<String, Integer> stockAtTwo(MacroNode client) {
+        return client.componentAt("stock", Map.class, 2);
+    }
+
+    /** What a list becomes for callers that do not wait. */
+    public interface AsyncList {
+        CompletableFuture<Boolean> add(Object element);
+
+        CompletableFuture<Iterator<Integer>> iterator();
+    }
+
+    @Test
+    @SuppressWarnings("unchecked")
+    void clientsPassOverCollections() throws Exception {
+        start(builder(1).component("numbers", Hosted.of(List.class, new ArrayList<>())));
+        start(builder(2).component("numbers", Hosted.of(List.class, new ArrayList<>())));
+        MacroNode client = start(builder(3).component("numbers", Hosted.elsewhere(List.class)));
+        AsyncList later = client.asynchronous("numbers", AsyncList.class);
+        for (int i = 0; i < 3; i++) {
+            assertTrue(later.add(i).get(20, TimeUnit.SECONDS));
+        }
+        assertEquals(0, later.iterator().get(20, TimeUnit.SECONDS).next());
+        List<List<?>> everywhere = List.of(client.component("numbers", List.class),
+                client.componentAt("numbers", List.class, 2), nodes.getFirst().component("numbers", List.class));
+        for (List<?> any : everywhere) {
+            List<Integer> numbers = (List<Integer>) any;
+            int sum = 0;
+            for (Integer number : numbers) {
+                sum += number;
+            }
+            assertEquals(3, sum);
+            assertEquals(3, numbers.stream().mapToInt(n -> n).sum());
+            assertEquals(1, numbers.listIterator(2).previous());
+        }
+    }
+
+    @Test
+    void whatANodeCannotHaveIsRefusedWithCauseAndRemedy() throws Exception {
+        assertThrows(IllegalArgumentException.class, () -> Hosted.of(HashMap.class, new HashMap<>()));
+        IllegalArgumentException none = assertThrows(IllegalArgumentException.class, () -> Hosted.of(Map.class, null));
+        assertTrue(none.getMessage().contains("elsewhere()"), none.getMessage());
+        MacroNode.Builder builder = builder(1).component("stock", Hosted.of(Map.class, new HashMap<>()));
+        assertThrows(IllegalArgumentException.class,
+                () -> builder.component("stock", Hosted.of(Map.class, new HashMap<>())));
+        MacroNode one = start(builder.component("index", Hosted.of(SearchIndex.class, InvertedIndex.hashed())));
+        IllegalArgumentException unknown = assertThrows(IllegalArgumentException.class,
+                () -> one.component("stocks", Map.class));
+        assertTrue(unknown.getMessage().contains("[index, stock]"), unknown.getMessage());
+        IllegalArgumentException other = assertThrows(IllegalArgumentException.class,
+                () -> one.component("stock", List.class));
+        assertTrue(other.getMessage().contains("is a java.util.Map, not a java.util.List"), other.getMessage());
+        start(builder(2).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        stock(one).put("a", 1);
+        IllegalStateException noCodec = assertThrows(IllegalStateException.class, one::stateCopy);
+        assertTrue(noCodec.getMessage().contains("Hosted.state"), noCodec.getMessage());
+        assertEquals(1, stock(one).get("a"), "and it goes on");
     }
 }

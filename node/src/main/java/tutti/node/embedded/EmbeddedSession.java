@@ -12,6 +12,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
@@ -22,6 +23,8 @@ import tutti.engine.jdbc.BarrierResponse;
 import tutti.engine.jdbc.BarrierStatement;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.ClientSession;
+import tutti.engine.jdbc.reads.Footprint;
+import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.CapturedWrites;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.node.Transactions;
@@ -36,21 +39,26 @@ import tutti.node.Transactions;
  * with table, key and winner in the message. After an error of class 40 every statement fails until {@link #rollback}.
  *
  * <p>
- * <b>Protocols.</b> These sessions do not find out what a transaction reads, nor before it runs what it will touch. To a
- * protocol that must know, a transaction that may write has read the whole database, or will touch all of it: so it is
- * aborted by whatever was committed meanwhile ({@code dbsm}), or waits in its first statement until it is alone
- * ({@code nodo}, {@code akara}). Under {@code active} transactions may only read, and what changes something is a statement
- * for {@link #everywhere}.
+ * <b>Protocols.</b> What a transaction reads is told from its statements' texts and the schema: a row where a statement gives
+ * its whole primary key, else all of a table that it names, or that comes along with what it names; and all tables where
+ * that cannot be told ({@link tutti.engine.jdbc.reads.Footprints}). A statement that is a transaction by itself
+ * ({@link #alone}) has the conflict classes of the tables that it names; a transaction of several those that its client
+ * {@linkplain #declare declares}, and otherwise all: then it waits in its first statement until it is alone ({@code nodo},
+ * {@code akara}). One that has changed something outside of its classes, or read it where the protocol is serializable,
+ * fails at its commit with {@code 2F003}. Under {@code active} transactions may only read, and what changes something is
+ * a statement for {@link #everywhere}.
  */
 public final class EmbeddedSession implements AutoCloseable {
-    /** Every write set refers to the schema. */
-    private static final ReadSet EVERYTHING = new ReadSet.Builder().scan(TableCatalog.SCHEMA_KEY).build();
-
     private final Transactions node;
     private final ClientSession session;
     private final long bytesMax;
     private volatile @Nullable Open current;
     private boolean readOnly;
+    /** What the client has said of the next transaction, or the open one; and where it was looked up. */
+    private ConflictClasses classes = ConflictClasses.ALL;
+    private @Nullable Footprints asOf;
+    /** Whether it will change nothing, as its text says. */
+    private boolean queries;
     /** Of the next transaction, if it has been asked for. */
     private @Nullable TransactionId name;
 
@@ -106,6 +114,9 @@ public final class EmbeddedSession implements AutoCloseable {
         this.node = node;
         this.bytesMax = bytesMax;
         this.session = engine.openSession(() -> current);
+        if (node.needsReads() || node.classesCoverReads()) {
+            session.logReads();
+        }
     }
 
     /** The engine's connection, to prepare statements and for metadata; see {@link ClientSession#connection()}. */
@@ -117,6 +128,16 @@ public final class EmbeddedSession implements AutoCloseable {
     public void setReadOnly(boolean only) {
         readOnly = only;
         session.setReadOnly(only);
+    }
+
+    /** Whether transactions are serializable under the node's protocol; otherwise they have snapshot isolation. */
+    public boolean serializable() {
+        return node.serializable();
+    }
+
+    /** Whether it is of use to {@linkplain #declare declare} what a transaction will touch. */
+    public boolean needsClasses() {
+        return node.needsClasses();
     }
 
     /** Whether a transaction is open. */
@@ -146,10 +167,52 @@ public final class EmbeddedSession implements AutoCloseable {
         return taken;
     }
 
+    /**
+     * Says which tables the next transaction will touch. Under protocols that order transactions by conflict classes it
+     * waits only for those that touch one of them, too, and is held to it: if it has changed another table, or
+     * read one where the protocol is serializable, its commit fails with {@code 2F003}. What comes along with these tables
+     * (by views, triggers, cascades, foreign keys) is added. Under other protocols this means nothing.
+     *
+     * @param tables names, separated by commas; of views and the like, too
+     * @throws SQLException with {@code 25001} if a transaction is open, {@code 42P01} if a name stands for nothing
+     */
+    public void declare(String tables) throws SQLException {
+        if (!node.needsClasses()) {
+            return;
+        }
+        if (current != null) {
+            throw new SQLException("tutti.classes must be set before the first statement of a transaction", "25001");
+        }
+        Footprints footprints = session.footprints();
+        Footprint declared = footprints.declared(tables);
+        if (declared == null) {
+            throw new SQLException(
+                    "tutti.classes lists what is no table: " + String.join(", ", footprints.unknown(tables)), "42P01");
+        }
+        classes = declared.classes();
+        asOf = footprints;
+    }
+
     /** Executes one statement that is not of schema or transaction control; begins a transaction if none is open. */
     public <T extends @Nullable Object> T statement(ClientSession.Work<T> work) throws SQLException {
         begin();
         return session.statement(work);
+    }
+
+    /**
+     * Likewise one that will be the only one of its transaction: {@link #commit} or {@link #rollback} follows. What it will
+     * touch need not be declared, and a query waits for nothing.
+     *
+     * @param sql its text, or that of several that {@code work} executes
+     */
+    public <T extends @Nullable Object> T alone(String sql, ClientSession.Work<T> work) throws SQLException {
+        if (current == null && node.needsClasses()) {
+            asOf = session.footprints();
+            Footprint footprint = asOf.of(sql);
+            classes = footprint.classes();
+            queries = !footprint.changes();
+        }
+        return statement(work);
     }
 
     /** Executes a statement that changes rows, in the same way; answers how many. */
@@ -158,17 +221,44 @@ public final class EmbeddedSession implements AutoCloseable {
         return session.execute(sql, parameters);
     }
 
+    /**
+     * Does something that only looks, outside of the transactions that the client knows, unless one is open: it waits for
+     * nothing, and takes no {@linkplain #nextName name}.
+     */
+    public <T extends @Nullable Object> T aside(ClientSession.Work<T> work) throws SQLException {
+        if (current != null || node.executesAtOnce()) {
+            return statement(work);
+        }
+        Open open = new Open();
+        open.ticket = node.begin(open);
+        current = open;
+        try {
+            return session.statement(work);
+        } finally {
+            session.forget();
+            current = null;
+            open.ticket().ended();
+        }
+    }
+
     private void begin() throws SQLException {
         if (current == null) {
             Open open = new Open();
             open.ticket = node.begin(open, takeName());
             current = open;
-            if (!readOnly && !node.executesAtOnce()) {
-                open.ticket().submit(Request.Interactive.UNDECLARED);
+            if (!readOnly && !queries && !node.executesAtOnce()) {
+                open.ticket().submit(new Request.Interactive(classes));
                 await(open.turn);
                 if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
                     ended();
                     throw error(reason, CapturedWrites.NOTHING);
+                }
+                Footprints declaredFor = asOf;
+                if (declaredFor != null && !declaredFor.equals(session.footprints())) {
+                    rollback();
+                    throw new SQLException(
+                            "the schema was changed while the transaction waited for its turn; try again",
+                            "40001");
                 }
             }
         }
@@ -176,8 +266,34 @@ public final class EmbeddedSession implements AutoCloseable {
 
     /** The node has answered. */
     private void ended() {
+        forgetDeclared();
         current = null;
         session.forget();
+    }
+
+    private void forgetDeclared() {
+        classes = ConflictClasses.ALL;
+        asOf = null;
+        queries = false;
+    }
+
+    /** Fails if the transaction has left its classes. */
+    private void checkClasses(WriteSet writes) throws SQLException {
+        if (queries) {
+            throw new SQLException("the statement has changed rows though its text does not say so: have it run in a"
+                    + " transaction with auto-commit off", "25006");
+        }
+        Footprints footprints = asOf;
+        if (footprints == null || classes.all()) {
+            return;
+        }
+        String written = footprints.outside(writes.keys(), classes);
+        String read = node.classesCoverReads() ? footprints.outside(session.reads().tableKeys(), classes) : null;
+        if (written != null || read != null) {
+            throw new SQLException("the transaction has " + (written == null ? "read " + read : "changed " + written)
+                    + ", which is not among the tables that it has declared: list all that it uses in tutti.classes",
+                    "2F003");
+        }
     }
 
     /**
@@ -188,6 +304,7 @@ public final class EmbeddedSession implements AutoCloseable {
     public void commit() throws SQLException {
         Open open = current;
         if (open == null) {
+            forgetDeclared();
             return;
         }
         CapturedWrites captured;
@@ -203,14 +320,16 @@ public final class EmbeddedSession implements AutoCloseable {
             if (writes.isEmpty()) {
                 session.commitUnchanged();
                 open.ticket().ended();
+                forgetDeclared();
                 current = null;
                 return;
             }
+            checkClasses(writes);
         } catch (SQLException failed) {
             rollback();
             throw failed;
         }
-        open.ticket().executed(captured.writes(), node.needsReads() ? EVERYTHING : ReadSet.EMPTY);
+        open.ticket().executed(captured.writes(), node.needsReads() ? session.reads() : ReadSet.EMPTY);
         Outcome outcome = await(open.outcome);
         ended();
         if (outcome instanceof Outcome.Aborted(AbortReason reason)) {
@@ -247,6 +366,7 @@ public final class EmbeddedSession implements AutoCloseable {
     /** Rolls back whatever is open. */
     public void rollback() {
         Open open = current;
+        forgetDeclared();
         if (open == null) {
             return;
         }

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import tutti.core.protocol.Protocols;
 import tutti.engine.jdbc.ClientEngine;
@@ -57,12 +58,17 @@ class EmbeddedProtocolsTest {
     }
 
     private void start(String protocol, EmbeddedClusterTest.Kind kind) throws Exception {
+        start(protocol, Map.of(), kind);
+    }
+
+    private void start(String protocol, Map<String, String> parameters, EmbeddedClusterTest.Kind kind)
+            throws Exception {
         for (int node : new int[]{0, 1, 2}) {
             ClientEngine engine = kind.open(node);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), protocol),
-                    group.openDirect(node), engine, world -> Protocols.create(protocol, node, ALL, Map.of(), world),
+                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), protocol, parameters),
+                    group.openDirect(node), engine, world -> Protocols.create(protocol, node, ALL, parameters, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
             nodes.add(replica);
             replica.start();
@@ -178,5 +184,128 @@ class EmbeddedProtocolsTest {
         assertEquals("0A000", refusal.getSQLState(), refusal.getMessage());
         session.rollback();
         assertEquals("203", everywhere(TOTAL));
+    }
+
+    // ------------------------------------------------------------------------------------------ what is read
+
+    private static final String ON_CALL = "SELECT COUNT(*) FROM DOCTOR WHERE ON_CALL = 1";
+    private static final String LEAVE = "UPDATE DOCTOR SET ON_CALL = 0 WHERE ID = ";
+
+    private void doctors() throws Exception {
+        try (EmbeddedSession session = session(0)) {
+            session.everywhere("CREATE TABLE DOCTOR (ID INTEGER PRIMARY KEY, ON_CALL INTEGER NOT NULL)");
+            session.everywhere("CREATE TABLE PATIENT (ID INTEGER PRIMARY KEY, N INTEGER NOT NULL)");
+            session.everywhere("CREATE VIEW PRESENT AS SELECT ID FROM DOCTOR WHERE ON_CALL = 1");
+            session.execute("INSERT INTO DOCTOR VALUES (1, 1), (2, 1), (3, 0)");
+            session.execute("INSERT INTO PATIENT VALUES (1, 0), (2, 0)");
+            session.commit();
+        }
+        everywhere(ON_CALL);
+    }
+
+    private static String state(SqlAction action) {
+        try {
+            action.run();
+            return "";
+        } catch (SQLException failed) {
+            return failed.getSQLState();
+        }
+    }
+
+    /** Something that may fail. */
+    @FunctionalInterface
+    private interface SqlAction {
+        void run() throws SQLException;
+    }
+
+    /** Each of two doctors sees that the other one is on call, and leaves. */
+    @ParameterizedTest
+    @EnumSource(names = {"H2", "HSQLDB", "MACRO_H2"})
+    void underDbsmNoWriteSkewAndNoConflictBetweenOtherRows(EmbeddedClusterTest.Kind kind) throws Exception {
+        start("dbsm", kind);
+        doctors();
+        for (String query : List.of(ON_CALL, "SELECT COUNT(*) FROM PRESENT")) {
+            try (EmbeddedSession one = session(0); EmbeddedSession other = session(1)) {
+                assertEquals("2", value(one, query));
+                assertEquals("2", value(other, query));
+                one.execute(LEAVE + 1);
+                other.execute(LEAVE + 2);
+                one.commit();
+                assertEquals("40001", state(other::commit));
+                other.rollback();
+                one.execute("UPDATE DOCTOR SET ON_CALL = 1 WHERE ID = 1");
+                one.commit();
+            }
+            everywhere(ON_CALL);
+        }
+        try (EmbeddedSession one = session(0); EmbeddedSession other = session(1)) {
+            // the same by rows that are named
+            assertEquals("1", value(one, "SELECT ON_CALL FROM DOCTOR WHERE ID = 2"));
+            assertEquals("1", value(other, "SELECT ON_CALL FROM DOCTOR WHERE ID = 1"));
+            one.execute(LEAVE + 1);
+            other.execute(LEAVE + 2);
+            one.commit();
+            assertEquals("40001", state(other::commit));
+            other.rollback();
+            everywhere(ON_CALL);
+            // a row that is not there yet
+            assertEquals("0", value(one, "SELECT COUNT(*) FROM PATIENT WHERE ID = 7"));
+            other.execute("INSERT INTO PATIENT VALUES (7, 0)");
+            other.commit();
+            one.execute("UPDATE DOCTOR SET ON_CALL = 1 WHERE ID = 1");
+            assertEquals("40001", state(one::commit));
+            one.rollback();
+            everywhere(ON_CALL);
+            // and what does not meet goes on
+            assertEquals("0", value(one, "SELECT N FROM PATIENT WHERE ID = 1"));
+            one.execute("UPDATE PATIENT SET N = 1 WHERE ID = ?", 1);
+            other.execute("UPDATE PATIENT SET N = 1 WHERE ID = ?", 2);
+            other.execute("INSERT INTO DOCTOR VALUES (4, 0)");
+            other.commit();
+            one.commit();
+        }
+        assertEquals("3", everywhere("SELECT SUM(N) + 1 FROM PATIENT"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("byClasses")
+    void transactionsThatDeclareOtherTablesDoNotWaitForEachOther(String protocol, boolean readsToo,
+            EmbeddedClusterTest.Kind kind) throws Exception {
+        start(protocol, protocol.equals("akara") && readsToo ? Map.of("isolation", "serializable") : Map.of(), kind);
+        doctors();
+        try (EmbeddedSession one = session(0); EmbeddedSession other = session(1)) {
+            one.declare("doctor");
+            one.execute(LEAVE + 1);
+            assertEquals("25001", state(() -> one.declare("patient")));
+            other.declare("PUBLIC.PATIENT");
+            other.execute("UPDATE PATIENT SET N = 1 WHERE ID = 1");
+            other.commit();
+            // a statement by itself has the tables that it names, and others need not be declared
+            other.alone("UPDATE PATIENT SET N = 2 WHERE ID = 1",
+                    connection -> connection.createStatement().executeUpdate("UPDATE PATIENT SET N = 2 WHERE ID = 1"));
+            other.commit();
+            one.commit();
+            one.declare("doctor");
+            one.execute("UPDATE PATIENT SET N = 3 WHERE ID = 1");
+            assertEquals("2F003", state(one::commit));
+            one.declare("present");
+            assertEquals("2", value(one, "SELECT N FROM PATIENT WHERE ID = 1"));
+            one.execute(LEAVE + 2);
+            assertEquals(readsToo ? "2F003" : "", state(one::commit));
+            assertEquals("42P01", state(() -> one.declare("doctor, nurse")));
+            // what is declared is for one transaction
+            one.execute("UPDATE PATIENT SET N = 4 WHERE ID = 1");
+            one.execute(LEAVE + 2);
+            one.commit();
+        }
+        assertEquals("4", everywhere("SELECT MAX(N) FROM PATIENT"));
+        assertEquals("0", everywhere(ON_CALL));
+    }
+
+    static Stream<Arguments> byClasses() {
+        return Stream.of(Arguments.of("nodo", true, EmbeddedClusterTest.Kind.H2),
+                Arguments.of("nodo", true, EmbeddedClusterTest.Kind.MACRO_HSQLDB),
+                Arguments.of("akara", false, EmbeddedClusterTest.Kind.HSQLDB),
+                Arguments.of("akara", true, EmbeddedClusterTest.Kind.MACRO_H2));
     }
 }

@@ -103,9 +103,12 @@ public final class LocalOrderGroup {
     }
 
     private Order.View view() {
-        boolean majority = present.size() > members.size() / 2;
-        return new Order.View(Set.copyOf(present.keySet()), majority,
-                majority ? present.keySet().iterator().next() : -1);
+        return new Order.View(Set.copyOf(present.keySet()), majority(),
+                majority() ? present.keySet().iterator().next() : -1);
+    }
+
+    private boolean majority() {
+        return present.size() > members.size() / 2;
     }
 
     /**
@@ -114,7 +117,7 @@ public final class LocalOrderGroup {
      * @param awake the one that need not be woken, if any
      */
     synchronized void order(@Nullable LocalOrder awake) {
-        if (!view().majority()) {
+        if (!majority()) {
             return;
         }
         boolean any = false;
@@ -126,7 +129,11 @@ public final class LocalOrderGroup {
             }
         }
         if (any) {
-            present.values().stream().filter(order -> !order.equals(awake)).forEach(LocalOrder::wake);
+            for (LocalOrder order : present.values()) {
+                if (!order.equals(awake)) {
+                    order.wake();
+                }
+            }
         }
     }
 

@@ -4,6 +4,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -163,6 +165,37 @@ final class ClientConnection implements FrameSink {
             channel.close();
         }
         return message;
+    }
+
+    /**
+     * The messages that wait in front of the next of some type, which is waited for. Only where the protocol has clients send
+     * one before they are answered, as they do behind Execute: Sync or Flush.
+     *
+     * @return null if a Flush comes first, or more than is kept here, or nothing any more
+     */
+    @Nullable
+    List<Message> ahead(byte type) throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            while (true) {
+                List<Message> before = new ArrayList<>();
+                for (Message message : waiting) {
+                    if (message.type() == type) {
+                        return before;
+                    }
+                    if (message.type() == Frontend.FLUSH) {
+                        return null;
+                    }
+                    before.add(message);
+                }
+                if (closed || paused || violation != null) {
+                    return null;
+                }
+                changed.await();
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Where the session writes its answers; sent at {@link #flush}. */

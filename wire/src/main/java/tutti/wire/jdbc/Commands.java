@@ -3,6 +3,7 @@ package tutti.wire.jdbc;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
@@ -179,8 +180,10 @@ final class Commands {
             if (tokens.get(i).is("read") && (tokens.get(i + 1).is("only") || tokens.get(i + 1).is("write"))) {
                 change("default_transaction_read_only", tokens.get(i + 1).is("only") ? "on" : "off", false);
             }
-            if (tokens.get(i + 1).is("serializable")) {
-                change("default_transaction_isolation", "serializable", false);
+            if (tokens.get(i).is("level")) {
+                String level = tokens.get(i + 1).is("serializable") ? "serializable" : "repeatable read";
+                change("default_transaction_isolation", level, false);
+                change("transaction_isolation", level, false);
             }
         }
     }
@@ -201,6 +204,13 @@ final class Commands {
     }
 
     private void change(String name, @Nullable String value, boolean local) throws SQLException {
+        if (value != null && value.equalsIgnoreCase("serializable")
+                && name.toLowerCase(Locale.ROOT).endsWith("transaction_isolation")) {
+            session.requireSerializable();
+        }
+        if (value != null && local && name.equalsIgnoreCase("tutti.classes")) {
+            session.declare(value);
+        }
         session.parameters().set(name, value, local);
         String told = SessionParameters.toldAs(name);
         if (told != null) {

@@ -3,6 +3,7 @@ package tutti.wire.jdbc;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -191,8 +192,13 @@ final class PgProtocol implements Runnable {
         portals.clear();
         List<List<Token>> texts = Token.statements(sql);
         try {
+            List<PgStatement> translated = new ArrayList<>(texts.size());
+            for (List<Token> text : texts) {
+                translated.add(translator.translate(text));
+            }
+            session.alone(PgSession.together(translated));
             for (int i = 0; i < texts.size(); i++) {
-                PgStatement statement = translator.translate(texts.get(i));
+                PgStatement statement = translated.get(i);
                 if (statement.kind() == Kind.EMPTY) {
                     if (texts.size() == 1) {
                         Backend.empty(client.out(), Backend.EMPTY_QUERY);
@@ -412,6 +418,7 @@ final class PgProtocol implements Runnable {
         }
         Rows rows = portal.rows;
         if (rows == null) {
+            session.alone(session.needsToKnow() ? cycle(statement.sql()) : null);
             rows = session.execute(portal.prepared, portal.values, portal.formats);
             portal.rows = rows;
         }
@@ -425,6 +432,30 @@ final class PgProtocol implements Runnable {
         } else {
             Backend.empty(client.out(), Backend.PORTAL_SUSPENDED);
         }
+    }
+
+    /**
+     * What is executed up to Sync, as a transaction of its own: this statement, and those that the client names in what it has
+     * sent behind it. Null if that is not known.
+     */
+    private @Nullable String cycle(String first) throws InterruptedException {
+        List<ClientConnection.Message> ahead = client.ahead(Frontend.SYNC);
+        if (ahead == null) {
+            return null;
+        }
+        StringBuilder all = new StringBuilder(first);
+        for (ClientConnection.Message message : ahead) {
+            ByteBuf body = message.body().duplicate();
+            if (message.type() == Frontend.PARSE) {
+                Fields.cString(body);
+                all.append(";\n").append(Fields.cString(body));
+            } else if (message.type() == Frontend.BIND) {
+                Fields.cString(body);
+                Prepared bound = statements.get(Fields.cString(body));
+                all.append(";\n").append(bound == null ? "" : bound.statement().sql());
+            }
+        }
+        return all.toString();
     }
 
     private void close(ByteBuf body) {

@@ -36,6 +36,8 @@ final class PgSession implements AutoCloseable {
     private int savepoints;
     private boolean readOnly;
     private boolean cancelled;
+    /** What the next transaction outside of a block consists of, if that is known. */
+    private @Nullable String alone;
     private @Nullable Connection catalogConnection;
     private @Nullable TransactionId reportedName;
     private long reportedPosition = -1;
@@ -153,7 +155,7 @@ final class PgSession implements AutoCloseable {
             if (statement.kind() == Kind.CATALOG) {
                 prepared.describe(catalogConnection());
             } else {
-                run(connection -> {
+                run(true, connection -> {
                     prepared.describe(connection);
                     return null;
                 });
@@ -177,22 +179,70 @@ final class PgSession implements AutoCloseable {
                 cancelled = cancellation.end();
             }
         }
-        return run(connection -> prepared.execute(connection, values, formats, zone(), cancellation));
+        return run(false, connection -> prepared.execute(connection, values, formats, zone(), cancellation));
     }
 
-    private <T extends @Nullable Object> T run(ClientSession.Work<T> work) throws SQLException {
+    /**
+     * Runs something in the transaction.
+     *
+     * @param looks whether it only looks at the schema
+     */
+    private <T extends @Nullable Object> T run(boolean looks, ClientSession.Work<T> work) throws SQLException {
         if (status == Backend.IDLE && !session.inTransaction()) {
             session.setReadOnly(parameters.readOnlyByDefault());
         }
         cancellation.begin();
         try {
-            return session.statement(connection -> {
+            ClientSession.Work<T> there = connection -> {
                 setSchema(connection);
                 return work.run(connection);
-            });
+            };
+            String whole = status == Backend.IDLE ? alone : null;
+            if (looks) {
+                return session.aside(there);
+            }
+            return whole == null ? session.statement(there) : session.alone(whole, there);
         } finally {
             cancelled = cancellation.end();
         }
+    }
+
+    /** Whether it must be known beforehand what the transaction touches that the next statement begins outside of a block. */
+    boolean needsToKnow() {
+        return status == Backend.IDLE && session.needsClasses() && !session.inTransaction();
+    }
+
+    /**
+     * Says what the next transaction outside of a block consists of.
+     *
+     * @param sql all its statements; null if they are not known yet
+     */
+    void alone(@Nullable String sql) {
+        alone = sql;
+    }
+
+    /** The text of statements that are one transaction; null if some of them control transactions themselves. */
+    static @Nullable String together(List<PgStatement> statements) {
+        StringBuilder all = new StringBuilder();
+        for (PgStatement statement : statements) {
+            if (!statement.kind().prepared() && statement.kind() != Kind.EMPTY) {
+                return null;
+            }
+            all.append(statement.sql()).append(";\n");
+        }
+        return all.toString();
+    }
+
+    /**
+     * Says which tables the block will touch.
+     *
+     * @throws SQLException with {@code 25001} outside of a block and behind its first statement
+     */
+    void declare(String tables) throws SQLException {
+        if (session.needsClasses() && status != Backend.IN_TRANSACTION) {
+            throw new SQLException("tutti.classes must be set by the first statement of a transaction block", "25001");
+        }
+        session.declare(tables);
     }
 
     private void setSchema(Connection connection) throws SQLException {
@@ -233,7 +283,7 @@ final class PgSession implements AutoCloseable {
         if (status == Backend.FAILED && savepoints == 0) {
             throw new SQLException("there is no savepoint to roll back to: roll back the transaction", "3B001");
         }
-        run(connection -> {
+        run(false, connection -> {
             try (var there = connection.createStatement()) {
                 there.execute(statement.sql());
             }
@@ -273,14 +323,26 @@ final class PgSession implements AutoCloseable {
         for (int i = 0; i < options.size(); i++) {
             Token token = options.get(i);
             if (token.is("serializable")) {
-                throw new SQLException("SERIALIZABLE is not supported by a node with a database of its own process:"
-                        + " use REPEATABLE READ, which is snapshot isolation", "0A000");
+                requireSerializable();
+                parameters.set("transaction_isolation", "serializable", true);
             }
             if (token.is("read") && i + 1 < options.size() && options.get(i + 1).is("only")) {
                 access(true);
             } else if (token.is("read") && i + 1 < options.size() && options.get(i + 1).is("write")) {
                 access(false);
             }
+        }
+    }
+
+    /**
+     * Fails if transactions are not serializable.
+     *
+     * @throws SQLException with {@code 0A000}
+     */
+    void requireSerializable() throws SQLException {
+        if (!session.serializable()) {
+            throw new SQLException("the cluster's protocol guarantees snapshot isolation, not SERIALIZABLE: use"
+                    + " REPEATABLE READ, or a cluster whose protocol is serializable, such as dbsm", "0A000");
         }
     }
 

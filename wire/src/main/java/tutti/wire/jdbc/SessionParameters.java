@@ -156,10 +156,6 @@ final class SessionParameters {
                         unknown);
             }
         }
-        if (key.endsWith("transaction_isolation") && wanted.equalsIgnoreCase("serializable")) {
-            throw new SQLException("SERIALIZABLE is not supported by a node with a database of its own process: use"
-                    + " REPEATABLE READ, which is snapshot isolation", "0A000");
-        }
         if (key.equals("client_encoding") && !wanted.matches("(?i)'?utf-?8'?|unicode|sql_ascii")) {
             throw new SQLException("client encoding " + wanted + " is not supported: use UTF8", "0A000");
         }

@@ -41,7 +41,7 @@ final class JdbcNodes implements AutoCloseable {
     private final List<String> urls = new ArrayList<>();
 
     JdbcNodes(Dialect dialect, Path directory, int count) throws Exception {
-        this(dialect, directory, count, null);
+        this(dialect, directory, count, "si", null);
     }
 
     /**
@@ -49,7 +49,8 @@ final class JdbcNodes implements AutoCloseable {
      *
      * @param tls that clients must use, or null for none
      */
-    JdbcNodes(Dialect dialect, Path directory, int count, @Nullable SslContext tls) throws Exception {
+    JdbcNodes(Dialect dialect, Path directory, int count, String protocol, @Nullable SslContext tls)
+            throws Exception {
         Set<Integer> all = IntStream.range(0, count).boxed().collect(Collectors.toSet());
         LocalOrderGroup group = new LocalOrderGroup(all);
         for (int i = 0; i < count; i++) {
@@ -61,8 +62,9 @@ final class JdbcNodes implements AutoCloseable {
                     CaptureMode.NOTES, new SequenceSteps(i, 16));
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(i, all, directory.resolve("node" + i), "si"), group.open(i), engine,
-                    world -> Protocols.create("si", node, all, Map.of(), world), NodeMetrics.NONE, (cause, _) -> {
+                    ReplicaNode.Settings.defaults(i, all, directory.resolve("node" + i), protocol), group.open(i),
+                    engine,
+                    world -> Protocols.create(protocol, node, all, Map.of(), world), NodeMetrics.NONE, (cause, _) -> {
                         throw new AssertionError(cause);
                     });
             nodes.add(replica);

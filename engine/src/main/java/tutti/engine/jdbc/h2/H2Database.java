@@ -148,6 +148,15 @@ public final class H2Database extends OpenedDatabase {
                 }
             }
         }
+        // SCRIPT leaves them out
+        try (Statement statement = connection.createStatement();
+                ResultSet synonyms = statement.executeQuery("SELECT SYNONYM_SCHEMA, SYNONYM_NAME, SYNONYM_FOR_SCHEMA, "
+                        + "SYNONYM_FOR FROM INFORMATION_SCHEMA.SYNONYMS")) {
+            while (synonyms.next()) {
+                script.add("CREATE SYNONYM " + quote(synonyms.getString(1)) + "." + quote(synonyms.getString(2))
+                        + " FOR " + quote(synonyms.getString(3)) + "." + quote(synonyms.getString(4)));
+            }
+        }
         return script;
     }
 

@@ -12,6 +12,7 @@ import tutti.engine.postgres.catalog.KeyHash;
  * @param name as the engine spells it
  * @param columns names
  * @param forms how each column's values are compared
+ * @param types of the columns, as {@link java.sql.Types} has them
  * @param primaryKey null if it has none
  * @param uniqueKeys all of them, the primary key included
  * @param foreignKeys what it refers to
@@ -19,7 +20,7 @@ import tutti.engine.postgres.catalog.KeyHash;
  * @param unsupported why the engine's rows of this table cannot be replicated, to be said after its name; null if they can
  */
 public record Table(String schema, String name, List<String> columns, List<ValueForm> forms,
-        @Nullable UniqueKey primaryKey, List<UniqueKey> uniqueKeys, List<ForeignKey> foreignKeys,
+        List<Integer> types, @Nullable UniqueKey primaryKey, List<UniqueKey> uniqueKeys, List<ForeignKey> foreignKeys,
         long hash, @Nullable String unsupported) {
 
     /**
@@ -72,9 +73,10 @@ public record Table(String schema, String name, List<String> columns, List<Value
      * @param parentColumns names
      * @param parentSeed the seed of the parent's key
      * @param opaque whether the parent's key is
+     * @param cascades whether rows of this table change with the parent's
      */
     public record ForeignKey(List<Integer> columns, List<ValueForm> forms, String parent, List<String> parentColumns,
-            long parentSeed, boolean opaque) {}
+            long parentSeed, boolean opaque, boolean cascades) {}
 
     /** Of the names, which tell the tables of a database apart; tables are keys of maps, several times for each row. */
     @Override

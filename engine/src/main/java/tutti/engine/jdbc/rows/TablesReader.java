@@ -8,6 +8,7 @@ import java.sql.Types;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,9 @@ public final class TablesReader {
     /** Schemas of the engines, and the one that Tutti keeps its own tables in. */
     private static final Set<String> HIDDEN = Set.of("INFORMATION_SCHEMA", "SYSTEM_LOBS", "DEFINITION_SCHEMA",
             "PG_CATALOG", "TUTTI");
+    /** Rules by which a child's row is never changed. */
+    private static final Set<Integer> STAYS = Set.of(DatabaseMetaData.importedKeyNoAction,
+            DatabaseMetaData.importedKeyRestrict);
     private static final Set<String> TYPES = Set.of("TABLE", "BASE TABLE");
 
     /** What a driver does not tell. */
@@ -53,7 +57,7 @@ public final class TablesReader {
     private record Name(String schema, String name) {}
 
     /** A table without its foreign keys. */
-    private record Body(List<String> columns, List<ValueForm> forms, @Nullable UniqueKey primary,
+    private record Body(List<String> columns, List<ValueForm> forms, List<Integer> types, @Nullable UniqueKey primary,
             List<UniqueKey> unique) {}
 
     private Tables read() throws SQLException {
@@ -65,7 +69,7 @@ public final class TablesReader {
         for (Map.Entry<Name, Body> entry : bodies.entrySet()) {
             Body body = entry.getValue();
             Name name = entry.getKey();
-            tables.add(new Table(name.schema(), name.name(), body.columns(), body.forms(), body.primary(),
+            tables.add(new Table(name.schema(), name.name(), body.columns(), body.forms(), body.types(), body.primary(),
                     body.unique(), foreignKeys(name, bodies), Table.tableHash(name.schema(), name.name()),
                     peculiarities.refusal(name.schema(), name.name())));
         }
@@ -88,11 +92,13 @@ public final class TablesReader {
     private Body body(Name name) throws SQLException {
         Map<Integer, String> columns = new TreeMap<>();
         Map<Integer, ValueForm> forms = new TreeMap<>();
+        Map<Integer, Integer> types = new TreeMap<>();
         try (ResultSet rows = meta.getColumns(null, pattern(name.schema()), pattern(name.name()), "%")) {
             while (rows.next()) {
                 int place = rows.getInt("ORDINAL_POSITION");
                 String column = rows.getString("COLUMN_NAME");
                 columns.put(place, column);
+                types.put(place, rows.getInt("DATA_TYPE"));
                 forms.put(place, form(name, column, rows.getInt("DATA_TYPE"), rows.getString("TYPE_NAME")));
             }
         }
@@ -108,7 +114,8 @@ public final class TablesReader {
                 unique.put(index, key(name, index, columnNames, columnForms));
             }
         }
-        return new Body(columnNames, columnForms, unique.get(primary), List.copyOf(unique.values()));
+        return new Body(columnNames, columnForms, List.copyOf(types.values()), unique.get(primary),
+                List.copyOf(unique.values()));
     }
 
     private static List<String> sorted(ResultSet keys) throws SQLException {
@@ -146,12 +153,16 @@ public final class TablesReader {
     private List<ForeignKey> foreignKeys(Name name, Map<Name, Body> bodies) throws SQLException {
         record Pair(String parentColumn, String column) {}
         Map<String, Name> parents = new HashMap<>();
+        Set<String> cascading = new HashSet<>();
         Map<String, List<Pair>> pairs = new TreeMap<>();
         try (ResultSet rows = meta.getImportedKeys(null, name.schema(), name.name())) {
             while (rows.next()) {
                 Name parent = new Name(rows.getString("PKTABLE_SCHEM"), rows.getString("PKTABLE_NAME"));
                 String constraint = rows.getString("FK_NAME");
                 parents.put(constraint, parent);
+                if (!STAYS.contains(rows.getInt("DELETE_RULE")) || !STAYS.contains(rows.getInt("UPDATE_RULE"))) {
+                    cascading.add(constraint);
+                }
                 pairs.computeIfAbsent(constraint, _ -> new ArrayList<>())
                         .add(new Pair(rows.getString("PKCOLUMN_NAME"), rows.getString("FKCOLUMN_NAME")));
             }
@@ -171,7 +182,8 @@ public final class TablesReader {
                     .map(column -> body.forms().get(body.columns().indexOf(column))).toList();
             foreign.add(new ForeignKey(sorted.stream().map(pair -> own.columns().indexOf(pair.column())).toList(),
                     forms, parent.schema() + "." + parent.name(), parentColumns,
-                    Table.keySeed(parent.schema(), parent.name(), parentColumns), forms.contains(ValueForm.OPAQUE)));
+                    Table.keySeed(parent.schema(), parent.name(), parentColumns), forms.contains(ValueForm.OPAQUE),
+                    cascading.contains(entry.getKey())));
         }
         return List.copyOf(foreign);
     }

@@ -226,6 +226,21 @@ public final class WriteSets {
         }
     }
 
+    /**
+     * The hash of a row's primary key, as the keys of write sets have it.
+     *
+     * @param values of the key's columns in their order, none null, as they travel
+     */
+    public static long primaryKeyHash(Table table, List<Object> values) {
+        UniqueKey key = Objects.requireNonNull(table.primaryKey());
+        long hash = key.seed();
+        for (int i = 0; !key.opaque() && i < key.columns().size(); i++) {
+            byte[] normal = table.forms().get(key.columns().get(i)).normalise(values.get(i));
+            hash = KeyHash.part(hash, normal, 0, normal.length);
+        }
+        return KeyHash.finish(hash);
+    }
+
     private static boolean differs(Table table, List<Integer> columns, @Nullable Object[] before,
             @Nullable Object[] after) {
         for (int column : columns) {

@@ -1,0 +1,5 @@
+/** What do statements read, and what may they touch? Found out from their texts and the schema. */
+@NullMarked
+package tutti.engine.jdbc.reads;
+
+import org.jspecify.annotations.NullMarked;
