@@ -100,6 +100,7 @@ public final class HsqldbDatabase extends OpenedDatabase {
             throw new IllegalArgumentException("logBytesMin " + logBytesMin);
         }
         String files = path.toAbsolutePath().toString();
+        HsqldbLog.warnOfHeap(files);
         return new HsqldbDatabase("jdbc:hsqldb:file:" + files + words(syntax), "HSQLDB database " + path, files,
                 logBytesMin);
     }

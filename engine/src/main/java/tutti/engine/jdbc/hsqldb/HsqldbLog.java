@@ -3,10 +3,14 @@ package tutti.engine.jdbc.hsqldb;
 import java.io.File;
 import java.io.IOException;
 import java.sql.SQLException;
+import java.util.Locale;
 import org.hsqldb.Database;
 import org.hsqldb.HsqlException;
 import org.hsqldb.Session;
 import org.hsqldb.jdbc.JDBCUtil;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.engine.jdbc.EmbeddedDatabase;
 
 /**
@@ -53,6 +57,10 @@ import tutti.engine.jdbc.EmbeddedDatabase;
  * log, which may end in half a line.
  */
 final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
+    /** Bytes of heap for each byte of script, rounded up: measured with TPC-C (docs/engines.md). */
+    private static final int HEAP_PER_BYTE = 3;
+    private static final Logger LOG = LoggerFactory.getLogger(HsqldbLog.class);
+
     private final Session session;
     private final File log;
     private final File script;
@@ -104,6 +112,29 @@ final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
         }
     }
 
+    /**
+     * What an operator should know about memory.
+     *
+     * @param files path of a database, in which the length of the script tells how many rows there are
+     */
+    static void warnOfHeap(String files) {
+        String warning = heapWarning(new File(files + ".script").length(), Runtime.getRuntime().maxMemory());
+        if (warning != null) {
+            LOG.warn("{}: {}", files, warning);
+        }
+    }
+
+    /** What to say if rows whose script is so long take more than half of so much heap, in bytes; else null. */
+    static @Nullable String heapWarning(long script, long heapMax) {
+        long needed = script * HEAP_PER_BYTE;
+        return needed <= heapMax / 2
+                ? null
+                : String.format(Locale.ROOT,
+                        "the rows take about %,d MiB of this process' heap, which can have %,d MiB; they "
+                                + "should not take more than half of it, so start it with -Xmx%dm or more",
+                        needed >> 20, heapMax >> 20, ((2 * needed) >> 20) + 1);
+    }
+
     @Override
     public long length() {
         return log.length();
@@ -137,6 +168,7 @@ final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
         if (isOld()) {
             throw new SQLException(notRewritten(), "53100");
         }
+        warnOfHeap(database.getPath());
         return true;
     }
 }
