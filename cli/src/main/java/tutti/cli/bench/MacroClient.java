@@ -46,6 +46,11 @@ final class MacroClient implements AutoCloseable {
         /** Nothing. */
         static final Counts NONE = new Counts(0, 0, 0, 0);
 
+        /** How many have ended, one way or the other. */
+        long ended() {
+            return reads + writes + aborts + rolledBack;
+        }
+
         Counts plus(Counts other) {
             return new Counts(reads + other.reads, writes + other.writes, aborts + other.aborts,
                     rolledBack + other.rolledBack);
@@ -77,7 +82,7 @@ final class MacroClient implements AutoCloseable {
         TpccInput input = inputs.next(type);
         long begun = System.nanoTime();
         try {
-            client.begin(readOnly);
+            client.begin(readOnly, tables(type));
             TpccOutput output = tpcc.execute(input,
                     LocalDateTime.now(Clock.system(ZoneOffset.UTC)).truncatedTo(ChronoUnit.MICROS),
                     new TpccSession.HistoryKey(source, ++history));
@@ -100,6 +105,16 @@ final class MacroClient implements AutoCloseable {
             }
             aborts++;
         }
+    }
+
+    private static String tables(TpccTransaction type) {
+        return switch (type) {
+            case NEW_ORDER -> "warehouse, district, customer, orders, new_order, order_line, item, stock";
+            case PAYMENT -> "warehouse, district, customer, history";
+            case ORDER_STATUS -> "customer, orders, order_line";
+            case DELIVERY -> "new_order, orders, order_line, customer";
+            case STOCK_LEVEL -> "district, order_line, stock";
+        };
     }
 
     /** Mean time of those of a kind that committed, in microseconds; 0 if there are none. */

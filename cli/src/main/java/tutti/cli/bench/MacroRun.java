@@ -35,7 +35,7 @@ record MacroRun(MacroSystem system, TpccPopulation population, MacroMix mix, int
 
         /** Aborted because of conflicts, of all attempts, in percent. */
         double abortPercent() {
-            long attempts = counts.reads() + counts.writes() + counts.aborts() + counts.rolledBack();
+            long attempts = counts.ended();
             return attempts == 0 ? 0 : 100.0 * counts.aborts() / attempts;
         }
 
@@ -44,6 +44,9 @@ record MacroRun(MacroSystem system, TpccPopulation population, MacroMix mix, int
             return counts.writes() == 0 ? 0 : (double) counts.reads() / counts.writes();
         }
     }
+
+    /** Of each client, however short the time is. */
+    private static final long TRANSACTIONS_MIN = 5;
 
     /** Works for that long. */
     Result work(double seconds) throws InterruptedException {
@@ -71,10 +74,10 @@ record MacroRun(MacroSystem system, TpccPopulation population, MacroMix mix, int
 
     private MacroClient.Counts work(int number, long end, Standstill standstill) throws SQLException {
         try (MacroClient client = new MacroClient(system, population, mix, number, seed, source)) {
-            while (System.nanoTime() < end) {
+            do {
                 client.step();
                 standstill.ended();
-            }
+            } while (System.nanoTime() < end || client.counts().ended() < TRANSACTIONS_MIN);
             return client.counts();
         }
     }

@@ -24,8 +24,12 @@ final class MacroSessions {
     interface Client extends AutoCloseable {
         PortableTpcc.Statements statements();
 
-        /** Says whether the transaction that begins next only reads. */
-        void begin(boolean readOnly) throws SQLException;
+        /**
+         * Says what the transaction that begins next will be.
+         *
+         * @param tables all that it touches
+         */
+        void begin(boolean readOnly, String tables) throws SQLException;
 
         void commit() throws SQLException;
 
@@ -42,7 +46,7 @@ final class MacroSessions {
         }
 
         @Override
-        public void begin(boolean readOnly) {
+        public void begin(boolean readOnly, String tables) {
             // A transaction begins with its first statement.
         }
 
@@ -62,15 +66,41 @@ final class MacroSessions {
         }
     }
 
-    /** A node. */
-    record OfNode(EmbeddedSession session, PortableTpcc.Statements statements) implements Client {
-        OfNode(EmbeddedSession session) {
-            this(session, new SessionStatements(session::statement));
+    /** A node; under a protocol with a primary, what may write goes there. */
+    static final class OfNode implements Client {
+        private final EmbeddedSession reads;
+        private final EmbeddedSession writes;
+        private final PortableTpcc.Statements statements;
+        private EmbeddedSession session;
+
+        /**
+         * Two sessions, or the same twice.
+         *
+         * @param reads for transactions that only read
+         */
+        OfNode(EmbeddedSession reads, EmbeddedSession writes) {
+            this.reads = reads;
+            this.writes = writes;
+            session = writes;
+            statements = new SessionStatements(this::run);
+        }
+
+        private <T extends @Nullable Object> T run(ClientSession.Work<T> work) throws SQLException {
+            return session.statement(work);
         }
 
         @Override
-        public void begin(boolean readOnly) {
+        public PortableTpcc.Statements statements() {
+            return statements;
+        }
+
+        @Override
+        public void begin(boolean readOnly, String tables) throws SQLException {
+            session = readOnly ? reads : writes;
             session.setReadOnly(readOnly);
+            if (!readOnly && session.needsClasses()) {
+                session.declare(tables);
+            }
         }
 
         @Override
@@ -85,7 +115,8 @@ final class MacroSessions {
 
         @Override
         public void close() {
-            session.close();
+            reads.close();
+            writes.close();
         }
     }
 
@@ -108,7 +139,7 @@ final class MacroSessions {
         }
 
         @Override
-        public void begin(boolean readOnly) {
+        public void begin(boolean readOnly, String tables) {
             session.setReadOnly(readOnly);
         }
 

@@ -36,6 +36,8 @@ import tutti.workload.tpcc.TpccPopulation;
 final class MacroSystem implements AutoCloseable {
     private static final int TRANSACTION_BYTES_MAX = 32 << 20;
     private static final long SECONDS_MAX = 60;
+    /** Of a protocol with a primary, which no node leaves here. */
+    private static final int PRIMARY = 0;
 
     /**
      * What to measure.
@@ -166,10 +168,16 @@ final class MacroSystem implements AutoCloseable {
             return new MacroSessions.Bare(database.openClient());
         }
         int node = number % engines.size();
-        return nodes.isEmpty()
-                ? new MacroSessions.Local(engines.get(node).openSession(() -> null), positions)
-                : new MacroSessions.OfNode(
-                        new EmbeddedSession(nodes.get(node), engines.get(node), TRANSACTION_BYTES_MAX));
+        if (nodes.isEmpty()) {
+            return new MacroSessions.Local(engines.get(node).openSession(() -> null), positions);
+        }
+        EmbeddedSession reads = session(node);
+        int primary = kind.protocol.equals("passive") ? PRIMARY : node;
+        return new MacroSessions.OfNode(reads, primary == node ? reads : session(primary));
+    }
+
+    private EmbeddedSession session(int node) throws SQLException {
+        return new EmbeddedSession(nodes.get(node), engines.get(node), TRANSACTION_BYTES_MAX);
     }
 
     /**

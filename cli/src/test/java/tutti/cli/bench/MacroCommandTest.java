@@ -26,7 +26,8 @@ class MacroCommandTest {
         Path json = directory.resolve("macro.json");
         StringWriter out = new StringWriter();
         int status = new CommandLine(new MacroCommand()).setOut(new PrintWriter(out)).execute("--here", "--reduced",
-                "--mixes", "50/50", "--macrodb", "1,2", "--nodes", "1", "--flat", "1", "--protocols", "si,akara",
+                "--mixes", "50/50", "--macrodb", "1,2", "--nodes", "1", "--flat", "1", "--protocols",
+                "si,nodo,passive",
                 "--replicas", "2", "--clients", "1", "--seconds", "0.05", "--warmup", "0", "--turns", "2", "--svg",
                 directory.resolve("macro.svg").toString(), "--json", json.toString());
         assertEquals(0, status, out::toString);
@@ -34,11 +35,11 @@ class MacroCommandTest {
         assertEquals(2, numbers.get("memoryBytes").size());
         assertEquals(5, numbers.get("overhead").get(0).get("micros").size());
         JsonNode measured = numbers.get("measurements");
-        assertEquals(7, measured.size());
+        assertEquals(3 + 2 * 3, measured.size());
         for (JsonNode system : measured) {
             assertTrue(system.get("perMinute").asDouble() > 0, system::toString);
         }
-        assertTrue(Files.readString(directory.resolve("macro.svg")).contains("Flat, 2 masters, akara"));
+        assertTrue(Files.readString(directory.resolve("macro.svg")).contains("Flat, 2 masters, nodo"));
         assertTrue(out.toString().contains("with order and certification"), out::toString);
     }
 
