@@ -58,6 +58,7 @@ class MacroDbFailuresTest {
 
     private static void awaitThat(BooleanSupplier condition) {
         while (!condition.getAsBoolean()) {
+            assertFalse(Thread.interrupted(), "the time of the test is up");
             LockSupport.parkNanos(100_000);
         }
     }
