@@ -273,7 +273,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return visiblePosition;
     }
 
-    /** Highest position that the order has delivered here. */
+    @Override
     public long deliveredPosition() {
         return deliveredPosition;
     }

@@ -55,6 +55,11 @@ public interface Transactions {
     /** A position that is visible in the engine now. What is seen in a snapshot taken later is no older. */
     long visiblePosition();
 
+    /** The highest position that the order has delivered to this node; it will be visible, too. From any thread. */
+    default long deliveredPosition() {
+        return visiblePosition();
+    }
+
     /**
      * A position that is visible in the engine now. What is ordered after it is not forgotten until {@link #unhold}, so that a
      * transaction begun before that, since this position, is not too old to be certified. From any thread.

@@ -4,6 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
@@ -47,8 +49,15 @@ import tutti.node.Transactions;
  * {@code akara}). One that has changed something outside of its classes, or read it where the protocol is serializable,
  * fails at its commit with {@code 2F003}. Under {@code active} transactions may only read, and what changes something is
  * a statement for {@link #everywhere}.
+ *
+ * <p>
+ * <b>Fresh snapshots.</b> A transaction that may write begins when what was delivered to the node before is visible
+ * ({@link #awaitDelivered}), so that nothing aborts it that it could have seen.
  */
 public final class EmbeddedSession implements AutoCloseable {
+    /** How long a transaction that may write waits for what has been delivered before it began. */
+    private static final long DELIVERED_MILLIS_MAX = 100;
+
     private final Transactions node;
     private final ClientSession session;
     private final long bytesMax;
@@ -243,6 +252,9 @@ public final class EmbeddedSession implements AutoCloseable {
 
     private void begin() throws SQLException {
         if (current == null) {
+            if (!readOnly && !queries) {
+                awaitDelivered();
+            }
             Open open = new Open();
             open.ticket = node.begin(open, takeName());
             current = open;
@@ -261,6 +273,40 @@ public final class EmbeddedSession implements AutoCloseable {
                             "40001");
                 }
             }
+        }
+    }
+
+    /**
+     * Has a transaction that may write see all that has been delivered to the node before. What is delivered and not yet
+     * visible is ordered before it anyhow: it can only abort the transaction, if that runs on a snapshot without it. A node that lags
+     * far is not waited for beyond {@link #DELIVERED_MILLIS_MAX}, since any snapshot is right.
+     */
+    private void awaitDelivered() throws SQLException {
+        long delivered = node.deliveredPosition();
+        if (node.visiblePosition() >= delivered) {
+            return;
+        }
+        CompletableFuture<@Nullable Void> visible = new CompletableFuture<>();
+        node.await(delivered, new Completion<>() {
+            @Override
+            public void succeeded(Long position) {
+                visible.complete(null);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                visible.complete(null);
+            }
+        });
+        try {
+            visible.get(DELIVERED_MILLIS_MAX, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException lags) {
+            // Then with the snapshot that there is.
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new SQLException("interrupted before the transaction began", "57014", interrupted);
+        } catch (ExecutionException impossible) {
+            throw new IllegalStateException(impossible);
         }
     }
 
