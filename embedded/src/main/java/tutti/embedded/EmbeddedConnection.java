@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -23,8 +24,9 @@ import tutti.jdbc.spi.Target;
 import tutti.node.embedded.EmbeddedSession;
 
 /**
- * A JDBC connection to a node of this virtual machine: statements are the engine's own, transactions the session's. For one
- * thread at a time, except {@code abort}, {@code close} and cancelling a statement.
+ * A JDBC connection to a node of this virtual machine: statements are the engine's own, transactions the session's. Several
+ * threads may use it, each with statements of its own; one waits for the other, except in {@code abort}, {@code close} and when
+ * a statement is cancelled.
  */
 final class EmbeddedConnection implements InvocationHandler, StatementHost {
     private static final Pattern FIRST_WORD = Pattern.compile("(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)*(\\w+).*",
@@ -51,6 +53,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     private final String url;
     private final Connection proxy;
     private final Place primary;
+    private final ReentrantLock lock = new ReentrantLock();
     /** The last one that was not the primary's. */
     private @Nullable Place secondary;
     private String classes;
@@ -106,7 +109,12 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
                 if (closed) {
                     throw new SQLException("this connection is closed", "08003");
                 }
-                yield whileOpen(method, arguments);
+                lock.lock();
+                try {
+                    yield whileOpen(method, arguments);
+                } finally {
+                    lock.unlock();
+                }
             }
         };
     }
@@ -302,6 +310,15 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
 
     @Override
     public boolean executedElsewhere(String sql) throws SQLException {
+        lock.lock();
+        try {
+            return executedByOthers(sql);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean executedByOthers(String sql) throws SQLException {
         String first = firstWord(sql);
         if (EVERYWHERE.contains(first)) {
             session.everywhere(sql);
@@ -319,6 +336,15 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
 
     @Override
     public @Nullable Object execute(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
+        lock.lock();
+        try {
+            return executeAlone(sql, work);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private @Nullable Object executeAlone(@Nullable String sql, Work work) throws SQLException {
         if (closed) {
             throw new SQLException("this connection is closed", "08003");
         }
@@ -365,6 +391,17 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         return "SELECT CASE WHEN MOD(" + increment + ", " + EmbeddedNode.SEQUENCE_STEP + ") = 0 THEN " + increment
                 + " / " + EmbeddedNode.SEQUENCE_STEP + " ELSE " + increment
                 + " END AS \"INCREMENT\", S.* FROM INFORMATION_SCHEMA.SEQUENCES S";
+    }
+
+    /** The transaction of a statement that has committed by itself is over: what is changed after it would be lost. */
+    @Override
+    public void changesResults() throws SQLException {
+        if (!session.inTransaction()) {
+            throw new SQLException(
+                    "rows of a result can be changed in its transaction only: setAutoCommit(false) first, or"
+                            + " use UPDATE",
+                    "0A000");
+        }
     }
 
     @Override

@@ -184,6 +184,62 @@ class EmbeddedDriverTest {
         }
     }
 
+    @Test
+    void rowsOfResultsAreChangedInTransactionsOnly() throws Exception {
+        String url = "jdbc:tutti:embedded:h2:mem:updatable";
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement(ResultSet.TYPE_SCROLL_INSENSITIVE,
+                        ResultSet.CONCUR_UPDATABLE)) {
+            run(connection, "CREATE TABLE item (id INTEGER PRIMARY KEY, n INTEGER)");
+            run(connection, "INSERT INTO item VALUES (1, 0)");
+            for (boolean byItself : new boolean[]{true, false}) {
+                connection.setAutoCommit(byItself);
+                ResultSet rows = statement.executeQuery("SELECT id, n FROM item");
+                assertTrue(rows.next());
+                rows.updateInt(2, 7);
+                if (byItself) {
+                    assertEquals("0A000", failure(rows::updateRow));
+                } else {
+                    rows.updateRow();
+                    connection.commit();
+                }
+            }
+            assertEquals("7", value(connection, "SELECT n FROM item"));
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"h2:mem:threads", "hsqldb:mem:threads"})
+    void severalThreadsUseOneConnection(String engine) throws Exception {
+        String url = "jdbc:tutti:embedded:" + engine;
+        try (Connection connection = DriverManager.getConnection(url)) {
+            run(connection, "CREATE TABLE item (id INTEGER PRIMARY KEY)");
+            List<SQLException> failures = new java.util.concurrent.CopyOnWriteArrayList<>();
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                int first = 100 * i;
+                threads.add(Thread.ofPlatform().start(() -> {
+                    for (int id = first; id < first + 25; id++) {
+                        try {
+                            run(connection, "INSERT INTO item VALUES (" + id + ")");
+                        } catch (SQLException failed) {
+                            failures.add(failed);
+                        }
+                    }
+                }));
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertEquals(List.of(), failures);
+            assertEquals("100", value(connection, "SELECT COUNT(*) FROM item"));
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
+    }
+
     private static void run(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);

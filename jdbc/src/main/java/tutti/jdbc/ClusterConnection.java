@@ -8,6 +8,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.jdbc.spi.Calls;
@@ -29,7 +30,8 @@ import tutti.jdbc.spi.Target;
  * application has not asked for {@code readOnlyFailover=abort}.
  *
  * <p>
- * For one thread at a time, except {@code abort}, {@code close} and {@link Statement#cancel}.
+ * Several threads may use it, each with statements of its own; one waits for the other, except in {@code abort},
+ * {@code close} and {@link Statement#cancel}.
  */
 final class ClusterConnection implements InvocationHandler, StatementHost {
     private static final Pattern ENDS = Pattern.compile("(?:\\A|;)\\s*(?:COMMIT|END|PREPARE\\s+TRANSACTION)\\b",
@@ -46,6 +48,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private final Connection proxy;
     private final SessionSettings session = new SessionSettings();
     private final Seen seen;
+    private final ReentrantLock lock = new ReentrantLock();
     private @Nullable Physical writer;
     /** For read-only transactions, if they go elsewhere. */
     private @Nullable Physical reader;
@@ -102,12 +105,28 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 yield null;
             }
             case "isValid" ->
-                isValid((Integer) Calls.argument(arguments, 0));
+                alone(() -> isValid((Integer) Calls.argument(arguments, 0)));
             default -> {
                 checkOpen();
-                yield whileOpen(method, arguments);
+                yield alone(() -> whileOpen(method, arguments));
             }
         };
+    }
+
+    /** Something that may fail. */
+    private interface Action {
+        @Nullable
+        Object run() throws SQLException;
+    }
+
+    /** Does something that no other thread's work comes between. */
+    private @Nullable Object alone(Action action) throws SQLException {
+        lock.lock();
+        try {
+            return action.run();
+        } finally {
+            lock.unlock();
+        }
     }
 
     private @Nullable Object whileOpen(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
@@ -252,13 +271,22 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     @Override
     public Physical somewhere() throws SQLException {
         checkOpen();
-        Physical on = current;
-        return open && on != null ? on : forNextTransaction(System.nanoTime() + settings.failoverNanos());
+        lock.lock();
+        try {
+            Physical on = current;
+            return open && on != null ? on : forNextTransaction(System.nanoTime() + settings.failoverNanos());
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** At another node if the one that it is on is lost and nothing prevents that. */
     @Override
     public @Nullable Object execute(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
+        return alone(() -> executeAlone(sql, repeatable, work));
+    }
+
+    private @Nullable Object executeAlone(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
         checkOpen();
         SQLException before = lost;
         if (before != null) {
@@ -372,7 +400,15 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
 
     @Override
     public SQLException noticed(Target target, SQLException failure) {
-        Physical on = (Physical) target;
+        lock.lock();
+        try {
+            return noticedAlone((Physical) target, failure);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private SQLException noticedAlone(Physical on, SQLException failure) {
         if (!on.lostBy(failure) || on != current || !open) {
             return failure;
         }

@@ -499,15 +499,11 @@ public final class Akara implements Protocol {
     /** Why what t executed on is no longer right, in respects that the engine does not look after; null if it is right. */
     private @Nullable AbortReason certify(Transaction t) {
         Execution execution = t.execution;
-        if (execution != null) {
-            for (KeySet keys : List.of(execution.writes().keys(), execution.reads().keys())) {
-                AbortReason lost = index.lost(keys, execution.begun(), execution.lastCommitted());
-                if (lost != null) {
-                    return lost;
-                }
-            }
+        if (execution == null) {
+            return null;
         }
-        return null;
+        AbortReason lost = index.lost(execution.writes().keys(), execution.begun(), execution.lastCommitted());
+        return lost == null ? index.stale(execution.reads().keys(), execution.begun()) : lost;
     }
 
     /** Line 56. */

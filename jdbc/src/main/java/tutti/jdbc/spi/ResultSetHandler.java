@@ -5,10 +5,13 @@ import java.lang.reflect.Method;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A result set: the database's own, but for the statement that it belongs to. */
 public final class ResultSetHandler implements InvocationHandler {
+    private static final Set<String> CHANGES = Set.of("insertRow", "updateRow", "deleteRow");
+
     private final ResultSet results;
     private final @Nullable Statement statement;
     private final StatementHost connection;
@@ -40,6 +43,9 @@ public final class ResultSetHandler implements InvocationHandler {
         }
         if (method.getName().equals("unwrap") && ((Class<?>) Calls.argument(arguments, 0)).isInstance(self)) {
             return self;
+        }
+        if (CHANGES.contains(method.getName())) {
+            connection.changesResults();
         }
         try {
             return Calls.call(method, results, arguments);

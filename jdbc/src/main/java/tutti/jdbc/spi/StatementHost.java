@@ -45,6 +45,13 @@ public interface StatementHost {
         return sql;
     }
 
+    /**
+     * Told before the application changes rows through a result set.
+     *
+     * @throws SQLException if that is not possible
+     */
+    default void changesResults() throws SQLException {}
+
     /** Told of a failure of what an earlier call has left open, such as a result set; answers what to throw. */
     SQLException noticed(Target on, SQLException failure);
 }

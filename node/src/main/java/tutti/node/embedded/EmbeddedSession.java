@@ -400,6 +400,10 @@ public final class EmbeddedSession implements AutoCloseable {
                     "could not commit: a concurrent transaction, at position " + lost.winner() + ", changed "
                             + captured.describe(lost.key()) + "; try again",
                     "40001");
+            case AbortReason.StaleRead stale -> new SQLException(
+                    "could not commit: it has read what a concurrent transaction, at position " + stale.winner()
+                            + ", changed; try again",
+                    "40001");
             case AbortReason.Failed(String label) when label.equals("unavailable") -> new SQLException(
                     "could not commit: the node does not accept writes at the moment; try again, or at another node",
                     "57P03");

@@ -93,7 +93,7 @@ final class Commands {
             case NOTHING, EMPTY -> {
                 // Both engines look after themselves.
             }
-            case QUERY, CHANGE, CATALOG, REFUSED -> throw new IllegalArgumentException(
+            case QUERY, CHANGE, CATALOG, COPY, REFUSED -> throw new IllegalArgumentException(
                     statement.kind() + " is no command");
         }
         return new Answer(statement.tag(), null);

@@ -32,6 +32,7 @@ final class PgProtocol implements Runnable {
     private final PgSession session;
     private final Translator translator;
     private final Commands commands;
+    private final Copy copy;
     private final Map<String, Prepared> statements = new HashMap<>();
     private final Map<String, Portal> portals = new HashMap<>();
     private boolean skipping;
@@ -57,6 +58,7 @@ final class PgProtocol implements Runnable {
         this.session = session;
         this.translator = translator;
         this.commands = new Commands(session, client, this::forgetStatements);
+        this.copy = new Copy(client, session, translator);
     }
 
     @Override
@@ -216,6 +218,14 @@ final class PgProtocol implements Runnable {
     }
 
     private void simple(PgStatement statement, boolean last) throws SQLException, InterruptedException {
+        if (statement.kind() == Kind.COPY) {
+            String tag = copy.execute(statement.tokens());
+            if (last) {
+                session.commitImplicit();
+            }
+            complete(tag);
+            return;
+        }
         if (!statement.kind().prepared()) {
             Commands.Answer answer = commands.execute(statement);
             Commands.Answered answered = Commands.answered(statement);
@@ -276,6 +286,9 @@ final class PgProtocol implements Runnable {
         }
         PgStatement statement = translator.translate(texts.isEmpty() ? List.of() : texts.getFirst());
         session.check(statement);
+        if (statement.kind() == Kind.COPY) {
+            throw new SQLException("COPY must be sent as a simple query, without parameters", "0A000");
+        }
         Prepared prepared;
         if (statement.kind().prepared()) {
             prepared = session.prepare(statement, declared);

@@ -54,6 +54,8 @@ record PgStatement(Kind kind, String tag, String sql, List<Integer> parameters, 
         QUESTION,
         /** DISCARD, DEALLOCATE. */
         FORGET,
+        /** COPY FROM STDIN, COPY TO STDOUT. */
+        COPY,
         /** Has no effect here. */
         NOTHING,
         /** Not supported. */

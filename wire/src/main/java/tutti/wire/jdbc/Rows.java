@@ -97,6 +97,27 @@ final class Rows {
         return sent;
     }
 
+    /** The values of the next row that has not been sent, in the form in which they were asked for; null if there is none. */
+    @Nullable
+    List<byte @Nullable []> next() {
+        ByteBuf from = messages;
+        if (from == null || !from.isReadable()) {
+            return null;
+        }
+        from.skipBytes(5);
+        int width = from.readShort();
+        List<byte @Nullable []> values = new ArrayList<>(width);
+        for (int i = 0; i < width; i++) {
+            int length = from.readInt();
+            byte[] value = length < 0 ? null : new byte[length];
+            if (value != null) {
+                from.readBytes(value);
+            }
+            values.add(value);
+        }
+        return values;
+    }
+
     /** Whether all rows have been sent. */
     boolean done() {
         return messages == null || !messages.isReadable();

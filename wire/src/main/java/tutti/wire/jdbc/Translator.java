@@ -72,8 +72,7 @@ final class Translator {
             case "show" -> session(Kind.SHOW, "SHOW", tokens);
             case "discard" -> session(Kind.FORGET, "DISCARD ALL", tokens);
             case "deallocate" -> session(Kind.FORGET, "DEALLOCATE", tokens);
-            case "copy" -> refused(tokens, "COPY is not supported by this node's database, " + dialect.display()
-                    + ": use INSERT with several rows, or a batch of prepared INSERTs");
+            case "copy" -> session(Kind.COPY, "COPY", tokens);
             case "listen", "unlisten", "notify" -> refused(tokens, "LISTEN, UNLISTEN and NOTIFY are not supported,"
                     + " because notifications would not reach the clients of other nodes: poll a table instead");
             case "declare", "fetch", "move", "close" -> refused(tokens,

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.StringReader;
+import java.io.StringWriter;
+import org.postgresql.copy.CopyManager;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -346,7 +349,7 @@ class JdbcFrontEndTest {
             assertEquals("42P07", state(() -> run(connection, "create table a (id int primary key)")));
             assertEquals("42601", state(() -> run(connection, "selec 1")));
             assertEquals("42601", state(() -> run(connection, "select from where")));
-            assertEquals("0A000", state(() -> run(connection, "copy a from stdin")));
+            assertEquals("0A000", state(() -> run(connection, "copy a from '/etc/passwd'")));
             assertEquals("0A000", state(() -> run(connection, "listen news")));
             assertEquals("0A000", state(() -> run(connection, "begin isolation level serializable")));
             assertEquals("28P01", state(() -> DriverManager.getConnection(nodes.url(0), "tutti", "wrong")));
@@ -358,6 +361,36 @@ class JdbcFrontEndTest {
                 run(connection, "delete from a");
                 connection.commit();
             }));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void copiesInTextAndCsv(Dialect dialect) throws Exception {
+        try (Connection connection = connect(dialect)) {
+            run(connection, "create table word (id int primary key, t varchar(50), d date, b boolean, y bytea)");
+            CopyManager copy = connection.unwrap(PGConnection.class).getCopyAPI();
+            String text = "1\tone\\ttab \\\\ back\t1999-02-28\tt\t\\\\x00ff\n2\t\\N\t\\N\tf\t\\N\n";
+            assertEquals(2, copy.copyIn("COPY word FROM STDIN", new StringReader(text)));
+            StringWriter out = new StringWriter();
+            assertEquals(2, copy.copyOut("copy word to stdout", out));
+            assertEquals(text, out.toString());
+            assertEquals("one\ttab \\ back", all(connection, "select t from word where id = 1"));
+            String csv = "id,t\r\n3,\"a, \"\"b\"\"\nc\"\r\n4,\r\n5,\"\"\r\n";
+            assertEquals(3, copy.copyIn("copy word (id, t) from stdin with (format csv, header true)",
+                    new StringReader(csv)));
+            out = new StringWriter();
+            copy.copyOut("copy (select id, t from word where id > 2 order by id) to stdout csv header", out);
+            assertEquals(csv.replace("\r", ""), out.toString());
+            assertEquals("23505", state(() -> copy.copyIn("copy word (id) from stdin", new StringReader("7\n3\n"))));
+            assertEquals("22P04", state(() -> copy.copyIn("copy word (id) from stdin", new StringReader("7\t3\n"))));
+            assertEquals("0A000", state(() -> copy.copyOut("copy word to stdout (format binary)", new StringWriter())));
+            assertEquals("5", all(connection, "select count(*) from word"), "nothing of what failed");
+            connection.setAutoCommit(false);
+            copy.copyIn("copy word (t, id) from stdin delimiter '|' null 'none'", new StringReader("none|8\nx|9"));
+            assertEquals("null,x", all(connection, "select t from word where id > 7 order by id").replace(';', ','));
+            connection.rollback();
+            assertEquals("5", all(connection, "select count(*) from word"));
         }
     }
 

@@ -1,0 +1,170 @@
+package tutti.wire.jdbc;
+
+import io.netty.buffer.ByteBuf;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Takes the data of a COPY FROM STDIN apart, which comes in pieces of any size. For one thread at a time. */
+final class CopyReader {
+    private static final int VALUE_BYTES_MAX = 1 << 28;
+
+    /** Takes rows. */
+    @FunctionalInterface
+    interface RowTaker {
+        void row(List<byte @Nullable []> values) throws SQLException;
+    }
+
+    private final CopyFormat format;
+    private final int width;
+    private final RowTaker taker;
+    /** The value as it is written, to know a null by; and as it is meant. */
+    private final ByteArrayOutputStream written = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream meant = new ByteArrayOutputStream();
+    private List<byte @Nullable []> values = new ArrayList<>();
+    private boolean skipsHeader;
+    private boolean ended;
+    /** The character before was a backslash, or the escape in a quoted value. */
+    private boolean escaped;
+    private boolean inQuotes;
+    private boolean wasQuoted;
+
+    /**
+     * A reader.
+     *
+     * @param width how many values a row has
+     */
+    CopyReader(CopyFormat format, int width, RowTaker taker) {
+        this.format = format;
+        this.width = width;
+        this.taker = taker;
+        this.skipsHeader = format.header();
+    }
+
+    /** A piece of the data. */
+    void add(ByteBuf data) throws SQLException {
+        while (data.isReadable() && !ended) {
+            byte at = data.readByte();
+            if (format.csv()) {
+                csv(at);
+            } else {
+                text(at);
+            }
+            if (written.size() > VALUE_BYTES_MAX) {
+                throw new SQLException("a value of the COPY is larger than 256 MiB", "54000");
+            }
+        }
+    }
+
+    /** There is no more. */
+    void end() throws SQLException {
+        if (inQuotes && !escaped) {
+            throw new SQLException("unterminated CSV quoted field", "22P04");
+        }
+        if (!ended && (written.size() > 0 || wasQuoted || !values.isEmpty())) {
+            endRow();
+        }
+    }
+
+    private void text(byte at) throws SQLException {
+        if (escaped) {
+            escaped = false;
+            written.write(at);
+            meant.write(switch (at) {
+                case 'b' -> '\b';
+                case 'f' -> '\f';
+                case 'n' -> '\n';
+                case 'r' -> '\r';
+                case 't' -> '\t';
+                case 'v' -> 11;
+                default -> at;
+            });
+        } else if (at == '\\') {
+            escaped = true;
+            written.write(at);
+        } else {
+            plain(at);
+        }
+    }
+
+    private void csv(byte at) throws SQLException {
+        if (escaped) {
+            escaped = false;
+            if (at == format.quote() || at == format.escape()) {
+                put(at);
+                return;
+            }
+            if (format.quote() == format.escape()) {
+                inQuotes = false;
+                plain(at);
+            } else {
+                put((byte) format.escape());
+                csv(at);
+            }
+        } else if (inQuotes && at == format.escape()) {
+            escaped = true;
+        } else if (at == format.quote()) {
+            inQuotes = !inQuotes;
+            wasQuoted = true;
+        } else if (inQuotes) {
+            put(at);
+        } else {
+            plain(at);
+        }
+    }
+
+    private void put(byte at) {
+        written.write(at);
+        meant.write(at);
+    }
+
+    /** Outside of quotes, and not escaped. */
+    private void plain(byte at) throws SQLException {
+        if (at == format.delimiter()) {
+            endValue(false);
+        } else if (at == '\n') {
+            endRow();
+        } else {
+            put(at);
+        }
+    }
+
+    private void endValue(boolean last) {
+        String text = written.toString(StandardCharsets.UTF_8);
+        boolean carriage = last && text.endsWith("\r");
+        if (carriage) {
+            text = text.substring(0, text.length() - 1);
+        }
+        byte[] value = meant.toByteArray();
+        boolean absent = !wasQuoted && text.equals(format.nullText());
+        values.add(absent ? null : carriage ? java.util.Arrays.copyOf(value, value.length - 1) : value);
+        ended = last && values.size() == 1 && !wasQuoted && text.equals("\\.");
+        written.reset();
+        meant.reset();
+        wasQuoted = false;
+    }
+
+    private void endRow() throws SQLException {
+        endValue(true);
+        List<byte @Nullable []> row = values;
+        values = new ArrayList<>();
+        inQuotes = false;
+        escaped = false;
+        if (ended) {
+            return;
+        }
+        if (skipsHeader) {
+            skipsHeader = false;
+            return;
+        }
+        if (row.size() != width) {
+            throw new SQLException(row.size() < width
+                    ? "missing data: a row has " + row.size() + " values, and there are " + width + " columns"
+                    : "extra data after last expected column", "22P04");
+        }
+        taker.row(row);
+    }
+}
