@@ -49,6 +49,10 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         }
     }
 
+    private static final Set<Integer> ISOLATIONS = Set.of(Connection.TRANSACTION_READ_UNCOMMITTED,
+            Connection.TRANSACTION_READ_COMMITTED, Connection.TRANSACTION_REPEATABLE_READ,
+            Connection.TRANSACTION_SERIALIZABLE);
+
     private final EmbeddedSession session;
     private final String url;
     private final Connection proxy;
@@ -104,7 +108,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
                 yield null;
             }
             case "isClosed" -> closed;
-            case "isValid" -> !closed;
+            case "isValid" -> isValid((Integer) Calls.argument(arguments, 0));
             default -> {
                 if (closed) {
                     throw new SQLException("this connection is closed", "08003");
@@ -226,7 +230,18 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         readOnly = wanted;
     }
 
+    private boolean isValid(int timeout) throws SQLException {
+        if (timeout < 0) {
+            throw new SQLException("the timeout of isValid is negative: " + timeout, "22023");
+        }
+        return !closed;
+    }
+
     private void setIsolation(int wanted) throws SQLException {
+        if (!ISOLATIONS.contains(wanted)) {
+            throw new SQLException("there is no isolation " + wanted + " for transactions: use one of the constants"
+                    + " TRANSACTION_REPEATABLE_READ, TRANSACTION_SERIALIZABLE and below", "22023");
+        }
         if (wanted == Connection.TRANSACTION_SERIALIZABLE && !session.serializable()) {
             throw new SQLException("the node's protocol guarantees snapshot isolation, not SERIALIZABLE: ask for"
                     + " TRANSACTION_REPEATABLE_READ, or use a protocol that is serializable, such as dbsm", "0A000");

@@ -353,6 +353,13 @@ class EmbeddedDriverTest {
                 "h2:mem:x?protocol=akara&protocol.is=a")) {
             assertEquals("22023", failure(() -> DriverManager.getConnection("jdbc:tutti:embedded:" + wrong)), wrong);
         }
+        try (Connection connection = DriverManager.getConnection("jdbc:tutti:embedded:h2:mem:wrong")) {
+            for (int isolation : new int[]{Connection.TRANSACTION_NONE, 3, 77, -1}) {
+                assertEquals("22023", failure(() -> connection.setTransactionIsolation(isolation)));
+            }
+            assertEquals("22023", failure(() -> connection.isValid(-1)));
+            assertTrue(connection.isValid(1));
+        }
         assertEquals(7, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
                 .getPropertyInfo("jdbc:tutti:embedded:h2:mem:x", null).length);
     }

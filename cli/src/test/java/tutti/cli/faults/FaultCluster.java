@@ -101,7 +101,8 @@ final class FaultCluster implements AutoCloseable {
 
     /** What starts `tutti`. */
     static List<String> command() {
-        return List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx512m",
+        return List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                "-Xshare:auto", "-Xmx512m",
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
                 System.getProperty("java.class.path"), Tutti.class.getName());
     }
