@@ -68,7 +68,7 @@ final class MacroCommand implements Callable<Integer> {
     @Option(names = "--rounds", paramLabel = "N", defaultValue = "1", description = "How often all of them take turns; medians are shown (default: ${DEFAULT-VALUE}).")
     private int rounds;
 
-    @Option(names = "--turns", paramLabel = "N", defaultValue = "20", description = "Of each system in the measurement of the overhead; 0 leaves it out (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--turns", paramLabel = "N", defaultValue = "60", description = "Of each system in the measurement of the overhead; 0 leaves it out (default: ${DEFAULT-VALUE}).")
     private int turns;
 
     @Option(names = "--reduced", description = "Load a few rows and hardly warm up, for a quick look; figures then say nothing.")

@@ -19,8 +19,8 @@ import tutti.workload.tpcc.TpccTransaction;
 final class MacroOverhead implements AutoCloseable {
     /** Transactions of a turn. */
     static final int SLICE = 60;
-    /** Turns before those that count. */
-    private static final int UNCOUNTED = 4;
+    /** Turns before those that count: the compiler learns each mix anew. In a short measurement as many as count. */
+    private static final int UNCOUNTED_MAX = 30;
     private static final long SOURCE = 1;
 
     private final TpccPopulation population;
@@ -66,7 +66,7 @@ final class MacroOverhead implements AutoCloseable {
             for (MacroSystem system : systems) {
                 clients.add(new MacroClient(system, population, mix, 0, seed, SOURCE + mix.ordinal()));
             }
-            for (int turn = -UNCOUNTED; turn < turns; turn++) {
+            for (int turn = -Math.min(UNCOUNTED_MAX, turns); turn < turns; turn++) {
                 for (int i = 0; i < count; i++) {
                     int place = Math.floorMod(turn + i, count);
                     MacroClient client = clients.get(place);
