@@ -150,6 +150,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private volatile Order.View view = new Order.View(Set.of(), false, -1);
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
+    /** Of what the order has handed over, whether the loop has come to it or not. */
+    private volatile long arrivedPosition;
 
     /* Of the event loop. */
     private final ArrayDeque<Runnable> events = new ArrayDeque<>();
@@ -273,9 +275,14 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return visiblePosition;
     }
 
-    @Override
+    /** Highest position that the order has delivered here. */
     public long deliveredPosition() {
         return deliveredPosition;
+    }
+
+    @Override
+    public long arrivedPosition() {
+        return arrivedPosition;
     }
 
     /** This life's number, larger than any before. */
@@ -648,6 +655,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             Message message = control == null ? protocol.decode(payload) : null;
             backlog.add(bytes, !loop.isCurrent());
             deliveries.add(new Delivery(position, sender, control, message));
+            arrivedPosition = position;
             if (!deliveriesScheduled.get() && deliveriesScheduled.compareAndSet(false, true)) {
                 loop.execute(ReplicaNode.this::takeDeliveries);
             }

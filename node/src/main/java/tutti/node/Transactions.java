@@ -55,8 +55,8 @@ public interface Transactions {
     /** A position that is visible in the engine now. What is seen in a snapshot taken later is no older. */
     long visiblePosition();
 
-    /** The highest position that the order has delivered to this node; it will be visible, too. From any thread. */
-    default long deliveredPosition() {
+    /** The highest position that the order has handed to this node; it will be visible, too. From any thread. */
+    default long arrivedPosition() {
         return visiblePosition();
     }
 

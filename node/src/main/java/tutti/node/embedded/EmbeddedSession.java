@@ -282,7 +282,7 @@ public final class EmbeddedSession implements AutoCloseable {
      * far is not waited for beyond {@link #DELIVERED_MILLIS_MAX}, since any snapshot is right.
      */
     private void awaitDelivered() throws SQLException {
-        long delivered = node.deliveredPosition();
+        long delivered = node.arrivedPosition();
         if (node.visiblePosition() >= delivered) {
             return;
         }

@@ -60,7 +60,7 @@ class EmbeddedFreshnessTest {
     private Transactions lagging(boolean catchesUp) {
         return (Transactions) Proxy.newProxyInstance(Transactions.class.getClassLoader(),
                 new Class<?>[]{Transactions.class}, (_, method, arguments) -> switch (method.getName()) {
-                    case "deliveredPosition" -> node.visiblePosition() + 3;
+                    case "arrivedPosition" -> node.visiblePosition() + 3;
                     case "await" -> {
                         awaited.add((Long) arguments[0]);
                         if (catchesUp) {
