@@ -32,7 +32,8 @@ class DemoClusterTest {
     @Timeout(180)
     void threeNodesStayIdenticalThoughOneIsKilledAndComesBack(String engine) throws Exception {
         DemoPlan plan = new DemoPlan(3, 2, true, 3, Placement.ROUND_ROBIN, 9, 7, true, TpccForm.INTERACTIVE);
-        List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx512m",
+        List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1", "-Xmx512m",
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
                 System.getProperty("java.class.path"), Tutti.class.getName());
         ClusterSpec wanted = new ClusterSpec(directory.resolve("cluster"), 3, 0, "si", "postgres", "secret",

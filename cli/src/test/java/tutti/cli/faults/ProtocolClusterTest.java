@@ -33,6 +33,8 @@ class ProtocolClusterTest {
     private static final Logger LOG = LoggerFactory.getLogger(ProtocolClusterTest.class);
     private static final ListAppendOptions LISTS = new ListAppendOptions(12, 40, 2, 5, 50, 2);
     private static final int SESSIONS = 6;
+    /** Of lists and of transfers, in each part of a run. */
+    private static final int MORE = 80;
     private static final String READ_ONLY = "25006";
     private static final Duration THINKING = Duration.ofMillis(50);
     private static final Duration LONG_ENOUGH = Duration.ofMinutes(2);
@@ -67,9 +69,9 @@ class ProtocolClusterTest {
             cluster.assertSame();
             ListAppendRun lists = ListAppendRun.start(ClientOptions.of(urls, SESSIONS, LONG_ENOUGH, 5), LISTS);
             BankRun bank = BankRun.start(ClientOptions.of(urls, SESSIONS, LONG_ENOUGH, 6), BankOptions.usual());
-            awaitMore(lists, bank, 150);
+            awaitMore(lists, bank, MORE);
             cluster.cluster.kill(0);
-            awaitMore(lists, bank, 150);
+            awaitMore(lists, bank, MORE);
             // all processors belong to the clients otherwise, and the node would be long about its start
             lists.think(THINKING);
             bank.think(THINKING);
@@ -77,7 +79,7 @@ class ProtocolClusterTest {
             cluster.awaitReady();
             lists.think(Duration.ZERO);
             bank.think(Duration.ZERO);
-            awaitMore(lists, bank, 150);
+            awaitMore(lists, bank, MORE);
             lists.stop();
             bank.stop();
             String said = choice + ": lists " + lists.result().text() + "; bank " + bank.result().text();
