@@ -2,6 +2,7 @@ package tutti.cli;
 
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,6 +25,8 @@ import tutti.node.http.NodeStatus;
         + " if it has no majority: it then accepts no writes.")
 final class StatusCommand implements Callable<Integer> {
     private static final int MEMBERS_MAX = 256;
+    /** A machine that is short of processors answers late. */
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     @Option(names = "--data", paramLabel = "DIR", defaultValue = "data", description = "Directory of a cluster on this machine (default: ${DEFAULT-VALUE}).")
     private Path data;
@@ -83,7 +86,7 @@ final class StatusCommand implements Callable<Integer> {
         Map<Integer, Line> byNode = new TreeMap<>();
         int members = 0;
         List<String> toAsk = new ArrayList<>(urls.isEmpty() ? fromDirectory() : urls);
-        try (StatusClient client = new StatusClient()) {
+        try (StatusClient client = new StatusClient(PATIENCE)) {
             for (int next = 0; next < toAsk.size() && next < MEMBERS_MAX; next++) {
                 String url = toAsk.get(next);
                 switch (client.ask(url)) {

@@ -2,7 +2,6 @@ package tutti.cli.bench;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -70,16 +69,8 @@ final class CertifyCommand implements Callable<Integer> {
                 "at least %.0f million keys per second: %.1f million", AIM_PER_SECOND / 1e6, slowest / 1e6)));
         screen.line(verdict(screen, largest <= AIM_BYTES, String.format(Locale.ROOT,
                 "at most %.0f bytes per live key: %.1f", AIM_BYTES, largest)));
-        if (json != null) {
-            Map<String, Object> all = new LinkedHashMap<>();
-            all.put("benchmark", "certify");
-            all.put("startedAt", ground.startedAt());
-            all.put("machine", ground.machine());
-            all.put("keysPerTransaction", CertificationBenchmark.KEYS_PER_TRANSACTION);
-            all.put("found", found);
-            BenchFiles.writeJson(json, all);
-            screen.line("numbers: " + json.toAbsolutePath().normalize());
-        }
+        ground.writeNumbers(json, "certify",
+                Map.of("keysPerTransaction", CertificationBenchmark.KEYS_PER_TRANSACTION, "found", found), screen);
         return 0;
     }
 

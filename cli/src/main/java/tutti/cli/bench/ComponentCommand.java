@@ -1,7 +1,6 @@
 package tutti.cli.bench;
 
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -54,17 +53,8 @@ final class ComponentCommand implements Callable<Integer> {
                 (long) (seconds * MILLIS_PER_SECOND), details);
         screen.line("");
         MacroComponentBenchmark.table(rows).lines().forEach(screen::line);
-        if (json != null) {
-            Map<String, Object> all = new LinkedHashMap<>();
-            all.put("benchmark", "component");
-            all.put("startedAt", ground.startedAt());
-            all.put("machine", ground.machine());
-            all.put("iterations", iterations);
-            all.put("secondsPerIteration", seconds);
-            all.put("rows", rows);
-            BenchFiles.writeJson(json, all);
-            screen.line("numbers: " + json.toAbsolutePath().normalize());
-        }
+        ground.writeNumbers(json, "component",
+                Map.of("iterations", iterations, "secondsPerIteration", seconds, "rows", rows), screen);
         return 0;
     }
 }

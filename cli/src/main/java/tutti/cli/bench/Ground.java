@@ -14,6 +14,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import tutti.cli.Screen;
 import tutti.cli.report.Machine;
 
 /**
@@ -42,6 +45,24 @@ public record Ground(String startedAt, Map<String, String> machine, double load)
         double load = Files.exists(average) ? Double.parseDouble(Files.readString(average).split(" ", 2)[0]) : 0;
         machine.put("load average", String.format(Locale.ROOT, "%.2f", load));
         return new Ground(Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(), machine, load);
+    }
+
+    /**
+     * Writes the numbers that a benchmark has found here as JSON, and says so.
+     *
+     * @param file null if nobody wants them
+     */
+    void writeNumbers(@Nullable Path file, String benchmark, Map<String, ?> found, Screen screen) {
+        if (file == null) {
+            return;
+        }
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("benchmark", benchmark);
+        all.put("startedAt", startedAt);
+        all.put("machine", machine);
+        all.putAll(new TreeMap<>(found));
+        BenchFiles.writeJson(file, all);
+        screen.line("numbers: " + file.toAbsolutePath().normalize());
     }
 
     private static String flush(Path directory) throws IOException {

@@ -83,21 +83,9 @@ final class HeapCommand implements Callable<Integer> {
         }
         screen.line("");
         Map<String, Trend> trends = report(found, screen);
-        if (json != null) {
-            Map<String, Object> all = new LinkedHashMap<>();
-            all.put("benchmark", "heap");
-            all.put("startedAt", ground.startedAt());
-            all.put("machine", ground.machine());
-            all.put("scale", found.tpcc().options().population().scale().toString());
-            all.put("terminals", terminals);
-            all.put("seconds", seconds);
-            all.put("tpmC", found.tpcc().total().tpmC());
-            all.put("committed", found.tpcc().total().committed());
-            all.put("trendsInMiBPerMinute", trends);
-            all.put("samples", found.samples());
-            BenchFiles.writeJson(json, all);
-            screen.line("numbers: " + json.toAbsolutePath().normalize());
-        }
+        ground.writeNumbers(json, "heap", Map.of("scale", found.tpcc().options().population().scale().toString(),
+                "terminals", terminals, "seconds", seconds, "tpmC", found.tpcc().total().tpmC(), "committed",
+                found.tpcc().total().committed(), "trendsInMiBPerMinute", trends, "samples", found.samples()), screen);
         return 0;
     }
 

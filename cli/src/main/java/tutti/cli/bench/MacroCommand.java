@@ -5,7 +5,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -163,17 +162,8 @@ final class MacroCommand implements Callable<Integer> {
         MacroTable.findings(medians).forEach(screen::line);
         BenchFiles.write(svg, MacroTable.svg(medians));
         screen.line("plot: " + svg.toAbsolutePath().normalize());
-        if (json != null) {
-            Map<String, Object> numbers = new LinkedHashMap<>();
-            numbers.put("ground", ground);
-            numbers.put("engine", engine);
-            numbers.put("population", population().scale().toString());
-            numbers.put("memoryBytes", memory);
-            numbers.put("overhead", costs);
-            numbers.put("measurements", all);
-            BenchFiles.writeJson(json, numbers);
-            screen.line("numbers: " + json.toAbsolutePath().normalize());
-        }
+        ground.writeNumbers(json, "macro", Map.of("engine", engine, "population", population().scale().toString(),
+                "memoryBytes", memory, "overhead", costs, "measurements", all), screen);
         return 0;
     }
 

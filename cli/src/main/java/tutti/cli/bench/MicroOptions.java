@@ -1,7 +1,6 @@
 package tutti.cli.bench;
 
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -41,15 +40,7 @@ final class MicroOptions {
         List<Microbenchmark.Found> found = new Microbenchmark(benchmark, forks, warmups, iterations,
                 (long) (seconds * MILLIS_PER_SECOND)).run();
         screen.line("");
-        if (json != null) {
-            Map<String, Object> all = new LinkedHashMap<>();
-            all.put("benchmark", name);
-            all.put("startedAt", ground.startedAt());
-            all.put("machine", ground.machine());
-            all.put("found", found);
-            BenchFiles.writeJson(json, all);
-            screen.line("numbers: " + json.toAbsolutePath().normalize());
-        }
+        ground.writeNumbers(json, name, Map.of("found", found), screen);
         return found;
     }
 }

@@ -11,10 +11,23 @@ import tutti.node.http.StatusJson;
 
 /** Asks nodes for their status over admin HTTP. Safe for several threads. */
 public final class StatusClient implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    private final Duration patience;
+    private final HttpClient http;
 
-    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(PATIENCE).build();
+    /** Asks nobody yet; each node may take two seconds to answer. */
+    public StatusClient() {
+        this(Duration.ofSeconds(2));
+    }
+
+    /**
+     * Asks nobody yet.
+     *
+     * @param patience how long a node may take to answer
+     */
+    public StatusClient(Duration patience) {
+        this.patience = patience;
+        http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(patience).build();
+    }
 
     /** What asking a node brought: a status, or why there is none. */
     public sealed interface Answer {
@@ -26,13 +39,13 @@ public final class StatusClient implements AutoCloseable {
     }
 
     /**
-     * Asks one node; waits at most two seconds.
+     * Asks one node; waits as long as its patience lasts.
      *
      * @param httpUrl its address, {@code http://host:port}
      */
     public Answer ask(String httpUrl) {
         try {
-            HttpRequest request = HttpRequest.newBuilder(URI.create(httpUrl).resolve("/status")).timeout(PATIENCE)
+            HttpRequest request = HttpRequest.newBuilder(URI.create(httpUrl).resolve("/status")).timeout(patience)
                     .build();
             HttpResponse<String> response = http.send(request, HttpResponse.BodyHandlers.ofString());
             if (response.statusCode() != 200) {
