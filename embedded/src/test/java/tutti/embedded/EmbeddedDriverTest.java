@@ -363,7 +363,7 @@ class EmbeddedDriverTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"h2:mem:copies", "hsqldb:mem:copies", "h2:", "hsqldb:"})
+    @ValueSource(strings = {"hsqldb:mem:copies", "h2:"})
     void copiesAreMadeAndGivenUpWhileConnectionsWrite(String place) throws Exception {
         String url = "jdbc:tutti:embedded:" + place + (place.endsWith(":") ? directory.resolve("copied") : "");
         assertEquals("08003", failure(() -> EmbeddedNodes.secondaries(url, 1)), "it does not run");
@@ -380,7 +380,7 @@ class EmbeddedDriverTest {
                     throw new IllegalStateException(failed);
                 }
             });
-            for (int i = 1; i < 100 || !made.isDone(); i++) {
+            for (int i = 1; i < 30 || !made.isDone(); i++) {
                 statement.execute("INSERT INTO item VALUES (" + i + ", 1)");
                 statement.execute("UPDATE item SET v = v + 1 WHERE id = " + i / 2);
             }
