@@ -21,14 +21,15 @@ import tutti.node.http.StatusJson;
 
 /** Shows or changes how many copies of their databases running nodes have. */
 @Command(name = "secondaries", description = "Show the secondaries of running nodes with H2 or HSQLDB: copies of a node's"
-        + " database in memory, which take read-only transactions off it. With N, have every chosen node make some or give"
-        + " some up until it has so many; clients go on meanwhile. Until they are changed again, or the node's process ends."
-        + " Exit status 1 if a node has refused or could not be reached, or has fewer than N.")
+        + " database in memory, which take read-only transactions off it. With COUNT, have every chosen node make some or"
+        + " give some up until it has so many; clients go on meanwhile. It stays so until it is changed again; a node whose"
+        + " process starts has what its configuration says. Exit status 1 if a node has refused or could not be reached, or"
+        + " has fewer than COUNT.")
 final class SecondariesCommand implements Callable<Integer> {
     /** A large database takes its time to be copied. */
     private static final Duration PATIENCE = Duration.ofHours(1);
 
-    @Parameters(paramLabel = "N", arity = "0..1", description = "How many there are to be, 0 to 16.")
+    @Parameters(paramLabel = "COUNT", arity = "0..1", description = "How many there are to be, 0 to 16.")
     private @Nullable Integer wanted;
 
     @Mixin
