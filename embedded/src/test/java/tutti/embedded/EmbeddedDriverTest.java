@@ -387,10 +387,7 @@ class EmbeddedDriverTest {
             assertEquals(2, made.get().secondaries().size());
             String sum = "SELECT COUNT(*) * 1000000 + SUM(v) FROM item";
             String expected = value(connection, sum);
-            while (!EmbeddedNodes.secondaries(url).secondaries().stream()
-                    .allMatch(at -> at == position(url))) {
-                Thread.onSpinWait();
-            }
+            awaitCaughtUp(url);
             long before = EmbeddedNodes.secondaries(url).readsAtSecondaries();
             first.setAutoCommit(false);
             second.setAutoCommit(false);
@@ -407,11 +404,16 @@ class EmbeddedDriverTest {
         }
     }
 
-    private static long position(String url) {
-        try {
-            return EmbeddedNodes.secondaries(url).position();
-        } catch (SQLException failed) {
-            throw new AssertionError(failed);
+    private static void awaitCaughtUp(String url) throws Exception {
+        BlockingQueue<String> nothing = new LinkedBlockingQueue<>();
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (true) {
+            MacroDb.Status now = EmbeddedNodes.secondaries(url);
+            if (now.secondaries().stream().allMatch(at -> at == now.position())) {
+                return;
+            }
+            assertTrue(System.nanoTime() < deadline, () -> "secondaries do not follow: " + now);
+            nothing.poll(1, TimeUnit.MILLISECONDS);
         }
     }
 

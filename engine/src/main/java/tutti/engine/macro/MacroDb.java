@@ -201,13 +201,16 @@ public final class MacroDb implements ClientEngine {
         }
         resizing.lock();
         try {
+            int before = secondaries.size();
             // Counted once: one that is dropped as soon as it has been made is not made again and again.
-            for (int missing = count - secondaries.size(); missing > 0; missing--) {
+            for (int missing = count - before; missing > 0; missing--) {
                 addSecondary();
             }
-            while (secondaries.size() > count && removeSecondary()) {
-                LOG.debug("{} has given a secondary up", primary);
+            for (int spare = before - count; spare > 0; spare--) {
+                removeSecondary();
             }
+            LOG.info("{} was asked for {} secondaries: it had {} and has {}", primary, count, before,
+                    secondaries.size());
             return status();
         } catch (SQLException failed) {
             throw unfilled(count, failed, failed.getSQLState());
