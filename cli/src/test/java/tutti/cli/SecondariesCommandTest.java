@@ -23,6 +23,7 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -75,12 +76,23 @@ class SecondariesCommandTest {
         return node;
     }
 
-    private static List<Integer> freePorts() throws IOException {
-        InetAddress loopback = InetAddress.getLoopbackAddress();
-        try (ServerSocket first = new ServerSocket(0, 1, loopback);
-                ServerSocket second = new ServerSocket(0, 1, loopback);
-                ServerSocket third = new ServerSocket(0, 1, loopback)) {
-            return List.of(first.getLocalPort(), second.getLocalPort(), third.getLocalPort());
+    /** Not of those that the system gives to whoever asks for any, so that they are still free a moment later. */
+    private static List<Integer> freePorts() {
+        for (int tries = 0; tries < 100; tries++) {
+            int first = 29_000 + ThreadLocalRandom.current().nextInt(1000) * 3;
+            List<Integer> ports = List.of(first, first + 1, first + 2);
+            if (ports.stream().allMatch(SecondariesCommandTest::isFree)) {
+                return ports;
+            }
+        }
+        throw new AssertionError("no free ports");
+    }
+
+    private static boolean isFree(int port) {
+        try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+            return socket.isBound();
+        } catch (IOException taken) {
+            return false;
         }
     }
 

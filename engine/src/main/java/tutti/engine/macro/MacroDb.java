@@ -44,10 +44,10 @@ import tutti.engine.jdbc.JdbcEngine;
  * ({@link JdbcEngine#copyTo}). Commits go on meanwhile.
  *
  * <p>
- * <b>Failures.</b> A secondary that cannot apply a change is dropped: transactions that read from it end there, later ones
- * run elsewhere, nobody waits for it, and {@link Status} and the log tell why. None is made in its place by itself, as the
- * next one may fail alike: {@link #setSecondaries} does when called. The engine fails with its primary only. Safe for use from
- * any thread.
+ * <b>Failures.</b> A secondary that cannot apply a change, or whose answer to a statement is not the primary's, is
+ * dropped: transactions that read from it end there, later ones run elsewhere, nobody waits for it, and {@link Status} and
+ * the log tell why. None is made in its place by itself, as the next one may fail alike: {@link #setSecondaries} does when
+ * called. The engine fails with its primary only. Safe for use from any thread.
  */
 public final class MacroDb implements ClientEngine {
     private static final Logger LOG = LoggerFactory.getLogger(MacroDb.class);
