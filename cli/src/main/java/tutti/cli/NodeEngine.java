@@ -3,11 +3,12 @@ package tutti.cli;
 import java.util.List;
 import java.util.Map;
 import tutti.cli.cluster.ClusterSpec;
+import tutti.node.config.NodeConfig;
 
 /** What holds the nodes' copies, as options of commands say it. */
 final class NodeEngine {
     private static final List<String> ENGINES = List.of("postgres", "h2", "hsqldb");
-    private static final int SECONDARIES_MAX = 16;
+    private static final int SECONDARIES_MAX = NodeConfig.InProcess.SECONDARIES_MAX;
 
     private NodeEngine() {}
 

@@ -68,6 +68,7 @@ final class StatusCommand implements Callable<Integer> {
         } else {
             Screen screen = Screen.standard(out);
             Screen.table(rows(summary)).forEach(screen::line);
+            secondaries(summary).forEach(screen::line);
             String protocol = summary.nodes().stream().filter(line -> line.status() != null)
                     .map(line -> line.status().protocol() + ", Tutti " + line.status().version() + ", "
                             + line.status().database())
@@ -115,6 +116,20 @@ final class StatusCommand implements Callable<Integer> {
                 .orElseThrow(() -> new Failure("there is no cluster.json in " + data.toAbsolutePath().normalize(),
                         "name the directory of a cluster with --data, or a node with --url http://host:port"))
                 .nodes().stream().map(ClusterFile.Node::httpUrl).toList();
+    }
+
+    /** One line for each node that has secondaries, or has lost one. */
+    private static List<String> secondaries(Summary summary) {
+        List<String> lines = new ArrayList<>();
+        for (Line line : summary.nodes()) {
+            NodeStatus status = line.status();
+            NodeStatus.Secondaries now = status == null ? null : status.secondaries();
+            if (now != null && (!now.secondaries().isEmpty() || now.filling() > 0 || now.dropped() > 0)) {
+                lines.add("secondaries of " + status.node() + " " + status.name() + ": " + now.inWords()
+                        + (now.lastFailure() == null ? "" : "; the last one dropped: " + now.lastFailure()));
+            }
+        }
+        return lines;
     }
 
     private static List<List<String>> rows(Summary summary) {

@@ -21,7 +21,7 @@ import tutti.cli.sim.SimCommand;
 @Command(name = "tutti", mixinStandardHelpOptions = true, scope = ScopeType.INHERIT, description = "Replicates PostgreSQL: several copies of a database, all of which take reads and"
         + " writes, behind the drivers that applications already use.", subcommands = {
                 DemoCommand.class, StartCommand.class, StatusCommand.class,
-                NodeCommand.class, FlightCommand.class,
+                NodeCommand.class, SecondariesCommand.class, FlightCommand.class,
                 BenchCommand.class,
                 SimCommand.class,
                 CalibrateCommand.class,

@@ -30,7 +30,6 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Order;
 import tutti.engine.jdbc.CaptureMode;
-import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
@@ -87,7 +86,7 @@ final class EmbeddedNode implements AutoCloseable {
     private final @Nullable Group group;
     private final String text;
     private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
-    private final ClientEngine engine;
+    private final MacroDb engine;
     private final ReplicaNode replica;
     private volatile @Nullable Throwable failure;
 
@@ -150,12 +149,10 @@ final class EmbeddedNode implements AutoCloseable {
         return Files.createDirectories(Objects.requireNonNull(directory, "a URL names a directory or a group"));
     }
 
-    private ClientEngine engine(Path directory) throws SQLException {
+    private MacroDb engine(Path directory) throws SQLException {
         boolean h2 = url.engine().equals("h2");
         JdbcEngine primary = url.directory() == null ? inMemory(h2) : inFiles(h2, directory.resolve("database"));
-        return url.secondaries() == 0
-                ? primary
-                : MacroDb.open(primary, () -> memory(h2), url.secondaries(), MacroDb.Settings.DEFAULT);
+        return MacroDb.open(primary, () -> memory(h2), url.secondaries(), MacroDb.Settings.DEFAULT);
     }
 
     private JdbcEngine inFiles(boolean h2, Path file) throws SQLException {
@@ -193,7 +190,7 @@ final class EmbeddedNode implements AutoCloseable {
         });
         try {
             there.get(READY_SECONDS, TimeUnit.SECONDS);
-            return (engine instanceof MacroDb macro ? macro.primary() : (JdbcEngine) engine).copyTo(empty, steps);
+            return engine.primary().copyTo(empty, steps);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw notServing(interrupted);
@@ -228,6 +225,11 @@ final class EmbeddedNode implements AutoCloseable {
             Files.writeString(file, Integer.toString(free.getLocalPort()));
             return new InetSocketAddress(loopback, free.getLocalPort());
         }
+    }
+
+    /** The database and its secondaries. */
+    MacroDb engine() {
+        return engine;
     }
 
     /** What it was started with. */

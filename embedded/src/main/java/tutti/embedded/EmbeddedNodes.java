@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import tutti.engine.macro.MacroDb;
 import tutti.jdbc.spi.EmbeddedProvider;
 
 /**
@@ -68,6 +69,47 @@ public final class EmbeddedNodes implements EmbeddedProvider {
         if (node != null) {
             node.close();
         }
+    }
+
+    /**
+     * How the copies of a node's database are that answer read-only transactions: how many there are, how far they are, how
+     * many were dropped and why. Cheap.
+     *
+     * @param url of a node that runs
+     * @throws SQLException with {@code 08003} if it does not
+     */
+    public static MacroDb.Status secondaries(String url) throws SQLException {
+        return present(url).engine().status();
+    }
+
+    /**
+     * Makes copies of a node's database, or gives some up, until there are so many. Connections go on meanwhile. Blocks until
+     * those that are made are filled; calls at the same time take turns. The property {@code secondaries} of the URL says how
+     * many there are when a node is started.
+     *
+     * @param url of a node that runs
+     * @param count 0 to 64; each is one more copy of the database on the heap
+     * @return how they are then
+     * @throws SQLException with {@code 08003} if no such node runs, {@code 22023} if there cannot be so many, or if one cannot
+     *             be filled; then it says why and how many there are, and those stay
+     */
+    public static MacroDb.Status secondaries(String url, int count) throws SQLException {
+        if (count < 0 || count > EmbeddedUrl.SECONDARIES_MAX) {
+            throw EmbeddedUrl.invalid("there are 0 to " + EmbeddedUrl.SECONDARIES_MAX + " secondaries, not " + count);
+        }
+        return present(url).engine().setSecondaries(count);
+    }
+
+    private static EmbeddedNode present(String url) throws SQLException {
+        EmbeddedUrl parsed = EmbeddedUrl.parse(url, new Properties());
+        EmbeddedNode node;
+        synchronized (EmbeddedNodes.class) {
+            node = RUNNING.get(parsed.key());
+        }
+        if (node == null) {
+            throw new SQLException("no node of " + url + " runs; the first connection to it starts it", "08003");
+        }
+        return node;
     }
 
     private static void stopAll() {

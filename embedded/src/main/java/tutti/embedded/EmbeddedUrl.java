@@ -48,6 +48,8 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
     private static final String PREFIX = "jdbc:tutti:embedded:";
     /** Begins properties that are parameters of the protocol. */
     private static final String PARAMETER = "protocol.";
+    /** So many copies of a database answer reads at most. */
+    static final int SECONDARIES_MAX = 64;
     private static final List<DriverPropertyInfo> INFO = List.of(
             info("node", "0", "The number of this node, 0 and up."),
             info("members", "", "Where the nodes of the cluster reach each other: host:port of node 0, of node 1 and so"
@@ -131,7 +133,7 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
                     impossible);
         }
         return new EmbeddedUrl(engine, name, name == null ? Path.of(place).toAbsolutePath() : null, node, nodes,
-                members, protocol, parameters, number(all, "secondaries", 0, 64),
+                members, protocol, parameters, number(all, "secondaries", 0, SECONDARIES_MAX),
                 new Session(number(all, "transactionBytes", 1, Integer.MAX_VALUE), all.getProperty("classes", ""),
                         yes(all, "readOnly")),
                 Set.copyOf(all.stringPropertyNames()));

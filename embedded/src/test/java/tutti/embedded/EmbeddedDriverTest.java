@@ -19,6 +19,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import tutti.engine.macro.MacroDb;
 
 /** The driver's embedded form, as an application uses it. */
 @Timeout(120)
@@ -357,6 +359,61 @@ class EmbeddedDriverTest {
             String large = "INSERT INTO own VALUES (1, '" + "x".repeat(1000) + "')";
             assertEquals("54000", failure(() -> small.createStatement().execute(large)));
             assertEquals(1, writer.createStatement().executeUpdate(large));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"hsqldb:mem:copies", "h2:"})
+    void copiesAreMadeAndGivenUpWhileConnectionsWrite(String place) throws Exception {
+        String url = "jdbc:tutti:embedded:" + place + (place.endsWith(":") ? directory.resolve("copied") : "");
+        assertEquals("08003", failure(() -> EmbeddedNodes.secondaries(url, 1)), "it does not run");
+        try (Connection connection = DriverManager.getConnection(url);
+                Connection first = DriverManager.getConnection(url + "?readOnly=true");
+                Connection second = DriverManager.getConnection(url + "?readOnly=true");
+                Statement statement = connection.createStatement()) {
+            statement.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, v INTEGER)");
+            statement.execute("INSERT INTO item VALUES (0, 0)");
+            CompletableFuture<MacroDb.Status> made = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return EmbeddedNodes.secondaries(url, 2);
+                } catch (SQLException failed) {
+                    throw new IllegalStateException(failed);
+                }
+            });
+            for (int i = 1; i < 30 || !made.isDone(); i++) {
+                statement.execute("INSERT INTO item VALUES (" + i + ", 1)");
+                statement.execute("UPDATE item SET v = v + 1 WHERE id = " + i / 2);
+            }
+            assertEquals(2, made.get().secondaries().size());
+            String sum = "SELECT COUNT(*) * 1000000 + SUM(v) FROM item";
+            String expected = value(connection, sum);
+            awaitCaughtUp(url);
+            long before = EmbeddedNodes.secondaries(url).readsAtSecondaries();
+            first.setAutoCommit(false);
+            second.setAutoCommit(false);
+            assertEquals(expected, value(first, sum));
+            assertEquals(expected, value(second, sum));
+            assertEquals(before + 2, EmbeddedNodes.secondaries(url).readsAtSecondaries());
+            assertEquals(List.of(), EmbeddedNodes.secondaries(url, 0).secondaries());
+            assertEquals(expected, value(second, sum), "its reader goes on to the end");
+            first.rollback();
+            assertEquals(expected, value(first, sum), "at the primary");
+            assertEquals("22023", failure(() -> EmbeddedNodes.secondaries(url, 65)));
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
+    }
+
+    private static void awaitCaughtUp(String url) throws Exception {
+        BlockingQueue<String> nothing = new LinkedBlockingQueue<>();
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (true) {
+            MacroDb.Status now = EmbeddedNodes.secondaries(url);
+            if (now.secondaries().stream().allMatch(at -> at == now.position())) {
+                return;
+            }
+            assertTrue(System.nanoTime() < deadline, () -> "secondaries do not follow: " + now);
+            nothing.poll(1, TimeUnit.MILLISECONDS);
         }
     }
 

@@ -7,8 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import tutti.core.spi.EngineFailure;
 import tutti.engine.jdbc.CaptureMode;
-import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
@@ -18,6 +18,7 @@ import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.config.NodeConfig;
+import tutti.node.http.NodeStatus;
 import tutti.wire.Door;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
@@ -40,24 +41,27 @@ final class InProcessDatabase implements NodeDatabase {
     private final EventLoopGroup loops;
     private final Dialect dialect;
     private final JdbcEngine primary;
-    private final ClientEngine engine;
+    private final MacroDb engine;
 
-    private InProcessDatabase(NodeConfig config, EventLoopGroup loops) throws IOException, SQLException {
+    private InProcessDatabase(NodeConfig config, int secondaries, EventLoopGroup loops)
+            throws IOException, SQLException {
         this.config = config;
         this.loops = loops;
         dialect = config.engine().equals("h2") ? Dialect.H2 : Dialect.HSQLDB;
         primary = JdbcEngine.open(database(), CaptureMode.NOTES,
                 new SequenceSteps(config.node(), config.sequences().stride()));
-        int secondaries = config.inProcess().secondaries();
-        engine = secondaries == 0
-                ? primary
-                : MacroDb.open(primary, this::inMemory, secondaries, MacroDb.Settings.DEFAULT);
+        engine = MacroDb.open(primary, this::inMemory, secondaries, MacroDb.Settings.DEFAULT);
     }
 
-    /** Opens it, as a part of a life. */
-    static InProcessDatabase open(NodeConfig config, NodeLife life, EventLoopGroup loops) throws IOException {
+    /**
+     * Opens it, as a part of a life.
+     *
+     * @param secondaries how many to begin with
+     */
+    static InProcessDatabase open(NodeConfig config, int secondaries, NodeLife life, EventLoopGroup loops)
+            throws IOException {
         try {
-            InProcessDatabase database = new InProcessDatabase(config, loops);
+            InProcessDatabase database = new InProcessDatabase(config, secondaries, loops);
             life.started(database.engine);
             return database;
         } catch (SQLException failed) {
@@ -83,8 +87,29 @@ final class InProcessDatabase implements NodeDatabase {
     }
 
     @Override
-    public ClientEngine engine() {
+    public MacroDb engine() {
         return engine;
+    }
+
+    @Override
+    public NodeStatus.Secondaries secondaries() {
+        return seen(engine.status());
+    }
+
+    @Override
+    public NodeStatus.Secondaries secondaries(int count) throws IOException {
+        try {
+            return seen(engine.setSecondaries(count));
+        } catch (SQLException failed) {
+            throw new IOException(failed.getMessage(), failed);
+        }
+    }
+
+    private static NodeStatus.Secondaries seen(MacroDb.Status status) {
+        EngineFailure last = status.lastFailure();
+        return new NodeStatus.Secondaries(status.position(), status.secondaries(), status.filling(),
+                status.readsAtSecondaries(), status.readsAtPrimary(), status.dropped(),
+                last == null ? null : last.sqlState() + " " + last.message());
     }
 
     @Override

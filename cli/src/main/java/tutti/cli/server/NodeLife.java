@@ -28,6 +28,7 @@ import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
 import tutti.node.WorkloadRecorder;
 import tutti.node.config.NodeConfig;
+import tutti.node.http.NodeStatus;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
@@ -54,17 +55,25 @@ final class NodeLife implements AutoCloseable {
     }
 
     private final NodeConfig config;
+    private final int secondariesAtStart;
     private final NodeMetrics metrics;
     private final CompletableFuture<Ending> ended = new CompletableFuture<>();
     /** What has been started, latest first. */
     private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
+    private volatile @Nullable NodeDatabase database;
     private volatile @Nullable ReplicaNode replica;
     private volatile @Nullable FrontEnd frontEnd;
     private volatile @Nullable NodeFlightRecorder flightRecorder;
     private volatile boolean closing;
 
-    NodeLife(NodeConfig config, NodeMetrics metrics) {
+    /**
+     * A life that has not begun.
+     *
+     * @param secondaries how many to begin with, where there can be any
+     */
+    NodeLife(NodeConfig config, int secondaries, NodeMetrics metrics) {
         this.config = config;
+        this.secondariesAtStart = secondaries;
         this.metrics = metrics;
     }
 
@@ -95,6 +104,23 @@ final class NodeLife implements AutoCloseable {
         return frontEnd;
     }
 
+    /** How the secondaries of its database are; null if it has none yet, or cannot have any. */
+    NodeStatus.@Nullable Secondaries secondaries() {
+        NodeDatabase present = database;
+        return present == null ? null : present.secondaries();
+    }
+
+    /** Makes secondaries, or gives some up, until there are so many. */
+    NodeStatus.Secondaries secondaries(int count) throws IOException {
+        NodeDatabase present = database;
+        if (present == null || frontEnd == null || closing) {
+            throw new IOException(closing
+                    ? "the node is stopping"
+                    : "the node is starting; it can have other secondaries when it is ready");
+        }
+        return present.secondaries(count);
+    }
+
     /** Starts everything; returns when the front end is about to open, which it does once the replica has caught up. */
     void start() throws IOException, InterruptedException {
         // Passing messages on takes a fraction of the time that PostgreSQL takes to answer them, and a loop that has more to
@@ -102,9 +128,10 @@ final class NodeLife implements AutoCloseable {
         EventLoopGroup loops = Transport.eventLoops(Math.max(1, Runtime.getRuntime().availableProcessors() / 2),
                 "tutti-io");
         started.push(() -> loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).await(5, TimeUnit.SECONDS));
-        NodeDatabase database = config.engine().equals("postgres")
+        NodeDatabase opened = config.engine().equals("postgres")
                 ? PostgresDatabase.start(config, this, loops)
-                : InProcessDatabase.open(config, this, loops);
+                : InProcessDatabase.open(config, secondariesAtStart, this, loops);
+        database = opened;
         RaftOrder order = RaftOrder.open(orderConfig());
         started.push(order);
         Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
@@ -118,7 +145,7 @@ final class NodeLife implements AutoCloseable {
         flightRecorder = recorder;
         Function<Replica, Protocol> protocol = world -> Protocols.create(config.protocol(), config.node(), replicas,
                 config.protocolParameters(), world);
-        ReplicaNode node = new ReplicaNode(settings, order, database.engine(),
+        ReplicaNode node = new ReplicaNode(settings, order, opened.engine(),
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, (cause, restartable) -> {
                     if (recorder != null) {
                         recorder.failed(cause);
@@ -138,7 +165,7 @@ final class NodeLife implements AutoCloseable {
         } catch (TruncatedException truncated) {
             throw new IOException(truncated.getMessage(), truncated);
         }
-        node.ready().thenRunAsync(() -> openFrontEnd(database, node), Thread::startVirtualThread);
+        node.ready().thenRunAsync(() -> openFrontEnd(opened, node), Thread::startVirtualThread);
     }
 
     /** Closed after everything else, when what is written because of a failure is complete. */
@@ -154,9 +181,9 @@ final class NodeLife implements AutoCloseable {
         return recorder;
     }
 
-    private void openFrontEnd(NodeDatabase database, ReplicaNode node) {
+    private void openFrontEnd(NodeDatabase opened, ReplicaNode node) {
         try {
-            FrontEnd front = database.frontEnd(node);
+            FrontEnd front = opened.frontEnd(node);
             synchronized (started) {
                 if (closing) {
                     return;

@@ -86,7 +86,7 @@ public final class NodeServer implements NodeRuntime {
     }
 
     /** A node's process, from its start to its end. */
-    private static final class Running implements RunningNode {
+    private static final class Running implements RunningNode, AdminServer.Operations {
         private final NodeConfig config;
         private final FileChannel lockFile;
         private final PrometheusNodeMetrics metrics;
@@ -96,16 +96,19 @@ public final class NodeServer implements NodeRuntime {
         private final CompletableFuture<Void> stop = new CompletableFuture<>();
         private final CountDownLatch stopped = new CountDownLatch(1);
         private volatile @Nullable NodeLife life;
+        /** With so many the next life begins. */
+        private volatile int secondaries;
         /** Some life has begun well; so what hinders the next may pass. */
         private boolean lived;
         private volatile @Nullable String between = "the node is starting";
 
         Running(NodeConfig config, FileChannel lockFile) throws IOException {
             this.config = config;
+            this.secondaries = config.inProcess().secondaries();
             this.lockFile = lockFile;
             this.metrics = new PrometheusNodeMetrics(this::status);
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
-                    this::status, metrics, this::writeFlightRecording);
+                    this::status, metrics, this);
             Thread.ofPlatform().name("tutti-node-" + config.self().name()).start(this::live);
         }
 
@@ -160,7 +163,7 @@ public final class NodeServer implements NodeRuntime {
 
         /** Lives until the end; null if the end was asked for. */
         private NodeLife.@Nullable Ending liveOnce() throws InterruptedException {
-            NodeLife now = new NodeLife(config, metrics);
+            NodeLife now = new NodeLife(config, secondaries, metrics);
             life = now;
             try {
                 now.start();
@@ -183,12 +186,36 @@ public final class NodeServer implements NodeRuntime {
             }
         }
 
-        private Path writeFlightRecording() throws IOException {
+        private NodeLife running() throws IOException {
             NodeLife now = life;
-            if (now == null) {
-                throw new IOException("the node is not running at the moment: " + between);
+            if (now == null || stop.isDone()) {
+                throw new IOException("the node is not running at the moment: "
+                        + (stop.isDone() ? "it is stopping" : between));
             }
-            return now.writeFlightRecording();
+            return now;
+        }
+
+        @Override
+        public Path writeFlightRecording() throws IOException {
+            return running().writeFlightRecording();
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries() throws IOException {
+            NodeStatus.Secondaries now = running().secondaries();
+            if (now == null) {
+                throw new IOException(config.engine().equals("postgres")
+                        ? NodeDatabase.NO_SECONDARIES
+                        : "the node is starting; its database is not open yet");
+            }
+            return now;
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries(int count) throws IOException {
+            NodeStatus.Secondaries changed = running().secondaries(count);
+            secondaries = count;
+            return changed;
         }
 
         private NodeStatus status() {

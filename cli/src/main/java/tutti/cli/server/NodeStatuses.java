@@ -50,7 +50,8 @@ final class NodeStatuses {
                 frontEnd == null ? 0 : frontEnd.sessions(), replica == null ? 0 : replica.inFlight(),
                 metrics.committedCount(), metrics.abortedByCause(),
                 new NodeStatus.OrderStatus(order.queuedBytes(), order.logBytes(), order.firstRetained()),
-                runtime.totalMemory() - runtime.freeMemory(), uptimeSeconds);
+                runtime.totalMemory() - runtime.freeMemory(), uptimeSeconds,
+                life == null ? null : life.secondaries());
     }
 
     private static NodeStatus.State state(@Nullable ReplicaNode replica, @Nullable FrontEnd frontEnd,
@@ -73,9 +74,7 @@ final class NodeStatuses {
     }
 
     private static String engine(NodeConfig config) {
-        NodeConfig.InProcess inProcess = config.inProcess();
-        String where = (inProcess.inMemory() ? " in memory" : "")
-                + (inProcess.secondaries() == 0 ? "" : ", " + inProcess.secondaries() + " secondaries");
+        String where = config.inProcess().inMemory() ? " in memory" : "";
         return switch (config.engine()) {
             case "h2" -> "H2 " + org.h2.engine.Constants.VERSION + where;
             case "hsqldb" -> "HSQLDB " + org.hsqldb.persist.HsqlDatabaseProperties.THIS_FULL_VERSION + where;

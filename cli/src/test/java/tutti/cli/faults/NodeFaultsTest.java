@@ -1,6 +1,7 @@
 package tutti.cli.faults;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,6 +10,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -18,6 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.cli.cluster.AdminClient;
 import tutti.node.http.NodeStatus;
 
 /** Nodes, and the servers beneath them, that die or stand still while all nodes are written to. */
@@ -38,6 +41,18 @@ class NodeFaultsTest {
     static void stop() {
         if (cluster != null) {
             cluster.close();
+        }
+    }
+
+    @Test
+    void aNodeWithPostgresqlRefusesToMakeCopiesWithinIt() throws Exception {
+        try (AdminClient client = new AdminClient(FaultCluster.PATIENCE)) {
+            String url = cluster.node(0).httpUrl();
+            for (AdminClient.Answer answer : List.of(client.get(url, "/secondaries"),
+                    client.post(url, "/secondaries?count=1"))) {
+                assertFalse(answer.well(), answer.text());
+                assertTrue(answer.text().contains("they are for nodes with `engine: h2`"), answer.text());
+            }
         }
     }
 

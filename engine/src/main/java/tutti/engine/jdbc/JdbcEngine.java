@@ -549,6 +549,7 @@ public final class JdbcEngine implements ClientEngine {
 
     /** Likewise, for another node. */
     public JdbcEngine copyTo(EmbeddedDatabase empty, SequenceSteps others) throws SQLException {
+        boolean filled = false;
         standstill.beginCopy();
         schemaLock.readLock().lock();
         try (EmbeddedDatabase.Session from = database.openClient()) {
@@ -570,13 +571,14 @@ public final class JdbcEngine implements ClientEngine {
                     insert.executeUpdate();
                 }
                 to.commit();
-            } catch (SQLException failed) {
-                empty.close();
-                throw failed;
             }
+            filled = true;
         } finally {
             schemaLock.readLock().unlock();
             standstill.endCopy();
+            if (!filled) {
+                empty.close();
+            }
         }
         return open(empty, capture, others);
     }

@@ -1,6 +1,7 @@
 package tutti.engine.macro;
 
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -43,10 +44,10 @@ import tutti.engine.jdbc.JdbcEngine;
  * ({@link JdbcEngine#copyTo}). Commits go on meanwhile.
  *
  * <p>
- * <b>Failures.</b> A secondary that cannot apply a change is dropped: transactions that read from it end there, later ones
- * run elsewhere, nobody waits for it, and {@link Status} and the log tell why. None is made in its place by itself, as the
- * next one may fail alike: {@link #addSecondary} does when called. The engine fails with its primary only. Safe for use from
- * any thread.
+ * <b>Failures.</b> A secondary that cannot apply a change, or whose answer to a statement is not the primary's, is
+ * dropped: transactions that read from it end there, later ones run elsewhere, nobody waits for it, and {@link Status} and
+ * the log tell why. None is made in its place by itself, as the next one may fail alike: {@link #setSecondaries} does when
+ * called. The engine fails with its primary only. Safe for use from any thread.
  */
 public final class MacroDb implements ClientEngine {
     private static final Logger LOG = LoggerFactory.getLogger(MacroDb.class);
@@ -80,14 +81,15 @@ public final class MacroDb implements ClientEngine {
      * What an operator wants to know.
      *
      * @param position that the primary shows
-     * @param secondaries positions that the secondaries show
+     * @param secondaries positions that the secondaries show which can be read from
+     * @param filling how many secondaries are being filled
      * @param readsAtSecondaries reading transactions that ran there
      * @param readsAtPrimary reading transactions that found no secondary new enough
      * @param dropped secondaries that failed and were dropped
      * @param lastFailure why the last of these was dropped; null if none was
      */
-    public record Status(long position, List<Long> secondaries, long readsAtSecondaries, long readsAtPrimary,
-            long dropped, @Nullable EngineFailure lastFailure) {}
+    public record Status(long position, List<Long> secondaries, int filling, long readsAtSecondaries,
+            long readsAtPrimary, long dropped, @Nullable EngineFailure lastFailure) {}
 
     private final JdbcEngine primary;
     private final Databases databases;
@@ -98,6 +100,8 @@ public final class MacroDb implements ClientEngine {
     private final Map<Applier, Applier> appliers = new ConcurrentHashMap<>();
     /** Held while commits are handed to the secondaries, and while a new one is registered. */
     private final ReentrantLock registration = new ReentrantLock();
+    /** Held while their number is changed to what was asked for. */
+    private final ReentrantLock resizing = new ReentrantLock();
     private final AtomicLong readsAtSecondaries = new AtomicLong();
     private final AtomicLong readsAtPrimary = new AtomicLong();
     private final AtomicLong dropped = new AtomicLong();
@@ -183,6 +187,45 @@ public final class MacroDb implements ClientEngine {
         return true;
     }
 
+    /**
+     * Makes secondaries, or gives some up, until there are so many. Calls at the same time take turns. Blocks until those
+     * that are made are filled.
+     *
+     * @param count 0 or more; each is one more copy of the database on the heap
+     * @return how it is then; there are fewer if some have been dropped meanwhile
+     * @throws SQLException if one cannot be filled; the message says why and how many there are, and those stay
+     */
+    public Status setSecondaries(int count) throws SQLException {
+        if (count < 0) {
+            throw new IllegalArgumentException("a database has 0 secondaries or more, not " + count);
+        }
+        resizing.lock();
+        try {
+            int before = secondaries.size();
+            // Counted once: one that is dropped as soon as it has been made is not made again and again.
+            for (int missing = count - before; missing > 0; missing--) {
+                addSecondary();
+            }
+            for (int spare = before - count; spare > 0; spare--) {
+                removeSecondary();
+            }
+            LOG.info("{} was asked for {} secondaries: it had {} and has {}", primary, count, before,
+                    secondaries.size());
+            return status();
+        } catch (SQLException failed) {
+            throw unfilled(count, failed, failed.getSQLState());
+        } catch (RuntimeException failed) {
+            throw unfilled(count, failed, "XX000");
+        } finally {
+            resizing.unlock();
+        }
+    }
+
+    private SQLException unfilled(int count, Exception why, @Nullable String state) {
+        return new SQLException("a secondary cannot be filled, so there are " + secondaries.size() + " instead of "
+                + count + ": " + why.getMessage(), state, why);
+    }
+
     private void dropped(Secondary failed, EngineFailure cause) {
         secondaries.remove(failed);
         lastFailure = cause;
@@ -193,8 +236,19 @@ public final class MacroDb implements ClientEngine {
 
     /** What an operator wants to know. Cheap. */
     public Status status() {
-        return new Status(position, secondaries.stream().map(Secondary::position).toList(), readsAtSecondaries.get(),
-                readsAtPrimary.get(), dropped.get(), lastFailure);
+        List<Long> shown = new ArrayList<>();
+        int filling = 0;
+        for (Secondary secondary : secondaries) {
+            long at = secondary.position();
+            if (at < 0) {
+                filling++;
+            } else {
+                shown.add(at);
+            }
+        }
+        // Looked at last: none of them is ahead of it.
+        return new Status(position, List.copyOf(shown), filling, readsAtSecondaries.get(), readsAtPrimary.get(),
+                dropped.get(), lastFailure);
     }
 
     /** The engine that changes are made on. */
@@ -255,7 +309,23 @@ public final class MacroDb implements ClientEngine {
      * @param done told when no secondary has too much to catch up with; does not block
      */
     void committed(long at, List<WriteSet> writes, Completion<Void> done) {
-        hand(new Secondary.Entry(at, writes, null), () -> done.succeeded(null));
+        if (nobodyFollows(at)) {
+            done.succeeded(null);
+        } else {
+            hand(new Secondary.Entry(at, writes, null, true), () -> done.succeeded(null));
+        }
+    }
+
+    /**
+     * Whether a commit that the primary shows goes nowhere else. A secondary that is registered after this has looked is
+     * filled after that, too, with a snapshot of the primary that has the commit.
+     */
+    private boolean nobodyFollows(long at) {
+        if (!secondaries.isEmpty()) {
+            return false;
+        }
+        position = at;
+        return true;
     }
 
     private void hand(Secondary.Entry entry, Runnable done) {
@@ -296,6 +366,7 @@ public final class MacroDb implements ClientEngine {
         @Override
         public void commit(long at, Completion<Void> done) {
             List<WriteSet> writes = applied;
+            applied = List.of();
             committing(at);
             inner.commit(at, new Completion<>() {
                 @Override
@@ -326,7 +397,8 @@ public final class MacroDb implements ClientEngine {
             inner.execute(at, statement, new Completion<>() {
                 @Override
                 public void succeeded(ExecuteResult result) {
-                    hand(new Secondary.Entry(at, List.of(), statement), () -> done.succeeded(result));
+                    hand(new Secondary.Entry(at, List.of(), statement, result.tookEffect()),
+                            () -> done.succeeded(result));
                 }
 
                 @Override

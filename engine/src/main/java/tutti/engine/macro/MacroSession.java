@@ -142,6 +142,7 @@ final class MacroSession implements ClientSession {
     @Override
     public void commit(long position, Completion<Void> done) {
         WriteSet writes = captured;
+        captured = WriteSet.EMPTY;
         macro.committing(position);
         primary.commit(position, new Completion<>() {
             @Override

@@ -15,6 +15,7 @@ import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.BarrierResponse;
 import tutti.engine.jdbc.JdbcEngine;
 
 /**
@@ -28,8 +29,9 @@ final class Secondary {
      * @param position its last
      * @param writes its write sets, in order
      * @param statement instead of write sets, or null
+     * @param tookEffect whether it did at the primary; true for write sets
      */
-    record Entry(long position, List<WriteSet> writes, byte @Nullable [] statement) {
+    record Entry(long position, List<WriteSet> writes, byte @Nullable [] statement, boolean tookEffect) {
         long bytes() {
             long bytes = 0;
             for (WriteSet set : writes) {
@@ -250,7 +252,8 @@ final class Secondary {
         if (statement != null) {
             Told<ExecuteResult> executed = new Told<>();
             applier.execute(first.position(), statement, executed);
-            return executed.failure();
+            EngineFailure failure = executed.failure();
+            return failure == null ? difference(first, executed.value()) : failure;
         }
         List<WriteSet> writes = new ArrayList<>();
         for (Entry entry : batch) {
@@ -267,13 +270,33 @@ final class Secondary {
         return committed.failure();
     }
 
+    /** Why a database in which the statement had this result is no copy of the primary, or null if it is. */
+    private static @Nullable EngineFailure difference(Entry entry, @Nullable ExecuteResult here) {
+        if (here == null || here.tookEffect() == entry.tookEffect()) {
+            return null;
+        }
+        BarrierResponse response = BarrierResponse.of(here.response());
+        return new EngineFailure("XX000", entry.tookEffect()
+                ? "a statement that took effect at the primary is refused here: "
+                        + (response == null ? "" : response.message())
+                : "a statement that the primary refused took effect here", false);
+    }
+
     /** A completion that can be waited for. */
     private static final class Told<T> implements Completion<T> {
         private final CompletableFuture<@Nullable EngineFailure> told = new CompletableFuture<>();
+        private volatile @Nullable T value;
 
         @Override
-        public void succeeded(T value) {
+        public void succeeded(T result) {
+            value = result;
             told.complete(null);
+        }
+
+        /** With what it succeeded; null before, and if it failed. */
+        @Nullable
+        T value() {
+            return value;
         }
 
         @Override

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -18,6 +19,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -29,6 +31,7 @@ import tutti.engine.EngineContract.Result;
 import tutti.engine.jdbc.BarrierStatement;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.h2.H2Database;
 import tutti.engine.macro.MacroDbTest.Kind;
 
 /** What a secondary that fails, is slow, or cannot be made does to the engine: nothing that clients notice. */
@@ -47,10 +50,7 @@ class MacroDbFailuresTest {
     private MacroDb open(Kind kind, int secondaries, MacroDb.Settings settings) throws Exception {
         MacroDb macro = MacroDb.open(hooked(kind).database(), () -> hooked(kind).database(), secondaries, settings);
         try (Applier applier = macro.openApplier()) {
-            Result<ExecuteResult> done = new Result<>();
-            applier.execute(++position, new BarrierStatement("PUBLIC",
-                    "CREATE TABLE T (ID INTEGER PRIMARY KEY, V VARCHAR(1000))").toBytes(), done);
-            assertTrue(done.success().tookEffect());
+            barrier(applier, "CREATE TABLE T (ID INTEGER PRIMARY KEY, V VARCHAR(1000))");
         }
         awaitThat(() -> macro.status().secondaries().stream().allMatch(at -> at == position));
         return macro;
@@ -218,13 +218,39 @@ class MacroDbFailuresTest {
         }
     }
 
+    /** A database in memory has no path, so it refuses a constraint that one in files takes. */
+    @Test
+    void aSecondaryThatRefusesASchemaChangeOfThePrimaryIsDropped(@TempDir Path directory) throws Exception {
+        try (MacroDb macro = MacroDb.open(H2Database.inFile(directory.resolve("primary")), H2Database::inMemory, 1,
+                MacroDb.Settings.DEFAULT);
+                Applier applier = macro.openApplier();
+                ClientSession writer = macro.openSession(() -> null)) {
+            barrier(applier, "CREATE TABLE T (ID INTEGER PRIMARY KEY, V VARCHAR(1000))");
+            insert(macro, writer);
+            barrier(applier, "ALTER TABLE T ADD CHECK (DATABASE_PATH() IS NOT NULL)");
+            awaitThat(() -> macro.status().dropped() == 1);
+            EngineFailure why = macro.status().lastFailure();
+            assertNotNull(why);
+            assertTrue(why.message().contains("took effect at the primary is refused here: "), why.message());
+        }
+    }
+
+    private void barrier(Applier applier, String sql) throws Exception {
+        Result<ExecuteResult> done = new Result<>();
+        applier.execute(++position, new BarrierStatement("PUBLIC", sql).toBytes(), done);
+        assertTrue(done.success().tookEffect());
+    }
+
     @ParameterizedTest
     @EnumSource
     void aSecondaryThatCannotBeMadeLeavesNothingBehind(Kind kind) throws Exception {
         List<EmbeddedDatabase> none = List.of();
         try (MacroDb macro = MacroDb.open(kind.create(), none::getFirst, 0, MacroDb.Settings.DEFAULT)) {
             assertThrows(RuntimeException.class, macro::addSecondary);
-            assertEquals(List.of(), macro.status().secondaries(), "no queue that nobody empties");
+            SQLException unfilled = assertThrows(SQLException.class, () -> macro.setSecondaries(2));
+            assertTrue(unfilled.getMessage().contains("so there are 0 instead of 2: "), unfilled.getMessage());
+            assertEquals(List.of(), macro.status().secondaries());
+            assertEquals(0, macro.status().filling(), "no queue that nobody empties");
             assertFalse(macro.removeSecondary());
         }
         assertThrows(RuntimeException.class,

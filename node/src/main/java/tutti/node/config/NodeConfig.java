@@ -32,7 +32,7 @@ public record NodeConfig(
         @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
                 + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
-        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics and /status. It asks for no"
+        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. It asks for no"
                 + " password: keep it on loopback or behind a firewall.") Http http,
         @Setting(doc = "The durable total order of transactions.") Order order,
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
@@ -131,7 +131,10 @@ public record NodeConfig(
             @Setting(doc = "Where the database is kept: in files under `data`; or in memory only, made again from the ordered"
                     + " log at each start, which then is never shortened.", byDefault = "files", oneOf = {
                             "files", "memory"}) String storage,
-            @Setting(doc = "How many copies of it in memory take read-only transactions off it: MacroDB.", byDefault = "0", min = "0", max = "16") int secondaries) {
+            @Setting(doc = "How many copies of it in memory take read-only transactions off it (MacroDB) when the node has started; `tutti secondaries` changes it while the node runs.", byDefault = "0", min = "0", max = ""
+                    + SECONDARIES_MAX) int secondaries) {
+        /** So many copies a node has at most. */
+        public static final int SECONDARIES_MAX = 16;
         private static final String DEFAULT_PASSWORD = "tutti";
 
         boolean hasDefaultPassword() {

@@ -1,6 +1,7 @@
 package tutti.node.http;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -29,11 +30,13 @@ import org.jspecify.annotations.Nullable;
  * @param order the queue and the log of the order
  * @param heapUsedBytes Java heap in use
  * @param uptimeSeconds since the process started
+ * @param secondaries copies of the database within the node; null if it cannot have any, as with PostgreSQL, or is not
+ *            open yet
  */
 public record NodeStatus(int node, String name, String cluster, State state, @Nullable String reason, String protocol,
         String version, String database, String sql, Positions positions, @Nullable Integer leader, boolean majority,
         List<Member> members, int sessions, int inFlight, long committed, Map<String, Long> aborted, OrderStatus order,
-        long heapUsedBytes, long uptimeSeconds) {
+        long heapUsedBytes, long uptimeSeconds, @Nullable Secondaries secondaries) {
 
     public NodeStatus {
         members = List.copyOf(members);
@@ -93,4 +96,34 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
      * @param firstRetained lowest position that the log still holds
      */
     public record OrderStatus(long queuedBytes, long logBytes, long firstRetained) {}
+
+    /**
+     * The secondaries of a node's database, which take read-only transactions off it.
+     *
+     * @param position that the primary shows
+     * @param secondaries positions that the secondaries show which can be read from
+     * @param filling how many are being filled
+     * @param readsAtSecondaries read-only transactions that ran at one, since the database was opened
+     * @param readsAtPrimary those that found none new enough, or none at all
+     * @param dropped secondaries that could not follow and were given up, since the database was opened
+     * @param lastFailure why the last of these was; null if none was
+     */
+    public record Secondaries(long position, List<Long> secondaries, int filling, long readsAtSecondaries,
+            long readsAtPrimary, long dropped, @Nullable String lastFailure) {
+        public Secondaries {
+            secondaries = List.copyOf(secondaries);
+        }
+
+        /** How many there are, for people, such as {@code 1 (1 dropped)}. */
+        public String inWords() {
+            List<String> besides = new ArrayList<>();
+            if (filling > 0) {
+                besides.add(filling + " being filled");
+            }
+            if (dropped > 0) {
+                besides.add(dropped + " dropped");
+            }
+            return secondaries.size() + (besides.isEmpty() ? "" : " (" + String.join(", ", besides) + ")");
+        }
+    }
 }

@@ -16,14 +16,32 @@ public final class StatusJson {
         return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(status) + "\n";
     }
 
+    /** Likewise, of its secondaries alone. */
+    public static String write(NodeStatus.Secondaries secondaries) {
+        return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(secondaries) + "\n";
+    }
+
     /**
-     * Reads what {@link #write} wrote, also of a version that knows more.
+     * Reads what {@link #write(NodeStatus.Secondaries)} wrote.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static NodeStatus.Secondaries readSecondaries(String json) {
+        return read(json, NodeStatus.Secondaries.class);
+    }
+
+    /**
+     * Reads what {@link #write(NodeStatus)} wrote, also of a version that knows more.
      *
      * @throws IllegalArgumentException if it is something else
      */
     public static NodeStatus read(String json) {
+        return read(json, NodeStatus.class);
+    }
+
+    private static <T> T read(String json, Class<T> type) {
         try {
-            return MAPPER.readValue(json, NodeStatus.class);
+            return MAPPER.readValue(json, type);
         } catch (JacksonException e) {
             throw new IllegalArgumentException("not the status of a Tutti node: " + e.getOriginalMessage(), e);
         }

@@ -32,6 +32,15 @@ final class StatusPage {
         row(page, "lag in positions", number(status.positions().lag()));
         row(page, "leader of the order", status.leader() == null ? "none" : String.valueOf(status.leader()));
         row(page, "majority", status.majority() ? "yes" : "no: writes are refused");
+        NodeStatus.Secondaries secondaries = status.secondaries();
+        if (secondaries != null) {
+            row(page, "secondaries", secondaries.inWords());
+            row(page, "read-only transactions at secondaries", number(secondaries.readsAtSecondaries()));
+            row(page, "read-only transactions at the primary", number(secondaries.readsAtPrimary()));
+            if (secondaries.lastFailure() != null) {
+                row(page, "last secondary dropped", secondaries.lastFailure());
+            }
+        }
         row(page, "sessions", number(status.sessions()));
         row(page, "commits in flight", number(status.inFlight()));
         row(page, "committed here since start", number(status.committed()));

@@ -120,6 +120,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 now -> now.state() == NodeStatus.State.READY ? 1 : 0);
         gauge("tutti_members_reachable", "Members believed alive, this one included.",
                 now -> now.members().stream().filter(NodeStatus.Member::reachable).count());
+        registerSecondaries();
         GaugeWithCallback.builder().name("tutti_info").help("1; the labels say what runs here.")
                 .labelNames("node", "protocol", "version", "database").callback(callback -> {
                     NodeStatus now = shown();
@@ -127,6 +128,35 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 }).register(registry);
         CounterWithCallback.builder().name("tutti_uptime_seconds_total").help("Seconds since the process started.")
                 .callback(callback -> callback.call((double) shown().uptimeSeconds())).register(registry);
+    }
+
+    /** Without values while the node has no database that can have any. */
+    private void registerSecondaries() {
+        GaugeWithCallback.builder().name("tutti_secondaries")
+                .help("Copies of this node's database within the node that can be read from.")
+                .callback(callback -> {
+                    NodeStatus.Secondaries now = shown().secondaries();
+                    if (now != null) {
+                        callback.call(now.secondaries().size());
+                    }
+                }).register(registry);
+        CounterWithCallback.builder().name("tutti_secondaries_dropped_total")
+                .help("Secondaries that could not follow and were given up, since the database was opened.")
+                .callback(callback -> {
+                    NodeStatus.Secondaries now = shown().secondaries();
+                    if (now != null) {
+                        callback.call((double) now.dropped());
+                    }
+                }).register(registry);
+        CounterWithCallback.builder().name("tutti_transactions_read_only_total")
+                .help("Read-only transactions by where they ran, since the database was opened.").labelNames("place")
+                .callback(callback -> {
+                    NodeStatus.Secondaries now = shown().secondaries();
+                    if (now != null) {
+                        callback.call((double) now.readsAtSecondaries(), "secondary");
+                        callback.call((double) now.readsAtPrimary(), "primary");
+                    }
+                }).register(registry);
     }
 
     private void gauge(String name, String help, ToDoubleFunction<NodeStatus> value) {

@@ -13,6 +13,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
@@ -44,7 +45,8 @@ class AdminServerTest {
                 new NodeStatus.Positions(110, 105, 100, 90), 0, true,
                 List.of(new NodeStatus.Member(0, "a", "127.0.0.1:8008", true),
                         new NodeStatus.Member(1, "b", null, true)),
-                7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50), 1 << 20, 12);
+                7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50), 1 << 20, 12,
+                new NodeStatus.Secondaries(100, List.of(100L, 97L), 1, 30, 4, 1, "23505 <twice>"));
     }
 
     @Test
@@ -54,24 +56,81 @@ class AdminServerTest {
         assertEquals(200, get("/health/live").statusCode());
     }
 
+    /** Does what it is asked, unless it is broken. */
+    private static final class Obeying implements AdminServer.Operations {
+        private final AtomicReference<@Nullable String> broken = new AtomicReference<>();
+        private NodeStatus.Secondaries secondaries = new NodeStatus.Secondaries(7, List.of(), 0, 0, 0, 0, null);
+
+        @Override
+        public Path writeFlightRecording() throws IOException {
+            requireWhole();
+            return Path.of("incident");
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries() throws IOException {
+            requireWhole();
+            return secondaries;
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries(int count) {
+            secondaries = new NodeStatus.Secondaries(7, Collections.nCopies(count, 7L), 0, 0, 0, 0, null);
+            return secondaries;
+        }
+
+        private void requireWhole() throws IOException {
+            String why = broken.get();
+            if (why != null) {
+                throw new IOException(why);
+            }
+        }
+    }
+
+    @Test
+    void secondariesAreShownToAllAndChangedForThoseWhoPost() throws Exception {
+        Obeying node = new Obeying();
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, node)) {
+            String url = "http://localhost:" + obeying.port() + "/secondaries";
+            HttpRequest.Builder three = HttpRequest.newBuilder(URI.create(url + "?count=3"))
+                    .POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(403, send(three.copy().header("Origin", "http://elsewhere")).statusCode());
+            assertEquals(405, send(three.copy().method("DELETE", HttpRequest.BodyPublishers.noBody())).statusCode());
+            for (String wrong : List.of("", "?count=", "?count=-1", "?count=17", "?count=99999999999", "?n=1")) {
+                HttpResponse<String> refused = send(three.copy().uri(URI.create(url + wrong)));
+                assertEquals(400, refused.statusCode(), wrong);
+                assertTrue(refused.body().contains("0 to 16"), refused.body());
+            }
+            assertEquals(List.of(), StatusJson.readSecondaries(send(three.copy().GET()).body()).secondaries(),
+                    "only looked at until now");
+            assertEquals(200, send(three).statusCode());
+            assertEquals(List.of(7L, 7L, 7L),
+                    StatusJson.readSecondaries(send(HttpRequest.newBuilder(URI.create(url))).body()).secondaries());
+            node.broken.set("the node is starting");
+            HttpResponse<String> silent = send(HttpRequest.newBuilder(URI.create(url)));
+            assertEquals(409, silent.statusCode());
+            assertEquals("the node is starting\n", silent.body());
+        }
+        assertEquals(409, get("/secondaries").statusCode(), "a node that can only be looked at");
+    }
+
+    private HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
+        return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    }
+
     @Test
     void aFlightRecordingIsWrittenForThoseWhoPost() throws Exception {
-        AtomicReference<@Nullable String> broken = new AtomicReference<>();
+        Obeying node = new Obeying();
         try (AdminServer recorded = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                status::get, metrics, () -> {
-                    String why = broken.get();
-                    if (why != null) {
-                        throw new IOException(why);
-                    }
-                    return Path.of("incident");
-                })) {
+                status::get, metrics, node)) {
             HttpRequest.Builder request = HttpRequest
                     .newBuilder(URI.create("http://localhost:" + recorded.port() + "/flight-recording"))
                     .POST(HttpRequest.BodyPublishers.noBody());
             HttpResponse<String> written = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
             assertEquals(200, written.statusCode());
             assertEquals("incident\n", written.body());
-            broken.set("the recorder is off");
+            node.broken.set("the recorder is off");
             HttpResponse<String> refused = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
             assertEquals(409, refused.statusCode());
             assertEquals("the recorder is off\n", refused.body());
@@ -117,7 +176,10 @@ class AdminServerTest {
                 "tutti_transactions_aborted_total{cause=\"certification\"} 1.0", "tutti_position_applied 100.0",
                 "tutti_lag_positions 10.0", "tutti_commit_latency_seconds_bucket{le=\"0.002\"} 1",
                 "tutti_commit_latency_seconds_count 2", "tutti_apply_batch_size_bucket{le=\"16.0\"} 1",
-                "tutti_order_queue_bytes 1000.0", "tutti_sessions 7.0", "# TYPE tutti_commit_latency_seconds histogram",
+                "tutti_secondaries 2.0", "tutti_secondaries_dropped_total 1.0",
+                "tutti_transactions_read_only_total{place=\"primary\"} 4.0",
+                "tutti_transactions_read_only_total{place=\"secondary\"} 30.0", "tutti_order_queue_bytes 1000.0",
+                "tutti_sessions 7.0", "# TYPE tutti_commit_latency_seconds histogram",
                 "tutti_info{database=\"PostgreSQL 18.6\",node=\"b\",protocol=\"si\",version=\"0.1\"} 1.0")) {
             assertTrue(page.contains(line + "\n"), () -> line + " is not in\n" + page);
         }
@@ -131,6 +193,8 @@ class AdminServerTest {
         String page = get("/").body();
         assertTrue(page.contains("shop&lt;"), page);
         assertFalse(page.contains("shop<"), page);
+        assertTrue(page.contains("<td>2 (1 being filled, 1 dropped)</td>"), page);
+        assertTrue(page.contains("23505 &lt;twice&gt;"), page);
         assertTrue(page.contains("href=\"http://127.0.0.1:8008/\""), page);
     }
 

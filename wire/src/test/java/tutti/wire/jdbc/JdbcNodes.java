@@ -19,11 +19,13 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocols;
 import tutti.engine.jdbc.CaptureMode;
+import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.jdbc.h2.H2Database;
 import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
@@ -35,13 +37,19 @@ import tutti.wire.FrontEndSettings;
 final class JdbcNodes implements AutoCloseable {
     private static final int TRANSACTION_BYTES_MAX = 1 << 24;
     private final EventLoopGroup loops = Transport.eventLoops(1, "test-io");
-    private final List<JdbcEngine> engines = new ArrayList<>();
+    private final List<MacroDb> engines = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final List<JdbcFrontEnd> frontEnds = new ArrayList<>();
     private final List<String> urls = new ArrayList<>();
 
     JdbcNodes(Dialect dialect, Path directory, int count) throws Exception {
         this(dialect, directory, count, "si", null);
+    }
+
+    private static EmbeddedDatabase empty(Dialect dialect) throws SQLException {
+        return dialect == Dialect.H2
+                ? H2Database.inMemory(SqlSyntax.POSTGRES)
+                : HsqldbDatabase.inMemory(SqlSyntax.POSTGRES);
     }
 
     /**
@@ -55,11 +63,9 @@ final class JdbcNodes implements AutoCloseable {
         LocalOrderGroup group = new LocalOrderGroup(all);
         for (int i = 0; i < count; i++) {
             int node = i;
-            JdbcEngine engine = JdbcEngine.open(
-                    dialect == Dialect.H2
-                            ? H2Database.inMemory(SqlSyntax.POSTGRES)
-                            : HsqldbDatabase.inMemory(SqlSyntax.POSTGRES),
-                    CaptureMode.NOTES, new SequenceSteps(i, 16));
+            MacroDb engine = MacroDb.open(
+                    JdbcEngine.open(empty(dialect), CaptureMode.NOTES, new SequenceSteps(i, 16)), () -> empty(dialect),
+                    0, MacroDb.Settings.DEFAULT);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
                     ReplicaNode.Settings.defaults(i, all, directory.resolve("node" + i), protocol), group.open(i),
@@ -78,7 +84,7 @@ final class JdbcNodes implements AutoCloseable {
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
                             "tutti", "tutti", door,
                             dialect, TRANSACTION_BYTES_MAX),
-                    nodes.get(i), engines.get(i), engines.get(i)::tables, loops);
+                    nodes.get(i), engines.get(i), engines.get(i).primary()::tables, loops);
             frontEnds.add(frontEnd);
             urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");
         }
@@ -100,7 +106,7 @@ final class JdbcNodes implements AutoCloseable {
     public void close() {
         frontEnds.forEach(JdbcFrontEnd::close);
         nodes.forEach(ReplicaNode::close);
-        engines.forEach(JdbcEngine::close);
+        engines.forEach(MacroDb::close);
         loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
     }
 }
