@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * How COPY writes rows: the options of the statement.
  *
+ * @param binary whether values are in their binary forms; the other options mean nothing then
  * @param csv whether values are quoted; otherwise they are escaped by backslashes
  * @param delimiter between values
  * @param nullText what stands for null
@@ -18,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * @param quote around values, in CSV
  * @param escape before a quote in a value, in CSV
  */
-record CopyFormat(boolean csv, char delimiter, String nullText, boolean header, char quote, char escape) {
+record CopyFormat(boolean binary, boolean csv, char delimiter, String nullText, boolean header, char quote,
+        char escape) {
     private static final String SYNTAX = "42601";
     private static final Set<String> YES = Set.of("true", "on", "1", "match");
     private static final Set<String> NO = Set.of("false", "off", "0");
@@ -29,7 +31,7 @@ record CopyFormat(boolean csv, char delimiter, String nullText, boolean header, 
      * @throws SQLException with {@code 42601} if it is not understood, {@code 0A000} if it is not supported
      */
     static CopyFormat of(List<Token> options) throws SQLException {
-        boolean csv = false;
+        String format = "text";
         boolean header = false;
         String delimiter = null;
         String nullText = null;
@@ -44,9 +46,9 @@ record CopyFormat(boolean csv, char delimiter, String nullText, boolean header, 
             boolean asks = i + 1 < options.size() && options.get(i + 1).is("as");
             Token value = options.get(Math.min(options.size() - 1, asks ? i + 2 : i + 1));
             switch (name) {
-                case "csv" -> csv = true;
+                case "csv", "binary" -> format = name;
                 case "format" -> {
-                    csv = csv(value);
+                    format = value.value().toLowerCase(Locale.ROOT);
                     i++;
                 }
                 case "header" -> {
@@ -67,26 +69,19 @@ record CopyFormat(boolean csv, char delimiter, String nullText, boolean header, 
                     }
                     i += asks ? 2 : 1;
                 }
-                case "binary" -> throw noBinary();
                 default -> throw new SQLException("COPY option \"" + option.text() + "\" is not supported by this node:"
-                        + " there are FORMAT text and csv, DELIMITER, NULL, HEADER, QUOTE and ESCAPE", "0A000");
+                        + " there are FORMAT text, csv and binary, DELIMITER, NULL, HEADER, QUOTE and ESCAPE", "0A000");
             }
         }
-        return new CopyFormat(csv, one("delimiter", delimiter == null ? csv ? "," : "\t" : delimiter),
+        boolean csv = format.equals("csv");
+        if (!csv && !format.equals("text") && !format.equals("binary")) {
+            throw new SQLException("COPY format \"" + format + "\" not recognized: there are text, csv and binary",
+                    "22023");
+        }
+        return new CopyFormat(format.equals("binary"), csv,
+                one("delimiter", delimiter == null ? csv ? "," : "\t" : delimiter),
                 nullText == null ? csv ? "" : "\\N" : nullText, header, one("quote", quote),
                 one("escape", escape == null ? quote : escape));
-    }
-
-    private static boolean csv(Token format) throws SQLException {
-        return switch (format.value().toLowerCase(Locale.ROOT)) {
-            case "csv" -> true;
-            case "text" -> false;
-            default -> throw noBinary();
-        };
-    }
-
-    private static SQLException noBinary() {
-        return new SQLException("this node copies in formats text and csv only", "0A000");
     }
 
     private static void encoding(String name) throws SQLException {

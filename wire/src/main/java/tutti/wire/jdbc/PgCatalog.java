@@ -44,6 +44,7 @@ final class PgCatalog implements AutoCloseable {
             Map.entry("pg_get_viewdef", "definition"), Map.entry("pg_get_constraintdef", "constraint"),
             Map.entry("obj_description", "description"), Map.entry("shobj_description", "description"),
             Map.entry("col_description", "columnDescription"), Map.entry("to_regclass", "relation"),
+            Map.entry("to_regtype", "typeNumber"),
             Map.entry("regclass_name", "relationName"), Map.entry("array_to_string", "join"),
             Map.entry("array_element", "element"), Map.entry("pg_partition_ancestors", "ancestor"),
             Map.entry("array_upper", "length"), Map.entry("pg_get_statisticsobjdef_columns", "nothing"),

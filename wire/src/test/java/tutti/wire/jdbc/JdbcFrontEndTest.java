@@ -384,7 +384,7 @@ class JdbcFrontEndTest {
             assertEquals(csv.replace("\r", ""), out.toString());
             assertEquals("23505", state(() -> copy.copyIn("copy word (id) from stdin", new StringReader("7\n3\n"))));
             assertEquals("22P04", state(() -> copy.copyIn("copy word (id) from stdin", new StringReader("7\t3\n"))));
-            assertEquals("0A000", state(() -> copy.copyOut("copy word to stdout (format binary)", new StringWriter())));
+            assertEquals("22023", state(() -> copy.copyOut("copy word to stdout (format xml)", new StringWriter())));
             assertEquals("5", all(connection, "select count(*) from word"), "nothing of what failed");
             connection.setAutoCommit(false);
             copy.copyIn("copy word (t, id) from stdin delimiter '|' null 'none'", new StringReader("none|8\nx|9"));
