@@ -28,7 +28,8 @@ final class CatalogSql {
         for (Token token : tokens) {
             if (token.kind() == SqlTokens.WORD) {
                 String word = token.lower();
-                if (word.startsWith("pg_") || word.equals("_pg_expandarray")) {
+                if (word.startsWith("pg_") || word.equals("_pg_expandarray")
+                        || word.equals("declared_sequences")) {
                     return true;
                 }
                 from |= word.equals("from");
@@ -85,7 +86,7 @@ final class CatalogSql {
         boolean gap = false;
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
-            if ((token.is("pg_catalog") || token.is("information_schema")) && next(tokens, i, '.')) {
+            if ((token.is("pg_catalog") || token.is("information_schema") || token.is("tutti")) && next(tokens, i, '.')) {
                 gap |= token.gap();
                 i++;
             } else {

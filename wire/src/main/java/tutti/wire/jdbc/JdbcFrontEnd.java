@@ -74,7 +74,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         random.nextBytes(mockSecret);
         verifier = Scram.Verifier.of(settings.password(), salt, SCRAM_ITERATIONS);
         catalog = new PgCatalog(engine.openSession(() -> null), schema, settings.dialect(), settings.database(),
-                settings.role());
+                settings.role(), settings.sequenceStep());
     }
 
     @Override

@@ -24,6 +24,9 @@ import tutti.wire.sql.SqlTokens;
  * connection that it runs on. One thread.
  */
 final class Prepared implements AutoCloseable {
+    /** What HSQLDB says of a prepared statement after a schema change, before it has done anything. */
+    private static final String INVALIDATED = "07502";
+
     private final PgStatement statement;
     private final int[] declared;
     private final IdentityHashMap<Connection, PreparedStatement> prepared = new IdentityHashMap<>();
@@ -195,7 +198,20 @@ final class Prepared implements AutoCloseable {
      */
     Rows execute(Connection connection, @Nullable Object[] values, short[] formats, ZoneId zone,
             Cancellation cancellation) throws SQLException {
-        PreparedStatement there = on(connection);
+        boolean before = prepared.containsKey(connection);
+        try {
+            return execute(on(connection), values, formats, zone, cancellation);
+        } catch (SQLException failed) {
+            if (!before || !INVALIDATED.equals(failed.getSQLState())) {
+                throw failed;
+            }
+        }
+        close(prepared.remove(connection));
+        return execute(on(connection), values, formats, zone, cancellation);
+    }
+
+    private Rows execute(PreparedStatement there, @Nullable Object[] values, short[] formats, ZoneId zone,
+            Cancellation cancellation) throws SQLException {
         List<Integer> places = statement.parameters();
         for (int i = 0; i < places.size(); i++) {
             there.setObject(i + 1, values[places.get(i) - 1]);
@@ -222,13 +238,17 @@ final class Prepared implements AutoCloseable {
 
     @Override
     public void close() {
-        for (Statement there : prepared.values()) {
-            try {
-                there.close();
-            } catch (SQLException broken) {
-                // Its connection is gone, and it with it.
-            }
-        }
+        prepared.values().forEach(Prepared::close);
         prepared.clear();
+    }
+
+    private static void close(@Nullable Statement there) {
+        try {
+            if (there != null) {
+                there.close();
+            }
+        } catch (SQLException broken) {
+            // Its connection is gone, and it with it.
+        }
     }
 }
