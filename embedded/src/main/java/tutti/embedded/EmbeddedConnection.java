@@ -255,9 +255,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     private void setClientInfo(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
         Object first = Calls.argument(arguments, 0);
         if (first instanceof Properties properties) {
-            if (properties.stringPropertyNames().contains(CLASSES)) {
-                classes = properties.getProperty(CLASSES);
-            }
+            classes = properties.getProperty(CLASSES, "");
             Properties others = new Properties();
             properties.stringPropertyNames().stream().filter(name -> !name.equals(CLASSES))
                     .forEach(name -> others.setProperty(name, properties.getProperty(name)));

@@ -230,12 +230,17 @@ final class EmbeddedNode implements AutoCloseable {
         }
     }
 
+    /** What it was started with. */
+    EmbeddedUrl url() {
+        return url;
+    }
+
     /**
      * Connects, once the node has caught up.
      *
-     * @param classes as in the connection's URL
+     * @param session as in the connection's URL
      */
-    Connection connect(String classes) throws SQLException {
+    Connection connect(EmbeddedUrl.Session session) throws SQLException {
         try {
             replica.ready().get(READY_SECONDS, TimeUnit.SECONDS);
         } catch (ExecutionException failed) {
@@ -251,7 +256,10 @@ final class EmbeddedNode implements AutoCloseable {
         if (cause != null) {
             throw notServing(cause);
         }
-        return EmbeddedConnection.open(new EmbeddedSession(replica, engine, url.transactionBytes()), text, classes);
+        Connection connection = EmbeddedConnection.open(
+                new EmbeddedSession(replica, engine, session.transactionBytes()), text, session.classes());
+        connection.setReadOnly(session.readOnly());
+        return connection;
     }
 
     private SQLException notServing(@Nullable Throwable cause) {

@@ -31,7 +31,7 @@ public final class EmbeddedNodes implements EmbeddedProvider {
                 running(parsed.of(node), text);
             }
         }
-        return running(parsed, text).connect(parsed.classes());
+        return running(parsed, text).connect(parsed.session());
     }
 
     @Override
@@ -49,6 +49,8 @@ public final class EmbeddedNodes implements EmbeddedProvider {
                 hooked = true;
                 Runtime.getRuntime().addShutdownHook(new Thread(EmbeddedNodes::stopAll, "tutti-embedded-stop"));
             }
+        } else {
+            url.requireSame(node.url());
         }
         return node;
     }

@@ -5,11 +5,15 @@ import java.nio.file.Path;
 import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocols;
 import tutti.jdbc.spi.UrlProperties;
@@ -26,13 +30,21 @@ import tutti.jdbc.spi.UrlProperties;
  * @param protocol as in a node's configuration
  * @param parameters of the protocol; what is left out has its default
  * @param secondaries how many copies of the database answer reads, besides the primary
- * @param transactionBytes how many bytes of changes one transaction may make
- * @param classes which tables the connection's transactions touch, unless they say otherwise; empty if that is not known
+ * @param session what concerns the connection alone
+ * @param said the names of all properties that were given
  */
 record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path directory, int node, int nodes,
         Map<Integer, InetSocketAddress> members, String protocol, Map<String, String> parameters, int secondaries,
-        long transactionBytes,
-        String classes) {
+        Session session, Set<String> said) {
+    /**
+     * Of a connection.
+     *
+     * @param transactionBytes how many bytes of changes one transaction may make
+     * @param classes which tables its transactions touch, unless they say otherwise; empty if that is not known
+     * @param readOnly how it begins
+     */
+    record Session(long transactionBytes, String classes, boolean readOnly) {}
+
     private static final String PREFIX = "jdbc:tutti:embedded:";
     /** Begins properties that are parameters of the protocol. */
     private static final String PARAMETER = "protocol.";
@@ -47,10 +59,11 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
                     + " primary (MacroDB)."),
             info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."),
             info("classes", "", "Which tables the connection's transactions of several statements touch, separated by"
-                    + " commas, for protocols that order by conflict classes (nodo, akara)."));
+                    + " commas, for protocols that order by conflict classes (nodo, akara)."),
+            info("readOnly", "false", "Whether the connection begins as one that only reads."));
     /** What applications and pools pass along for drivers of the network, and has no meaning here. */
     private static final Set<String> IGNORED = Set.of("user", "password", "connectTimeout", "socketTimeout",
-            "loginTimeout", "tcpKeepAlive", "ApplicationName", "readOnly");
+            "loginTimeout", "tcpKeepAlive", "ApplicationName");
 
     static DriverPropertyInfo[] info(Properties given) {
         return INFO.stream().map(each -> {
@@ -119,8 +132,9 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
         }
         return new EmbeddedUrl(engine, name, name == null ? Path.of(place).toAbsolutePath() : null, node, nodes,
                 members, protocol, parameters, number(all, "secondaries", 0, 64),
-                number(all, "transactionBytes", 1, Integer.MAX_VALUE),
-                all.getProperty("classes", ""));
+                new Session(number(all, "transactionBytes", 1, Integer.MAX_VALUE), all.getProperty("classes", ""),
+                        yes(all, "readOnly")),
+                Set.copyOf(all.stringPropertyNames()));
     }
 
     private static Map<Integer, InetSocketAddress> members(String text) throws SQLException {
@@ -151,6 +165,14 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
         throw invalid("property " + name + " is not from " + least + " to " + most + ": " + value);
     }
 
+    private static boolean yes(Properties all, String name) throws SQLException {
+        String value = all.getProperty(name, "false").strip().toLowerCase(Locale.ROOT);
+        if (!Set.of("true", "false").contains(value)) {
+            throw invalid("property " + name + " is neither true nor false: " + value);
+        }
+        return value.equals("true");
+    }
+
     static SQLException invalid(String message) {
         return new SQLException(message, "22023");
     }
@@ -158,8 +180,32 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
     /** The same for another node. */
     EmbeddedUrl of(int other) {
         return new EmbeddedUrl(engine, name, directory, other, nodes, members, protocol, parameters, secondaries,
-                transactionBytes,
-                classes);
+                session, said);
+    }
+
+    /**
+     * Fails if a node that runs already was started as another than is asked for here.
+     *
+     * @throws SQLException with {@code 22023}
+     */
+    void requireSame(EmbeddedUrl running) throws SQLException {
+        Map<String, Object> here = shape();
+        Map<String, Object> there = running.shape();
+        for (String property : new TreeSet<>(said)) {
+            if (!Objects.equals(here.get(property), there.get(property))) {
+                throw invalid("the node runs already, with " + (there.containsKey(property)
+                        ? property + "=" + there.get(property)
+                        : "the default of " + property) + ": leave the property out, or stop the node first");
+            }
+        }
+    }
+
+    /** Properties that all connections to a node have in common. */
+    private Map<String, Object> shape() {
+        Map<String, Object> shape = new HashMap<>(
+                Map.of("nodes", nodes, "members", members, "protocol", protocol, "secondaries", secondaries));
+        parameters.forEach((parameter, value) -> shape.put(PARAMETER + parameter, value));
+        return shape;
     }
 
     /** What two URLs of the same node have in common. */

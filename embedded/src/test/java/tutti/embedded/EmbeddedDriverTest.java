@@ -346,11 +346,26 @@ class EmbeddedDriverTest {
     }
 
     @Test
+    void aConnectionHasPropertiesOfItsOwn() throws Exception {
+        String url = "jdbc:tutti:embedded:h2:mem:own";
+        try (Connection writer = DriverManager.getConnection(url + "?secondaries=0&transactionBytes=100000");
+                Connection reader = DriverManager.getConnection(url + "?readOnly=true");
+                Connection small = DriverManager.getConnection(url + "?secondaries=0&transactionBytes=64")) {
+            writer.createStatement().execute("CREATE TABLE own (id INT PRIMARY KEY, v VARCHAR(1000))");
+            assertTrue(reader.isReadOnly());
+            assertEquals("25006", failure(() -> reader.createStatement().execute("INSERT INTO own VALUES (1, 'a')")));
+            String large = "INSERT INTO own VALUES (1, '" + "x".repeat(1000) + "')";
+            assertEquals("54000", failure(() -> small.createStatement().execute(large)));
+            assertEquals(1, writer.createStatement().executeUpdate(large));
+        }
+    }
+
+    @Test
     void whatIsWrongIsSaid() throws Exception {
         for (String wrong : List.of("oracle:mem:x", "h2", "h2:mem:", "h2:mem:x?nod=1", "h2:mem:x?node=1",
                 "h2:mem:x?node=a", "h2:mem:x?members=a:1", "h2:/tmp/x?nodes=2", "h2:/tmp/x?members=a",
                 "h2:mem:x?protocol=none", "h2:mem:x?protocol.isolation=none",
-                "h2:mem:x?protocol=akara&protocol.is=a")) {
+                "h2:mem:x?protocol=akara&protocol.is=a", "h2:mem:x?readOnly=yes")) {
             assertEquals("22023", failure(() -> DriverManager.getConnection("jdbc:tutti:embedded:" + wrong)), wrong);
         }
         try (Connection connection = DriverManager.getConnection("jdbc:tutti:embedded:h2:mem:wrong")) {
@@ -359,8 +374,13 @@ class EmbeddedDriverTest {
             }
             assertEquals("22023", failure(() -> connection.isValid(-1)));
             assertTrue(connection.isValid(1));
+            for (String other : List.of("protocol=nodo", "secondaries=1", "nodes=2",
+                    "protocol.isolation=serializable")) {
+                assertEquals("22023", failure(
+                        () -> DriverManager.getConnection("jdbc:tutti:embedded:h2:mem:wrong?" + other)), other);
+            }
         }
-        assertEquals(7, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
+        assertEquals(8, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
                 .getPropertyInfo("jdbc:tutti:embedded:h2:mem:x", null).length);
     }
 }

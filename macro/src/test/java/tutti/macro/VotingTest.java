@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -136,6 +138,36 @@ class VotingTest {
             assertEquals(2, macro.component().get());
             assertEquals(ReplicaFault.Kind.WRONG_VALUE, nextFault().kind());
             assertEquals(4, macro.component().add(2));
+        }
+    }
+
+    /** What a set shows of itself. */
+    private static final class Shown extends LinkedHashSet<Integer> {
+        private static final long serialVersionUID = 1;
+
+        private final String text;
+
+        Shown(String text) {
+            this.text = text;
+        }
+
+        @Override
+        public String toString() {
+            return text;
+        }
+    }
+
+    @Test
+    @SuppressWarnings("unchecked")
+    void textsOfTheSameElementsAgreeInWhateverOrder() {
+        Class<Set<Integer>> type = (Class<Set<Integer>>) (Class<?>) Set.class;
+        try (var macro = MacroComponent.of(type).replica("one", new Shown("[3, 21]"))
+                .replica("two", new Shown("[21, 3]")).voting(Voting.majority()).onFault(faults::add).build()) {
+            assertTrue(macro.component().toString().contains("21"));
+        }
+        try (var macro = MacroComponent.of(type).replica("one", new Shown("[3, 21]"))
+                .replica("two", new Shown("[12, 3]")).voting(Voting.majority()).onFault(faults::add).build()) {
+            assertThrows(NoMajorityException.class, () -> macro.component().toString());
         }
     }
 }

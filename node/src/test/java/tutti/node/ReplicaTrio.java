@@ -2,8 +2,10 @@ package tutti.node;
 
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -14,7 +16,8 @@ import tutti.order.local.LocalOrderGroup;
 
 /** Three replicas in one process, over an order in memory and engines that keep lists. */
 abstract class ReplicaTrio {
-    static final Set<Integer> ALL = Set.of(0, 1, 2);
+    /** In order: the first primary is there before the others, and so nobody misses it. */
+    static final Set<Integer> ALL = new TreeSet<>(List.of(0, 1, 2));
 
     @TempDir
     private Path directory;

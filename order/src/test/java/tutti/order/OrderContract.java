@@ -117,6 +117,10 @@ public abstract class OrderContract {
                     first.stream().filter(d -> d.sender() == node).map(Recorder.Delivered::payload).toList());
         }
         for (Order order : orders.values()) {
+            // It changes when the listener has been told.
+            while (order.status().lastDelivered() < 3L * each || order.status().queuedBytes() > 0) {
+                Thread.onSpinWait();
+            }
             assertEquals(3L * each, order.status().lastDelivered());
             assertEquals(3L * each, order.status().lastKnown());
             assertEquals(0, order.status().queuedBytes());

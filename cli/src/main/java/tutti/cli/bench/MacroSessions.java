@@ -116,7 +116,9 @@ final class MacroSessions {
         @Override
         public void close() {
             reads.close();
-            writes.close();
+            if (!writes.equals(reads)) {
+                writes.close();
+            }
         }
     }
 

@@ -97,6 +97,12 @@ public interface EmbeddedDatabase extends AutoCloseable {
         /** Whether a statement that meets a row of another transaction waits, and may fail without ending its own. */
         boolean waits();
 
+        /**
+         * Whether a statement of this session waits, at this moment, for the end of another session's transaction. From any
+         * thread.
+         */
+        boolean waitsFor(Session other);
+
         /** Notes how far the open transaction has come. */
         Mark mark() throws SQLException;
 

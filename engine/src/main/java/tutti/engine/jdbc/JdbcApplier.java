@@ -31,8 +31,8 @@ import tutti.engine.jdbc.rows.WriteSets;
  *
  * <p>
  * <b>Without a position</b>, as two-phase commit prepares, it may not push anybody away, and may have to wait for others who
- * have prepared. It holds nothing while it waits, does not go first, and says for whom it waits; the protocol sees to it that
- * such waits end.
+ * have prepared. It holds nothing while it waits, does not go first, and says for whom it waits, and for whom the statements of those
+ * wait in their turn; the protocol sees to it that such waits end.
  *
  * <p>
  * <b>A statement that keeps the gate.</b> A batch or a procedure may wait for other transactions' rows many times, one of which
@@ -58,7 +58,8 @@ final class JdbcApplier implements Applier {
     private volatile List<WriteSet> holding = List.of();
     /** What the standstill knows of, by the position that it knows; on the applier's thread. */
     private @Nullable Long begun;
-    private EmbeddedDatabase.@Nullable Session session;
+    /** Made by the applier's thread. */
+    private volatile EmbeddedDatabase.@Nullable Session session;
     private @Nullable PreparedStatement record;
 
     JdbcApplier(JdbcEngine engine) {
@@ -195,6 +196,12 @@ final class JdbcApplier implements Applier {
         List<WriteSet> held = holding;
         return writes.stream().anyMatch(
                 wanted -> held.stream().anyMatch(write -> Conflicts.between(write.keys(), wanted.keys())));
+    }
+
+    /** Whether a statement waits for the end of its transaction. */
+    boolean isWaitedForBy(JdbcSession client) {
+        EmbeddedDatabase.Session open = session;
+        return open != null && client.waitsFor(open);
     }
 
     @Override

@@ -5,8 +5,11 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -18,6 +21,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -387,13 +391,16 @@ public final class JdbcEngine implements ClientEngine {
         }
     }
 
-    /** Names whoever is in the way of an applier of no position. */
+    /**
+     * Names whoever is in the way of an applier of no position, and those for whom their statements wait. What a session holds
+     * is not known while its statement runs; if nobody else is in the way, each is named whose statement waits itself. One too
+     * many of these may cost a transaction that would have gone on; one too few, a deadlock that nobody sees.
+     */
     void tellWaits(JdbcApplier waiter, List<WriteSet> writes) {
-        Set<LocalTransaction> locals = new LinkedHashSet<>();
+        Set<JdbcSession> holders = new LinkedHashSet<>();
         for (JdbcSession session : sessions) {
-            LocalTransaction holder = session.open() ? session.transaction() : null;
-            if (holder != null && writes.stream().anyMatch(write -> session.meets(write.keys()))) {
-                locals.add(holder);
+            if (session.open() && writes.stream().anyMatch(write -> session.meets(write.keys()))) {
+                holders.add(session);
             }
         }
         Set<Applier> others = new LinkedHashSet<>();
@@ -402,7 +409,29 @@ public final class JdbcEngine implements ClientEngine {
                 others.add(applier);
             }
         }
-        listener.waits(waiter, locals, others);
+        if (holders.isEmpty() && others.isEmpty()) {
+            sessions.stream().filter(session -> session.open() && waits(session)).forEach(holders::add);
+        }
+        Deque<JdbcSession> next = new ArrayDeque<>(holders);
+        for (JdbcSession holder = next.poll(); holder != null; holder = next.poll()) {
+            for (JdbcSession session : sessions) {
+                if (session.isWaitedForBy(holder) && holders.add(session)) {
+                    next.add(session);
+                }
+            }
+            for (JdbcApplier applier : appliers) {
+                if (!applier.equals(waiter) && applier.isWaitedForBy(holder)) {
+                    others.add(applier);
+                }
+            }
+        }
+        listener.waits(waiter, holders.stream().map(JdbcSession::transaction).filter(Objects::nonNull)
+                .collect(Collectors.toSet()), others);
+    }
+
+    private boolean waits(JdbcSession session) {
+        return sessions.stream().anyMatch(other -> other.isWaitedForBy(session))
+                || appliers.stream().anyMatch(applier -> applier.isWaitedForBy(session));
     }
 
     /** No: both engines look for the parent in the transaction's snapshot, and lock nothing. */

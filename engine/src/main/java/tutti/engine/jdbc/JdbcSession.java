@@ -86,6 +86,16 @@ public final class JdbcSession implements ClientSession {
         return current.get();
     }
 
+    /** Whether a statement waits for the end of somebody else's transaction. From any thread. */
+    boolean waitsFor(EmbeddedDatabase.Session other) {
+        return session.waitsFor(other);
+    }
+
+    /** Whether another session's statement waits for the end of this one's transaction. From any thread. */
+    boolean isWaitedForBy(JdbcSession other) {
+        return other.waitsFor(session);
+    }
+
     @Override
     public boolean open() {
         return state == State.OPEN;

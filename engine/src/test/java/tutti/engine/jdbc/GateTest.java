@@ -8,16 +8,19 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
@@ -287,6 +290,46 @@ class GateTest {
                 idle.session.forget();
             }
             assertEquals(List.of("1,0", "5,7"), EnginePair.rows(pair.origin, "SELECT * FROM T ORDER BY ID"));
+        }
+    }
+
+    /** HSQLDB's sessions do not wait for rows when they have done something already. */
+    @Test
+    void anApplierThatPreparesSaysForWhomItWaitsThroughOthers() throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(EngineKind.H2, TABLE)) {
+            pair.commit(ROW, "INSERT INTO T VALUES (2, 0)");
+            WriteSet one = writesElsewhere(pair, "UPDATE T SET N = 7 WHERE ID = 1");
+            WriteSet two = writesElsewhere(pair, "UPDATE T SET N = 7 WHERE ID = 2");
+            try (Client middle = new Client(pair);
+                    Applier holder = pair.origin.openApplier();
+                    Applier waiter = pair.origin.openApplier()) {
+                CountDownLatch heard = new CountDownLatch(1);
+                pair.origin.onBlocked(new Engine.BlockedListener() {
+                    @Override
+                    public void blocked(long position, LocalTransaction local) {
+                        throw new AssertionError("nothing here has a position");
+                    }
+
+                    @Override
+                    public void waits(Applier who, Set<LocalTransaction> locals, Set<Applier> appliers) {
+                        if (who.equals(waiter) && locals.equals(Set.of(middle)) && appliers.equals(Set.of(holder))) {
+                            heard.countDown();
+                        }
+                    }
+                });
+                Result<Void> held = new Result<>();
+                holder.apply(Standstill.NO_POSITION, List.of(one), held);
+                held.success();
+                middle.execute("UPDATE T SET N = 8 WHERE ID = 2");
+                CompletableFuture<Void> stuck = middle.running(() -> middle.execute("UPDATE T SET N = 8 WHERE ID = 1"));
+                Result<Void> prepared = new Result<>();
+                waiter.apply(Standstill.NO_POSITION, List.of(two), prepared);
+                heard.await();
+                holder.rollback(() -> {});
+                stuck.get();
+                middle.session.forget();
+                prepared.success();
+            }
         }
     }
 

@@ -42,7 +42,7 @@ final class JdkCollections {
             + "|lastEntry|(lower|floor|ceiling|higher)(Key|Entry)?|subMap|headMap|tailMap|subSet|headSet|tailSet"
             + "|descending.*|navigableKeySet|sequenced.*|peek.*|element|remainingCapacity");
 
-    private static final Results TEXT = new Results(null, null, JdkCollections::sameCharacters);
+    private static final Results TEXT = new Results(null, null, JdkCollections::sameParts);
 
     private JdkCollections() {}
 
@@ -107,10 +107,16 @@ final class JdkCollections {
         return counts;
     }
 
-    /** The same elements in another order are the same characters in another order. */
-    private static boolean sameCharacters(@Nullable Object one, @Nullable Object other) {
-        return one instanceof String a && other instanceof String b
-                && Arrays.equals(a.chars().sorted().toArray(), b.chars().sorted().toArray());
+    /** The texts of the same elements in another order: between brackets, parted by commas. */
+    private static boolean sameParts(@Nullable Object one, @Nullable Object other) {
+        return one instanceof String a && other instanceof String b && a.length() == b.length()
+                && Arrays.equals(sortedParts(a), sortedParts(b));
+    }
+
+    private static String[] sortedParts(String text) {
+        String[] parts = text.substring(Math.min(1, text.length()), Math.max(1, text.length() - 1)).split(", ", -1);
+        Arrays.sort(parts);
+        return parts;
     }
 
     /** What a pass over a collection, which has not begun yet, would see: unlike the pass, it can be compared and sent. */

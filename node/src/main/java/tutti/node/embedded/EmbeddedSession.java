@@ -51,8 +51,8 @@ import tutti.node.Transactions;
  * a statement for {@link #everywhere}.
  *
  * <p>
- * <b>Fresh snapshots.</b> A transaction that may write begins when what was delivered to the node before is visible
- * ({@link #awaitDelivered}), so that nothing aborts it that it could have seen.
+ * <b>Fresh snapshots.</b> A transaction that may write, and need not wait for its turn, begins when what was delivered to the node
+ * before is visible ({@link #awaitDelivered}), so that nothing aborts it that it could have seen.
  */
 public final class EmbeddedSession implements AutoCloseable {
     /** How long a transaction that may write waits for what has been delivered before it began. */
@@ -252,7 +252,7 @@ public final class EmbeddedSession implements AutoCloseable {
 
     private void begin() throws SQLException {
         if (current == null) {
-            if (!readOnly && !queries) {
+            if (!readOnly && !queries && node.executesAtOnce()) {
                 awaitDelivered();
             }
             Open open = new Open();

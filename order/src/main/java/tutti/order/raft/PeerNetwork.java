@@ -71,6 +71,7 @@ final class PeerNetwork implements AutoCloseable {
     private long checkedNanos = System.nanoTime();
     private final CountDownLatch closing = new CountDownLatch(1);
     private volatile @Nullable RaftThread thread;
+    private volatile @Nullable Thread accepting;
     private volatile boolean everAccepted;
     private volatile long rejectedSinceNanos;
 
@@ -109,13 +110,15 @@ final class PeerNetwork implements AutoCloseable {
     /** Begins to accept and to connect. */
     void start(RaftThread on) {
         thread = on;
-        thread("accept", this::acceptAll);
-        peers.values().forEach(p -> thread("to-" + p.id, p));
+        accepting = thread("accept", this::acceptAll);
+        for (Peer peer : peers.values()) {
+            Thread _ = thread("to-" + peer.id, peer);
+        }
         on.scheduleReal(this::checkAlive, TimeUnit.MILLISECONDS.toNanos(aliveMillis()));
     }
 
-    private void thread(String name, Runnable body) {
-        Thread.ofPlatform().daemon().name("order-" + self + "-" + name).start(body);
+    private Thread thread(String name, Runnable body) {
+        return Thread.ofPlatform().daemon().name("order-" + self + "-" + name).start(body);
     }
 
     private boolean closed() {
@@ -181,6 +184,15 @@ final class PeerNetwork implements AutoCloseable {
         RaftThread on = thread;
         if (on != null) {
             on.wakeUp();
+        }
+        Thread inAccept = accepting;
+        if (inAccept != null) {
+            try {
+                // The operating system keeps the port for as long as somebody is in accept().
+                inAccept.join();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -414,7 +426,7 @@ final class PeerNetwork implements AutoCloseable {
         while (!closed()) {
             try {
                 SocketChannel channel = server.accept();
-                thread("from", () -> welcome(channel));
+                Thread _ = thread("from", () -> welcome(channel));
             } catch (IOException e) {
                 if (!closed()) {
                     LOGGER.warn("node {} could not accept a connection: {}", self, e.toString());

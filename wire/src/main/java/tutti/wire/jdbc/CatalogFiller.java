@@ -28,7 +28,8 @@ final class CatalogFiller {
     /** Types that no column has, and that psql and drivers ask for. */
     private static final Map<Integer, String> OTHER_TYPES = Map.of(18, "char", 19, "name", 22, "int2vector", 30,
             "oidvector", 2205, "regclass", 2278, "void", 2249, "record");
-    private static final List<String> FILLED = List.of("declared_sequences", "pg_class", "pg_attribute", "pg_attrdef", "pg_index",
+    private static final List<String> FILLED = List.of("declared_sequences", "pg_class", "pg_attribute", "pg_attrdef",
+            "pg_index",
             "pg_constraint", "pg_description", "pg_depend");
 
     private final int sequenceStep;

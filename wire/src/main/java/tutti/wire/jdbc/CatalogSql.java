@@ -86,7 +86,8 @@ final class CatalogSql {
         boolean gap = false;
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
-            if ((token.is("pg_catalog") || token.is("information_schema") || token.is("tutti")) && next(tokens, i, '.')) {
+            if ((token.is("pg_catalog") || token.is("information_schema") || token.is("tutti"))
+                    && next(tokens, i, '.')) {
                 gap |= token.gap();
                 i++;
             } else {

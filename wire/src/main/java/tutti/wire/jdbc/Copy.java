@@ -4,7 +4,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -67,6 +66,9 @@ final class Copy {
                     + " psql use \\copy", "0A000");
         }
         CopyFormat format = CopyFormat.of(tokens.subList(at + 2, tokens.size()));
+        if (!in && format.header() == CopyFormat.Header.MATCH) {
+            throw new SQLException("HEADER MATCH is of COPY FROM only: use HEADER", "0A000");
+        }
         return "COPY " + (in ? in(what, columns, format) : out(query, what, columns, format));
     }
 
@@ -108,7 +110,7 @@ final class Copy {
             if (format.binary()) {
                 return binary(rows);
             }
-            if (format.header()) {
+            if (format.header() == CopyFormat.Header.YES) {
                 data(format.line(prepared.names().stream().map(name -> name.getBytes(StandardCharsets.UTF_8))
                         .collect(Collectors.toList())));
             }
@@ -160,33 +162,35 @@ final class Copy {
 
     private long in(List<Token> table, List<Token> columns, CopyFormat format)
             throws SQLException, InterruptedException {
-        List<String> names = new ArrayList<>();
+        List<String> names;
         int[] types = new int[0];
         try (Prepared shape = session.prepare(translated(select(table, columns)), new int[0])) {
-            shape.names().forEach(name -> names.add('"' + name.replace("\"", "\"\"") + '"'));
+            names = List.copyOf(shape.names());
             List<PgType.Column> told = shape.columns();
             if (format.binary() && told != null) {
                 types = told.stream().mapToInt(PgType.Column::oid).toArray();
             }
         }
-        StringBuilder insert = new StringBuilder("INSERT INTO " + Token.text(table) + " ("
-                + (columns.isEmpty() ? String.join(", ", names) : Token.text(columns)) + ") VALUES (");
+        StringBuilder insert = new StringBuilder("INSERT INTO " + Token.text(table) + " (" + (columns.isEmpty()
+                ? names.stream().map(name -> '"' + name.replace("\"", "\"\"") + '"').collect(Collectors.joining(", "))
+                : Token.text(columns)) + ") VALUES (");
         for (int i = 1; i <= names.size(); i++) {
             insert.append(i > 1 ? ", $" : "$").append(i);
         }
         try (Prepared prepared = session.prepare(translated(insert.append(')').toString()), types)) {
             begin(Backend.COPY_IN_RESPONSE, names.size(), format);
             client.flush();
-            return read(prepared, format, names.size());
+            return read(prepared, format, names);
         }
     }
 
-    private long read(Prepared prepared, CopyFormat format, int width) throws SQLException, InterruptedException {
+    private long read(Prepared prepared, CopyFormat format, List<String> names)
+            throws SQLException, InterruptedException {
         long[] count = {0};
         CopyReader.RowTaker taker = values -> {
             @Nullable
-            Object[] bound = new @Nullable Object[width];
-            for (int i = 0; i < width; i++) {
+            Object[] bound = new @Nullable Object[values.size()];
+            for (int i = 0; i < bound.length; i++) {
                 byte[] value = values.get(i);
                 bound[i] = value == null
                         ? null
@@ -195,7 +199,7 @@ final class Copy {
             session.execute(prepared, bound, new short[0]);
             count[0]++;
         };
-        Reader reader = format.binary() ? new BinaryCopy(width, taker) : new CopyReader(format, width, taker);
+        Reader reader = format.binary() ? new BinaryCopy(names.size(), taker) : new CopyReader(format, names, taker);
         while (true) {
             ClientConnection.Message message = client.next();
             if (message == null) {

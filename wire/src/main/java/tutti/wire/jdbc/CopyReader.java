@@ -5,11 +5,13 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Takes the data of a COPY FROM STDIN apart, in formats text and csv. For one thread at a time. */
 final class CopyReader implements Copy.Reader {
+    private static final String BAD_FORMAT = "22P04";
     private static final int VALUE_BYTES_MAX = 1 << 28;
 
     /** Takes rows. */
@@ -19,13 +21,13 @@ final class CopyReader implements Copy.Reader {
     }
 
     private final CopyFormat format;
-    private final int width;
+    private final List<String> names;
     private final RowTaker taker;
     /** The value as it is written, to know a null by; and as it is meant. */
     private final ByteArrayOutputStream written = new ByteArrayOutputStream();
     private final ByteArrayOutputStream meant = new ByteArrayOutputStream();
     private List<byte @Nullable []> values = new ArrayList<>();
-    private boolean skipsHeader;
+    private boolean headerIsNext;
     private boolean ended;
     /** The character before was a backslash, or the escape in a quoted value. */
     private boolean escaped;
@@ -35,13 +37,13 @@ final class CopyReader implements Copy.Reader {
     /**
      * A reader.
      *
-     * @param width how many values a row has
+     * @param names of the columns that a row has values for
      */
-    CopyReader(CopyFormat format, int width, RowTaker taker) {
+    CopyReader(CopyFormat format, List<String> names, RowTaker taker) {
         this.format = format;
-        this.width = width;
+        this.names = names;
         this.taker = taker;
-        this.skipsHeader = format.header();
+        this.headerIsNext = format.header() != CopyFormat.Header.NO;
     }
 
     @Override
@@ -62,7 +64,7 @@ final class CopyReader implements Copy.Reader {
     @Override
     public void end() throws SQLException {
         if (inQuotes && !escaped) {
-            throw new SQLException("unterminated CSV quoted field", "22P04");
+            throw new SQLException("unterminated CSV quoted field", BAD_FORMAT);
         }
         if (!ended && (written.size() > 0 || wasQuoted || !values.isEmpty())) {
             endRow();
@@ -140,7 +142,7 @@ final class CopyReader implements Copy.Reader {
         }
         byte[] value = meant.toByteArray();
         boolean absent = !wasQuoted && text.equals(format.nullText());
-        values.add(absent ? null : carriage ? java.util.Arrays.copyOf(value, value.length - 1) : value);
+        values.add(absent ? null : carriage ? Arrays.copyOf(value, value.length - 1) : value);
         ended = last && values.size() == 1 && !wasQuoted && text.equals("\\.");
         written.reset();
         meant.reset();
@@ -156,15 +158,27 @@ final class CopyReader implements Copy.Reader {
         if (ended) {
             return;
         }
-        if (skipsHeader) {
-            skipsHeader = false;
+        if (headerIsNext) {
+            headerIsNext = false;
+            if (format.header() == CopyFormat.Header.MATCH) {
+                match(row);
+            }
             return;
         }
-        if (row.size() != width) {
-            throw new SQLException(row.size() < width
-                    ? "missing data: a row has " + row.size() + " values, and there are " + width + " columns"
-                    : "extra data after last expected column", "22P04");
+        if (row.size() != names.size()) {
+            throw new SQLException(row.size() < names.size()
+                    ? "missing data: a row has " + row.size() + " values, and there are " + names.size() + " columns"
+                    : "extra data after last expected column", BAD_FORMAT);
         }
         taker.row(row);
+    }
+
+    private void match(List<byte @Nullable []> header) throws SQLException {
+        List<String> found = header.stream()
+                .map(name -> name == null ? format.nullText() : new String(name, StandardCharsets.UTF_8)).toList();
+        if (!found.equals(names)) {
+            throw new SQLException("the header names the columns " + String.join(", ", found) + ", not "
+                    + String.join(", ", names), BAD_FORMAT);
+        }
     }
 }

@@ -384,8 +384,20 @@ class JdbcFrontEndTest {
             assertEquals(csv.replace("\r", ""), out.toString());
             assertEquals("23505", state(() -> copy.copyIn("copy word (id) from stdin", new StringReader("7\n3\n"))));
             assertEquals("22P04", state(() -> copy.copyIn("copy word (id) from stdin", new StringReader("7\t3\n"))));
-            assertEquals("22023", state(() -> copy.copyOut("copy word to stdout (format xml)", new StringWriter())));
+            assertEquals("22P04", state(() -> copy.copyIn("copy word (id, t) from stdin csv header match",
+                    new StringReader("id,d\n7,x\n"))));
+            for (String invalid : List.of("(delimiter 'a')", "(null '|', delimiter '|')", "csv delimiter '\"'",
+                    "(format xml)")) {
+                assertEquals("22023", state(() -> copy.copyOut("copy word to stdout " + invalid, new StringWriter())));
+            }
+            for (String unsupported : List.of("(quote '|')", "binary header", "csv header match", "(freeze)")) {
+                assertEquals("0A000", state(() -> copy.copyOut("copy word to stdout " + unsupported,
+                        new StringWriter())));
+            }
             assertEquals("5", all(connection, "select count(*) from word"), "nothing of what failed");
+            assertEquals(1, copy.copyIn("copy word (id, t) from stdin csv header match",
+                    new StringReader("id,t\n6,x\n")));
+            run(connection, "delete from word where id = 6");
             connection.setAutoCommit(false);
             copy.copyIn("copy word (t, id) from stdin delimiter '|' null 'none'", new StringReader("none|8\nx|9"));
             assertEquals("null,x", all(connection, "select t from word where id > 7 order by id").replace(';', ','));

@@ -85,6 +85,16 @@ final class H2Session implements EmbeddedDatabase.Session {
     }
 
     @Override
+    public boolean waitsFor(EmbeddedDatabase.Session other) {
+        try {
+            return other instanceof H2Session another && session.getBlockingSessionId() == another.session.getId();
+        } catch (NullPointerException ended) {
+            // It is not for this thread to lock the session, whose transaction may end while H2 looks at it.
+            return false;
+        }
+    }
+
+    @Override
     public EmbeddedDatabase.Mark mark() {
         session.lock();
         try {

@@ -105,6 +105,11 @@ final class HsqldbSession implements EmbeddedDatabase.Session {
     }
 
     @Override
+    public boolean waitsFor(EmbeddedDatabase.Session other) {
+        return false;
+    }
+
+    @Override
     public EmbeddedDatabase.Mark mark() throws SQLException {
         Savepoint savepoint = connection.setSavepoint("TUTTI_STATEMENT");
         return new HsqldbMark(this, savepoint, session.getRowActionList().size());

@@ -233,12 +233,12 @@ public final class WriteSets {
      */
     public static long primaryKeyHash(Table table, List<Object> values) {
         UniqueKey key = Objects.requireNonNull(table.primaryKey());
-        long hash = key.seed();
-        for (int i = 0; !key.opaque() && i < key.columns().size(); i++) {
-            byte[] normal = table.forms().get(key.columns().get(i)).normalise(values.get(i));
-            hash = KeyHash.part(hash, normal, 0, normal.length);
+        @Nullable
+        Object[] row = new @Nullable Object[table.columns().size()];
+        for (int i = 0; i < values.size(); i++) {
+            row[key.columns().get(i)] = values.get(i);
         }
-        return KeyHash.finish(hash);
+        return hash(table, key, row, new byte[DIGITS_MAX]);
     }
 
     private static boolean differs(Table table, List<Integer> columns, @Nullable Object[] before,
@@ -259,18 +259,22 @@ public final class WriteSets {
     }
 
     private void add(Table table, UniqueKey key, @Nullable Object[] row, KeyKind kind) {
-        long hash = key.seed();
         for (int column : key.columns()) {
-            Object value = row[column];
-            if (value == null && key.nullsDistinct()) {
+            if (row[column] == null && key.nullsDistinct()) {
                 return;
             }
-            if (key.opaque()) {
-                continue;
-            }
-            hash = value == null ? KeyHash.nullPart(hash) : part(hash, table.forms().get(column), value);
         }
-        add(KeyHash.finish(hash), kind, new Origin(table, null, key.columns(), row));
+        add(hash(table, key, row, digits), kind, new Origin(table, null, key.columns(), row));
+    }
+
+    private static long hash(Table table, UniqueKey key, @Nullable Object[] row, byte[] digits) {
+        long hash = key.seed();
+        for (int i = 0; !key.opaque() && i < key.columns().size(); i++) {
+            int column = key.columns().get(i);
+            Object value = row[column];
+            hash = value == null ? KeyHash.nullPart(hash) : part(hash, table.forms().get(column), value, digits);
+        }
+        return KeyHash.finish(hash);
     }
 
     private void references(Table table, @Nullable Object @Nullable [] before, @Nullable Object[] after) {
@@ -285,15 +289,19 @@ public final class WriteSets {
                     continue keys;
                 }
                 if (!key.opaque()) {
-                    hash = part(hash, key.forms().get(i), value);
+                    hash = part(hash, key.forms().get(i), value, digits);
                 }
             }
             add(KeyHash.finish(hash), KeyKind.REFERENCE, new Origin(table, key, key.columns(), after));
         }
     }
 
-    /** Whole numbers, which most keys are of, without a string for each. */
-    private long part(long hash, ValueForm form, Object value) {
+    /**
+     * Whole numbers, which most keys are of, without a string for each.
+     *
+     * @param digits to write them into, {@link #DIGITS_MAX} long
+     */
+    private static long part(long hash, ValueForm form, Object value, byte[] digits) {
         if (value instanceof Long number && number > 0 && form != ValueForm.OPAQUE) {
             int start = DIGITS_MAX;
             for (long rest = number; rest > 0; rest /= 10) {
