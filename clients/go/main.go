@@ -1,5 +1,5 @@
-// Does pgx work against a Tutti cluster, unmodified? The arguments are the URLs of the nodes. Each change is made on one
-// node and looked for on the others.
+// Does pgx work against a Tutti cluster, unmodified? The arguments are "cluster" and the URLs of the nodes, with PostgreSQL;
+// each change is made on one node and looked for on the others. Or "engine" and the URL of a node with H2 or HSQLDB.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 const patience = 20 * time.Second
 
 var (
-	nodes = os.Args[1:]
+	nodes = os.Args[2:]
 	all   = context.Background()
 )
 
@@ -225,6 +225,10 @@ func refusals() {
 }
 
 func main() {
+	if os.Args[1] == "engine" {
+		engine()
+		return
+	}
 	for _, part := range []struct {
 		name string
 		run  func()

@@ -71,7 +71,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     /** Connects. */
     static Connection open(Settings settings) throws SQLException {
         ClusterConnection connection = new ClusterConnection(settings);
-        Physical first = connection.nodes.open(null);
+        Physical first = connection.nodes.open();
         connection.writer = first;
         connection.current = first;
         return connection.proxy;

@@ -2,6 +2,7 @@ package tutti.jdbc;
 
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.sql.SQLInvalidAuthorizationSpecException;
 import java.sql.SQLNonTransientConnectionException;
 import java.sql.SQLTransactionRollbackException;
 import java.sql.SQLTransientConnectionException;
@@ -13,6 +14,8 @@ final class Failures {
     static final String RETRY = "40001";
     /** Whether the transaction has committed is not known, or its result is lost. */
     static final String IN_DOUBT = "08007";
+    /** What pgjdbc says when it does not know how to go on with a node's answer, which has no state of its own. */
+    static final String REJECTED = "08004";
     private static final String CANNOT_CONNECT_NOW = "57P03";
 
     private Failures() {}
@@ -35,6 +38,11 @@ final class Failures {
 
     static SQLException noNode(String message, @Nullable Throwable cause) {
         return new SQLTransientConnectionException(message, "08001", cause);
+    }
+
+    static SQLException noPassword(SQLException cause) {
+        return new SQLInvalidAuthorizationSpecException("the node asks for a password, and there is none: give it to"
+                + " getConnection, or as property password (" + cause.getMessage() + ")", "28P01", cause);
     }
 
     static SQLException sessionLost(String message, @Nullable Throwable cause) {

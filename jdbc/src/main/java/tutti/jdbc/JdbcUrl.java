@@ -49,6 +49,14 @@ record JdbcUrl(List<HostPort> hosts, String database, Properties properties) {
     }
 
     private static HostPort host(String text) throws SQLException {
+        if (text.chars().anyMatch(each -> Character.isWhitespace(each) || each == '@')) {
+            throw Failures
+                    .invalid("'" + text + "' in the URL is not host:port; user and password are properties, or given"
+                            + " beside the URL");
+        }
+        if (text.startsWith("[") ? !text.contains("]") : text.indexOf(':') != text.lastIndexOf(':')) {
+            throw Failures.invalid("'" + text + "' in the URL is not host:port; an IPv6 address stands in brackets");
+        }
         int bracket = text.indexOf(']');
         int colon = text.indexOf(':', Math.max(bracket, 0));
         String host = colon < 0 ? text : text.substring(0, colon);

@@ -15,6 +15,10 @@ import org.postgresql.core.BaseConnection;
 final class Nodes {
     private static final org.postgresql.Driver PGJDBC = new org.postgresql.Driver();
     private static final AtomicInteger TURN = new AtomicInteger();
+    /** What looking for a node gets at least, even if there is no time left. */
+    private static final long TRY_NANOS_MIN = TimeUnit.SECONDS.toNanos(5);
+    /** From this on there is no limit. */
+    private static final long LIMIT_NANOS_MAX = TimeUnit.DAYS.toNanos(1);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Settings settings;
@@ -28,19 +32,35 @@ final class Nodes {
     /**
      * Connects to the first node that takes it.
      *
-     * @param avoided tried last; may be null
      * @throws SQLException the last node's error, if none does; at once if it would be the same everywhere
      */
-    Physical open(@Nullable Node avoided) throws SQLException {
+    Physical open() throws SQLException {
+        return open(null, settings.loginNanos() == 0 ? Long.MAX_VALUE : settings.loginNanos());
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param avoided tried last; may be null
+     * @param nanos how long it may take; each node gets an equal share of what is left
+     */
+    private Physical open(@Nullable Node avoided, long nanos) throws SQLException {
+        long begin = System.nanoTime();
         SQLException last = null;
         List<Node> order = settings.loadBalance().arrange(nodes, TURN.getAndIncrement(), System.nanoTime());
         if (avoided != null && order.remove(avoided)) {
             order.add(avoided);
         }
+        int left = order.size();
         for (Node node : order) {
             try {
-                return connect(node);
+                long share = Math.max(1, (nanos - (System.nanoTime() - begin)) / left--);
+                return connect(node, settings.nodeNanos() == 0 ? share : Math.min(share, settings.nodeNanos()));
             } catch (SQLException failure) {
+                if (Failures.REJECTED.equals(failure.getSQLState())
+                        && settings.pgjdbc().getProperty("password", "").isEmpty()) {
+                    throw Failures.noPassword(failure);
+                }
                 if (!Failures.anotherMayServe(failure)) {
                     throw failure;
                 }
@@ -48,12 +68,27 @@ final class Nodes {
                 last = failure;
             }
         }
-        throw Failures.noNode("none of the nodes " + nodes + " takes connections; the last one said: "
-                + (last == null ? "" : last.getMessage()), last);
+        throw Failures.noNode("none of the nodes " + nodes + " takes connections: are they running, and are these their"
+                + " ports for PostgreSQL clients? The last one said: " + (last == null ? "" : said(last)), last);
     }
 
-    private Physical connect(Node node) throws SQLException {
+    /** A failure in words, with its cause, which has the host that is not known, and the like. */
+    private static String said(SQLException failure) {
+        Throwable cause = failure.getCause();
+        return failure.getMessage()
+                + (cause == null ? "" : " (" + cause.getClass().getSimpleName() + ": " + cause.getMessage() + ")");
+    }
+
+    /**
+     * Connects to a node.
+     *
+     * @param nanos how long it may take; a node that stands still takes connections, and says nothing then
+     */
+    private Physical connect(Node node, long nanos) throws SQLException {
         Properties properties = settings.forPgjdbc();
+        if (nanos < LIMIT_NANOS_MAX) {
+            properties.setProperty("loginTimeout", String.valueOf(Math.max(nanos / 1e9, 0.001)));
+        }
         String database = settings.database().isEmpty()
                 ? properties.getProperty("user", System.getProperty("user.name"))
                 : settings.database();
@@ -75,7 +110,7 @@ final class Nodes {
     Physical openUntil(long deadlineNanos, @Nullable Node avoided) throws SQLException {
         while (true) {
             try {
-                return open(avoided);
+                return open(avoided, Math.max(TRY_NANOS_MIN, deadlineNanos - System.nanoTime()));
             } catch (SQLException failure) {
                 if (!Failures.anotherMayServe(failure) || !pause(deadlineNanos)) {
                     throw failure;

@@ -81,6 +81,7 @@ public final class TuttiDriver implements Driver {
         if (url != null && acceptsURL(url)) {
             given.putAll(JdbcUrl.parse(url).properties());
         }
+        Settings.byDefault(given);
         List<DriverPropertyInfo> all = new ArrayList<>();
         for (DriverProperty property : DriverProperty.values()) {
             all.add(property.info(given));

@@ -7,6 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.sql.DriverManager;
 import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;
@@ -57,6 +63,13 @@ class TuttiDriverTest {
             "jdbc:tutti://:5/two                   | empty",
             "jdbc:tutti://one:x/two                | not a number",
             "jdbc:tutti://one:70000/two            | between 1 and 65535",
+            "jdbc:tutti://me:word@one:5/two        | user and password are properties",
+            "jdbc:tutti://one two/three            | not host:port",
+            "jdbc:tutti://::1/two                  | stands in brackets",
+            "jdbc:tutti://[::1/two                 | stands in brackets",
+            "jdbc:tutti://one/x?sslmode=foo        | one of disable",
+            "jdbc:tutti://one/x?loginTimeout=soon  | number of seconds",
+            "jdbc:tutti://one/x?connectTimeout=-1  | 0 or more seconds",
             "jdbc:tutti://one/%zz                  | URL-encoded",
             "jdbc:tutti://one/x?loadbalance=true   | not known",
             "jdbc:tutti://one/x?loadBalance=maybe  | one of false, true",
@@ -69,6 +82,45 @@ class TuttiDriverTest {
         assertTrue(failure.getMessage().contains(expected), failure.getMessage());
     }
 
+    /** As one does whose process stands still: the system takes the connection for it. */
+    @Test
+    void aNodeThatSaysNothingIsGivenUp() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            String url = "jdbc:tutti://" + silent.getInetAddress().getHostAddress() + ":" + silent.getLocalPort()
+                    + "/two?user=me&password=word&sslmode=disable&loginTimeout=0.2";
+            SQLException failure = assertThrows(SQLException.class, () -> DriverManager.getConnection(url));
+            assertEquals("08001", failure.getSQLState());
+            assertTrue(failure.getMessage().contains("none of the nodes"), failure.getMessage());
+        }
+    }
+
+    @Test
+    void aPasswordThatIsMissingIsAskedFor() throws Exception {
+        try (ServerSocket node = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            Thread asking = new Thread(() -> {
+                try (Socket client = node.accept()) {
+                    client.getInputStream().read();
+                    byte[] mechanisms = "SCRAM-SHA-256\0\0".getBytes(StandardCharsets.US_ASCII);
+                    DataOutputStream out = new DataOutputStream(client.getOutputStream());
+                    out.writeByte('R');
+                    out.writeInt(8 + mechanisms.length);
+                    out.writeInt(10);
+                    out.write(mechanisms);
+                    client.getInputStream().readAllBytes();
+                } catch (IOException gone) {
+                    // The driver has closed the connection.
+                }
+            });
+            asking.start();
+            String url = "jdbc:tutti://" + node.getInetAddress().getHostAddress() + ":" + node.getLocalPort()
+                    + "/two?user=me&sslmode=disable";
+            SQLException failure = assertThrows(SQLException.class, () -> DriverManager.getConnection(url));
+            assertEquals("28P01", failure.getSQLState());
+            assertTrue(failure.getMessage().contains("property password"), failure.getMessage());
+            asking.join();
+        }
+    }
+
     @Test
     void describesItsProperties() throws SQLException {
         DriverPropertyInfo[] infos = new TuttiDriver().getPropertyInfo(URL, null);
@@ -78,6 +130,8 @@ class TuttiDriverTest {
         }
         assertTrue(names.containsAll(Set.of("user", "password", "ssl", "sslmode", "socketTimeout")));
         assertFalse(names.contains("targetServerType"));
+        assertEquals("5", Arrays.stream(infos).filter(info -> info.name.equals("connectTimeout")).findFirst()
+                .orElseThrow().value);
         DriverPropertyInfo level = Arrays.stream(infos).filter(info -> info.name.equals("readLevel")).findFirst()
                 .orElseThrow();
         assertEquals("local", level.value);

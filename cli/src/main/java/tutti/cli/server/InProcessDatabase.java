@@ -121,7 +121,7 @@ final class InProcessDatabase implements NodeDatabase {
             return new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),
                             settings.database(), settings.user(), settings.password(), door, dialect,
-                            Math.toIntExact(config.limits().transactionBytes())),
+                            Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride()),
                     node, engine, primary::tables, loops);
         } catch (SQLException refused) {
             throw new IOException("clients cannot be let in: " + refused.getMessage(), refused);

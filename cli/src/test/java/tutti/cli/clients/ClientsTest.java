@@ -4,14 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.io.File;
-import java.io.IOException;
 import java.io.StringReader;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -19,11 +14,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -37,10 +30,6 @@ import tutti.cli.cluster.ClusterSpec;
  * top of the project, each of which makes changes on one node and looks for them on the others.
  */
 class ClientsTest {
-    private static final Path CLIENTS = Path.of("..", "clients").toAbsolutePath().normalize();
-    private static final Path ENVIRONMENTS = Path.of("target", "clients").toAbsolutePath();
-    private static final Duration PATIENCE = Duration.ofMinutes(4);
-
     @TempDir
     private static Path directory;
     private static Cluster cluster;
@@ -68,45 +57,27 @@ class ClientsTest {
 
     @Test
     void psycopg() throws Exception {
-        needs("python3");
-        Path environment = environment("python");
-        Path python = environment.resolve("venv/bin/python");
-        if (!Files.exists(python)) {
-            run(environment, "python3", "-m", "venv", "venv");
-        }
-        run(environment, python.toString(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r",
-                "requirements.txt");
-        client(environment, python.toString(), "client.py");
+        ClientPrograms.psycopg(directory, "client.py", urls);
     }
 
     @Test
     void nodePostgres() throws Exception {
-        needs("node");
-        needs("npm");
-        Path environment = environment("node");
-        run(environment, "npm", "ci", "--no-audit", "--no-fund");
-        client(environment, "node", "client.js");
+        ClientPrograms.nodePostgres(directory, "client.js", urls);
     }
 
     @Test
     void pgx() throws Exception {
-        needs("go");
-        Path environment = environment("go");
-        run(environment, "go", "build", "-o", "client", ".");
-        client(environment, "./client");
+        ClientPrograms.pgx(directory, "cluster", urls);
     }
 
     @Test
     void psql() throws Exception {
-        needs("psql");
-        client(environment("psql"), "bash", "client.sh");
+        ClientPrograms.script(directory, "psql", List.of("psql"), urls);
     }
 
     @Test
     void pgbench() throws Exception {
-        needs("psql");
-        needs("pgbench");
-        client(environment("pgbench"), "bash", "client.sh");
+        ClientPrograms.script(directory, "pgbench", List.of("psql", "pgbench"), urls);
     }
 
     @Test
@@ -205,50 +176,6 @@ class ClientsTest {
                     assertEquals("42P01", missing.getSQLState(), missing.getMessage());
                 }
             }
-        }
-    }
-
-    /** A directory of its own for a client, with the files it comes with; what was built there before is kept. */
-    private static Path environment(String client) throws IOException {
-        Path environment = Files.createDirectories(ENVIRONMENTS.resolve(client));
-        try (var files = Files.newDirectoryStream(CLIENTS.resolve(client), Files::isRegularFile)) {
-            for (Path file : files) {
-                Files.copy(file, environment.resolve(file.getFileName()), StandardCopyOption.REPLACE_EXISTING);
-            }
-        }
-        return environment;
-    }
-
-    private static void needs(String program) {
-        boolean found = Arrays.stream(System.getenv("PATH").split(File.pathSeparator, -1))
-                .anyMatch(place -> Files.isExecutable(Path.of(place, program)));
-        assumeTrue(found, program + " is not on the PATH");
-    }
-
-    private static void client(Path environment, String... command) throws Exception {
-        List<String> whole = new ArrayList<>(List.of(command));
-        whole.addAll(urls);
-        run(environment, whole.toArray(String[]::new));
-    }
-
-    private static void run(Path environment, String... command) throws Exception {
-        Path output = Files.createTempFile(directory, "client", ".log");
-        ProcessBuilder builder = new ProcessBuilder(command).directory(environment.toFile()).redirectErrorStream(true)
-                .redirectOutput(output.toFile());
-        Process process = builder.start();
-        if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-            process.descendants().forEach(ProcessHandle::destroyForcibly);
-            process.destroyForcibly();
-            throw new AssertionError(command[0] + " did not end: " + Files.readString(output));
-        }
-        assertEquals(0, process.exitValue(), () -> shown(command, output));
-    }
-
-    private static String shown(String[] command, Path output) {
-        try {
-            return String.join(" ", command) + ":\n" + Files.readString(output);
-        } catch (IOException unreadable) {
-            return String.join(" ", command) + ": its output cannot be read: " + unreadable.getMessage();
         }
     }
 }

@@ -4,16 +4,24 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
-/** Lets a client cancel what its session executes, and nothing that comes after. Safe for use from any thread. */
+/**
+ * Lets a client, or a limit of time, cancel what a session executes, and nothing that comes after. Safe for use from any
+ * thread.
+ */
 final class Cancellation {
+    private static final String USER = "canceling statement due to user request";
+    private static final String TIMEOUT = "canceling statement due to statement timeout";
+
     private boolean executing;
-    private boolean asked;
+    private long statement;
+    private @Nullable String asked;
     private @Nullable Statement running;
 
-    /** A statement begins; it may have to be tried several times. */
-    synchronized void begin() {
+    /** A statement begins, which may have to be tried several times; answers which it is, for {@link #late}. */
+    synchronized long begin() {
         executing = true;
-        asked = false;
+        asked = null;
+        return ++statement;
     }
 
     /**
@@ -22,8 +30,8 @@ final class Cancellation {
      * @throws SQLException with {@code 57014} if it is to be cancelled
      */
     synchronized void running(Statement statement) throws SQLException {
-        if (asked) {
-            throw new SQLException("canceling statement due to user request", "57014");
+        if (asked != null) {
+            throw new SQLException(asked, "57014");
         }
         running = statement;
     }
@@ -33,18 +41,29 @@ final class Cancellation {
         running = null;
     }
 
-    /** The statement has ended; answers whether it was to be cancelled. */
-    synchronized boolean end() {
+    /** The statement has ended; answers why it was to be cancelled, or null. */
+    synchronized @Nullable String end() {
         executing = false;
         return asked;
     }
 
     /** Cancels what is being executed, if something is. */
     synchronized void ask() {
+        cancel(USER);
+    }
+
+    /** Cancels a statement that has had its time, if it is still being executed. */
+    synchronized void late(long which) {
+        if (which == statement) {
+            cancel(TIMEOUT);
+        }
+    }
+
+    private void cancel(String why) {
         if (!executing) {
             return;
         }
-        asked = true;
+        asked = why;
         if (running != null) {
             try {
                 running.cancel();

@@ -28,13 +28,16 @@ final class CatalogFiller {
     /** Types that no column has, and that psql and drivers ask for. */
     private static final Map<Integer, String> OTHER_TYPES = Map.of(18, "char", 19, "name", 22, "int2vector", 30,
             "oidvector", 2205, "regclass", 2278, "void", 2249, "record");
-    private static final List<String> FILLED = List.of("pg_class", "pg_attribute", "pg_attrdef", "pg_index",
+    private static final List<String> FILLED = List.of("declared_sequences", "pg_class", "pg_attribute", "pg_attrdef",
+            "pg_index",
             "pg_constraint", "pg_description", "pg_depend");
 
+    private final int sequenceStep;
     private final Connection connection;
     private final Map<String, Integer> oids = new HashMap<>();
 
-    CatalogFiller(Connection connection) {
+    CatalogFiller(Connection connection, int sequenceStep) {
+        this.sequenceStep = sequenceStep;
         this.connection = connection;
     }
 
@@ -347,7 +350,8 @@ final class CatalogFiller {
     private void sequences(Connection engine) throws SQLException {
         try (Statement statement = engine.createStatement();
                 ResultSet rows = statement.executeQuery(
-                        "SELECT SEQUENCE_SCHEMA, SEQUENCE_NAME FROM INFORMATION_SCHEMA.SEQUENCES")) {
+                        "SELECT SEQUENCE_SCHEMA, SEQUENCE_NAME, CAST(\"INCREMENT\" AS BIGINT), MINIMUM_VALUE, MAXIMUM_VALUE"
+                                + " FROM INFORMATION_SCHEMA.SEQUENCES")) {
             while (rows.next()) {
                 String schema = rows.getString(1);
                 if (!HIDDEN.contains(schema)) {
@@ -355,6 +359,10 @@ final class CatalogFiller {
                     String name = Dialect.fold(rows.getString(2));
                     insert("INSERT INTO pg_class (oid, relname, relnamespace, relkind, relam) VALUES (?, ?, ?, 'S', 0)",
                             oid("sequence " + namespace + "." + name), name, namespace);
+                    long increment = rows.getLong(3);
+                    insert("INSERT INTO declared_sequences VALUES (CURRENT_DATABASE(), ?, ?, '1', ?, ?, ?)",
+                            Dialect.fold(schema), name, rows.getString(4), rows.getString(5),
+                            String.valueOf(increment % sequenceStep == 0 ? increment / sequenceStep : increment));
                 }
             }
         }

@@ -122,6 +122,21 @@ public final class CatalogFunctions {
                         + " AND objoid = ?", oid);
     }
 
+    /** {@code to_regtype(name)}, and casts of texts to regtype: the number of a type. */
+    public static @Nullable Integer typeNumber(Connection connection, @Nullable String name) throws SQLException {
+        if (name == null) {
+            return null;
+        }
+        String plain = name.toLowerCase(Locale.ROOT).replaceFirst("^pg_catalog\\.", "").replace("\"", "");
+        boolean array = plain.endsWith("[]");
+        PgType type = PgType.ofName(array ? plain.substring(0, plain.length() - 2) : plain);
+        if (type != null) {
+            return array ? type.arrayOid() : type.oid();
+        }
+        String oid = text(connection, "SELECT CAST(oid AS VARCHAR) FROM pg_type WHERE typname = ?", plain);
+        return oid == null ? null : Integer.valueOf(oid);
+    }
+
     /** {@code to_regclass(name)}, and casts to regclass: the number of a table. */
     public static @Nullable Integer relation(Connection connection, @Nullable String name) throws SQLException {
         if (name == null) {

@@ -14,7 +14,7 @@ final class CatalogSql {
     private static final Set<String> SERVER_FUNCTIONS = Set.of("version", "current_database", "current_schemas",
             "current_setting", "obj_description", "col_description", "format_type", "has_table_privilege",
             "has_schema_privilege", "has_database_privilege", "current_schema", "current_catalog", "inet_server_addr",
-            "inet_server_port", "to_regclass", "to_regtype", "_pg_expandarray");
+            "inet_server_port", "to_regclass", "to_regtype", "regtype", "_pg_expandarray");
     private static final Set<String> TEXT_TYPES = Set.of("text", "name", "char", "regtype", "regproc", "regprocedure",
             "regrole", "regnamespace", "bpchar", "varchar", "pg_node_tree", "aclitem", "unknown", "character varying");
     private static final Set<String> NUMBER_TYPES = Set.of("oid", "int4", "xid", "cid");
@@ -28,7 +28,8 @@ final class CatalogSql {
         for (Token token : tokens) {
             if (token.kind() == SqlTokens.WORD) {
                 String word = token.lower();
-                if (word.startsWith("pg_") || word.equals("_pg_expandarray")) {
+                if (word.startsWith("pg_") || word.equals("_pg_expandarray")
+                        || word.equals("declared_sequences")) {
                     return true;
                 }
                 from |= word.equals("from");
@@ -85,7 +86,8 @@ final class CatalogSql {
         boolean gap = false;
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
-            if ((token.is("pg_catalog") || token.is("information_schema")) && next(tokens, i, '.')) {
+            if ((token.is("pg_catalog") || token.is("information_schema") || token.is("tutti"))
+                    && next(tokens, i, '.')) {
                 gap |= token.gap();
                 i++;
             } else {
@@ -134,14 +136,12 @@ final class CatalogSql {
                     : "'" + elements.replace("'", "''").replace(",", "','") + "'") + "]"));
             return;
         }
+        int start = Casts.operand(out);
+        boolean text = operand.string() || Token.text(out.subList(start, out.size())).endsWith("AS VARCHAR)");
         if (name.equals("regclass")) {
-            int start = Casts.operand(out);
-            String function = out.get(start).string() ? "TO_REGCLASS" : "REGCLASS_NAME";
-            Token first = out.get(start);
-            out.set(start, new Token(first.kind(), first.text(), false));
-            out.add(start, new Token('(', "(", false));
-            out.add(start, new Token(SqlTokens.WORD, function, first.gap()));
-            out.add(new Token(')', ")", false));
+            call(out, start, text ? "TO_REGCLASS" : "REGCLASS_NAME");
+        } else if (name.equals("regtype") && text) {
+            call(out, start, "TO_REGTYPE");
         } else if (type.suffix().endsWith("ARRAY")) {
             Casts.cast(out, (TEXT_TYPES.contains(name) ? "VARCHAR" : "INTEGER") + " ARRAY");
         } else if (TEXT_TYPES.contains(name)) {
@@ -149,7 +149,15 @@ final class CatalogSql {
         } else if (NUMBER_TYPES.contains(name)) {
             Casts.cast(out, "INTEGER");
         } else {
-            Casts.cast(out, Dialect.H2.type(name) + type.suffix());
+            Casts.cast(out, Dialect.H2.castType(type));
         }
+    }
+
+    private static void call(List<Token> out, int start, String function) {
+        Token first = out.get(start);
+        out.set(start, new Token(first.kind(), first.text(), false));
+        out.add(start, new Token('(', "(", false));
+        out.add(start, new Token(SqlTokens.WORD, function, first.gap()));
+        out.add(new Token(')', ")", false));
     }
 }

@@ -14,13 +14,25 @@ import tutti.wire.ClusterQuestion;
 final class Commands {
     private final PgSession session;
     private final ClientConnection client;
-    private final Runnable forgetStatements;
+    private final Forgetting forgetting;
 
-    /** @param forgetStatements has the client's prepared statements forgotten */
-    Commands(PgSession session, ClientConnection client, Runnable forgetStatements) {
+    /** Forgets prepared statements. */
+    @FunctionalInterface
+    interface Forgetting {
+        /**
+         * One, or all.
+         *
+         * @param name null for all
+         * @throws SQLException with {@code 26000} if there is none of this name
+         */
+        void forget(@Nullable String name) throws SQLException;
+    }
+
+    /** @param forgetting knows the client's prepared statements */
+    Commands(PgSession session, ClientConnection client, Forgetting forgetting) {
         this.session = session;
         this.client = client;
-        this.forgetStatements = forgetStatements;
+        this.forgetting = forgetting;
     }
 
     /**
@@ -88,7 +100,7 @@ final class Commands {
                 if (statement.tag().startsWith("DISCARD")) {
                     session.parameters().resetAll();
                 }
-                forgetStatements.run();
+                forgetting.forget(statement.tag().endsWith("ALL") ? null : tokens.getLast().value());
             }
             case NOTHING, EMPTY -> {
                 // Both engines look after themselves.

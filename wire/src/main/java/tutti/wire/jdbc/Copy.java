@@ -19,6 +19,15 @@ import tutti.pgwire.ProtocolViolation;
 final class Copy {
     private static final String SYNTAX = "42601";
 
+    /** Takes the data of a COPY FROM STDIN apart, which comes in pieces of any size. */
+    interface Reader {
+        /** A piece of the data. */
+        void add(ByteBuf data) throws SQLException;
+
+        /** There is no more. */
+        void end() throws SQLException;
+    }
+
     private final ClientConnection client;
     private final PgSession session;
     private final Translator translator;
@@ -96,8 +105,11 @@ final class Copy {
             throw new SQLException("COPY TO needs a query", SYNTAX);
         }
         try (Prepared prepared = session.prepare(statement, new int[0])) {
-            Rows rows = session.execute(prepared, new Object[0], new short[0]);
-            begin(Backend.COPY_OUT_RESPONSE, prepared.names().size());
+            Rows rows = session.execute(prepared, new Object[0], new short[]{(short) (format.binary() ? 1 : 0)});
+            begin(Backend.COPY_OUT_RESPONSE, prepared.names().size(), format);
+            if (format.binary()) {
+                return binary(rows);
+            }
             if (format.header() == CopyFormat.Header.YES) {
                 data(format.line(prepared.names().stream().map(name -> name.getBytes(StandardCharsets.UTF_8))
                         .collect(Collectors.toList())));
@@ -111,18 +123,39 @@ final class Copy {
         }
     }
 
-    private void begin(byte type, int columns) {
+    private long binary(Rows rows) throws InterruptedException {
+        // As from PostgreSQL, the header comes in one message with what follows it; clients rely on that.
+        byte[] before = BinaryCopy.header();
+        for (List<byte @Nullable []> row = rows.next(); row != null; row = rows.next()) {
+            data(before, BinaryCopy.row(row));
+            before = new byte[0];
+            client.mayFlush();
+        }
+        data(before, BinaryCopy.trailer());
+        Backend.empty(client.out(), Backend.COPY_DONE);
+        return rows.count();
+    }
+
+    private void begin(byte type, int columns, CopyFormat format) {
+        int code = format.binary() ? 1 : 0;
         ByteBuf out = client.out();
         int start = out.writerIndex();
-        out.writeByte(type).writeInt(0).writeByte(0).writeShort(columns);
+        out.writeByte(type).writeInt(0).writeByte(code).writeShort(columns);
         for (int i = 0; i < columns; i++) {
-            out.writeShort(0);
+            out.writeShort(code);
         }
         out.setInt(start + 1, out.writerIndex() - start - 1);
     }
 
-    private void data(byte[] line) {
-        client.out().writeByte(Backend.COPY_DATA).writeInt(4 + line.length).writeBytes(line);
+    private void data(byte[]... parts) {
+        int length = 0;
+        for (byte[] part : parts) {
+            length += part.length;
+        }
+        client.out().writeByte(Backend.COPY_DATA).writeInt(4 + length);
+        for (byte[] part : parts) {
+            client.out().writeBytes(part);
+        }
     }
 
     // ------------------------------------------------------------------------------------------ from the client
@@ -130,8 +163,13 @@ final class Copy {
     private long in(List<Token> table, List<Token> columns, CopyFormat format)
             throws SQLException, InterruptedException {
         List<String> names;
+        int[] types = new int[0];
         try (Prepared shape = session.prepare(translated(select(table, columns)), new int[0])) {
             names = List.copyOf(shape.names());
+            List<PgType.Column> told = shape.columns();
+            if (format.binary() && told != null) {
+                types = told.stream().mapToInt(PgType.Column::oid).toArray();
+            }
         }
         StringBuilder insert = new StringBuilder("INSERT INTO " + Token.text(table) + " (" + (columns.isEmpty()
                 ? names.stream().map(name -> '"' + name.replace("\"", "\"\"") + '"').collect(Collectors.joining(", "))
@@ -139,8 +177,8 @@ final class Copy {
         for (int i = 1; i <= names.size(); i++) {
             insert.append(i > 1 ? ", $" : "$").append(i);
         }
-        try (Prepared prepared = session.prepare(translated(insert.append(')').toString()), new int[0])) {
-            begin(Backend.COPY_IN_RESPONSE, names.size());
+        try (Prepared prepared = session.prepare(translated(insert.append(')').toString()), types)) {
+            begin(Backend.COPY_IN_RESPONSE, names.size(), format);
             client.flush();
             return read(prepared, format, names);
         }
@@ -149,18 +187,19 @@ final class Copy {
     private long read(Prepared prepared, CopyFormat format, List<String> names)
             throws SQLException, InterruptedException {
         long[] count = {0};
-        CopyReader reader = new CopyReader(format, names, values -> {
+        CopyReader.RowTaker taker = values -> {
             @Nullable
             Object[] bound = new @Nullable Object[values.size()];
             for (int i = 0; i < bound.length; i++) {
                 byte[] value = values.get(i);
                 bound[i] = value == null
                         ? null
-                        : prepared.value(i, Unpooled.wrappedBuffer(value), false, session.zone());
+                        : prepared.value(i, Unpooled.wrappedBuffer(value), format.binary(), session.zone());
             }
             session.execute(prepared, bound, new short[0]);
             count[0]++;
-        });
+        };
+        Reader reader = format.binary() ? new BinaryCopy(names.size(), taker) : new CopyReader(format, names, taker);
         while (true) {
             ClientConnection.Message message = client.next();
             if (message == null) {

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * How COPY writes rows: the options of the statement.
  *
+ * @param binary whether values are in their binary forms; the other options mean nothing then
  * @param csv whether values are quoted; otherwise they are escaped by backslashes
  * @param delimiter between values
  * @param nullText what stands for null
@@ -17,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param quote around values, in CSV
  * @param escape before a quote in a value, in CSV
  */
-record CopyFormat(boolean csv, char delimiter, String nullText, Header header, char quote, char escape) {
+record CopyFormat(boolean binary, boolean csv, char delimiter, String nullText, Header header, char quote,
+        char escape) {
     private static final String SYNTAX = "42601";
     private static final String INVALID = "22023";
     private static final String UNSUPPORTED = "0A000";
@@ -45,7 +47,7 @@ record CopyFormat(boolean csv, char delimiter, String nullText, Header header, c
      * @throws SQLException with {@code 42601} if it is not understood, {@code 0A000} if it is not supported
      */
     static CopyFormat of(List<Token> options) throws SQLException {
-        boolean csv = false;
+        String form = "text";
         Header header = Header.NO;
         String delimiter = null;
         String nullText = null;
@@ -60,9 +62,9 @@ record CopyFormat(boolean csv, char delimiter, String nullText, Header header, c
             boolean asks = i + 1 < options.size() && options.get(i + 1).is("as");
             Token value = options.get(Math.min(options.size() - 1, asks ? i + 2 : i + 1));
             switch (name) {
-                case "csv" -> csv = true;
+                case "csv", "binary" -> form = name;
                 case "format" -> {
-                    csv = csv(value);
+                    form = value.value().toLowerCase(Locale.ROOT);
                     i++;
                 }
                 case "header" -> {
@@ -83,17 +85,27 @@ record CopyFormat(boolean csv, char delimiter, String nullText, Header header, c
                     }
                     i += asks ? 2 : 1;
                 }
-                case "binary" -> throw noBinary();
                 default -> throw new SQLException("COPY option \"" + option.text() + "\" is not supported by this node:"
-                        + " there are FORMAT text and csv, DELIMITER, NULL, HEADER, QUOTE and ESCAPE", UNSUPPORTED);
+                        + " there are FORMAT text, csv and binary, DELIMITER, NULL, HEADER, QUOTE and ESCAPE",
+                        UNSUPPORTED);
             }
+        }
+        boolean csv = form.equals("csv");
+        boolean binary = form.equals("binary");
+        if (!csv && !binary && !form.equals("text")) {
+            throw new SQLException("COPY format \"" + form + "\" not recognized: there are text, csv and binary",
+                    INVALID);
+        }
+        if (binary && (header != Header.NO || delimiter != null || nullText != null)) {
+            throw new SQLException("COPY HEADER, DELIMITER and NULL are of FORMAT text and csv only", UNSUPPORTED);
         }
         if (!csv && (quote != null || escape != null)) {
             throw new SQLException("COPY " + (quote == null ? "ESCAPE" : "QUOTE") + " is of FORMAT csv only",
                     UNSUPPORTED);
         }
         char around = one("quote", quote == null ? "\"" : quote);
-        CopyFormat format = new CopyFormat(csv, one("delimiter", delimiter == null ? csv ? "," : "\t" : delimiter),
+        CopyFormat format = new CopyFormat(binary, csv,
+                one("delimiter", delimiter == null ? csv ? "," : "\t" : delimiter),
                 nullText == null ? csv ? "" : "\\N" : nullText, header, around,
                 escape == null ? around : one("escape", escape));
         format.check();
@@ -113,18 +125,6 @@ record CopyFormat(boolean csv, char delimiter, String nullText, Header header, c
             throw new SQLException("COPY null must contain no line break, nor the delimiter, nor the quote of CSV",
                     INVALID);
         }
-    }
-
-    private static boolean csv(Token format) throws SQLException {
-        return switch (format.value().toLowerCase(Locale.ROOT)) {
-            case "csv" -> true;
-            case "text" -> false;
-            default -> throw noBinary();
-        };
-    }
-
-    private static SQLException noBinary() {
-        return new SQLException("this node copies in formats text and csv only", UNSUPPORTED);
     }
 
     private static void encoding(String name) throws SQLException {

@@ -9,8 +9,8 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Takes the data of a COPY FROM STDIN apart, which comes in pieces of any size. For one thread at a time. */
-final class CopyReader {
+/** Takes the data of a COPY FROM STDIN apart, in formats text and csv. For one thread at a time. */
+final class CopyReader implements Copy.Reader {
     private static final String BAD_FORMAT = "22P04";
     private static final int VALUE_BYTES_MAX = 1 << 28;
 
@@ -46,8 +46,8 @@ final class CopyReader {
         this.headerIsNext = format.header() != CopyFormat.Header.NO;
     }
 
-    /** A piece of the data. */
-    void add(ByteBuf data) throws SQLException {
+    @Override
+    public void add(ByteBuf data) throws SQLException {
         while (data.isReadable() && !ended) {
             byte at = data.readByte();
             if (format.csv()) {
@@ -61,8 +61,8 @@ final class CopyReader {
         }
     }
 
-    /** There is no more. */
-    void end() throws SQLException {
+    @Override
+    public void end() throws SQLException {
         if (inQuotes && !escaped) {
             throw new SQLException("unterminated CSV quoted field", BAD_FORMAT);
         }

@@ -10,12 +10,20 @@ public enum Dialect {
     /** HSQLDB with PostgreSQL syntax. */
     HSQLDB("HSQLDB");
 
-    /** What the engines call types of PostgreSQL. */
-    private static final Map<Dialect, Map<String, String>> TYPES = Map.of(H2, Map.of("timestamptz",
-            "timestamp with time zone", "timetz", "time with time zone", "jsonb", "json", "text", "varchar", "bytea",
-            "varbinary", "bpchar", "char"), HSQLDB,
-            Map.ofEntries(Map.entry("timestamptz", "timestamp with time zone"),
-                    Map.entry("timetz", "time with time zone"), Map.entry("json", "varchar(16777216)"),
+    /** Digits behind the point of HSQLDB's numbers whose type says nothing of it; it would keep none. */
+    static final int UNLIMITED_SCALE = 32;
+    /** What the engines call types of PostgreSQL, with the length that PostgreSQL's have if nothing is said. */
+    private static final Map<Dialect, Map<String, String>> TYPES = Map.of(H2,
+            Map.ofEntries(Map.entry("timestamptz", "timestamp with time zone"), Map.entry("time", "time(6)"),
+                    Map.entry("timetz", "time(6) with time zone"), Map.entry("jsonb", "json"),
+                    Map.entry("text", "varchar"), Map.entry("bytea", "varbinary"), Map.entry("bpchar", "char"),
+                    Map.entry("numeric", "decfloat(100)"), Map.entry("decimal", "decfloat(100)"),
+                    Map.entry("dec", "decfloat(100)")),
+            HSQLDB,
+            Map.ofEntries(Map.entry("timestamptz", "timestamp with time zone"), Map.entry("time", "time(6)"),
+                    Map.entry("timetz", "time(6) with time zone"), Map.entry("numeric", "decimal(128,32)"),
+                    Map.entry("decimal", "decimal(128,32)"), Map.entry("dec", "decimal(128,32)"),
+                    Map.entry("json", "varchar(16777216)"),
                     Map.entry("jsonb", "varchar(16777216)"), Map.entry("text", "varchar(16777216)"),
                     Map.entry("bytea", "varbinary(16777216)"), Map.entry("int2", "smallint"),
                     Map.entry("int4", "integer"), Map.entry("int8", "bigint"), Map.entry("float4", "real"),
@@ -47,10 +55,33 @@ public enum Dialect {
     }
 
     /** A type in a cast, which HSQLDB wants with its length. */
-    String castType(String word) {
-        return this == HSQLDB && (word.equalsIgnoreCase("varchar") || word.equalsIgnoreCase("character varying"))
-                ? "varchar(16777216)"
-                : type(word);
+    String castType(TypeName type) {
+        String word = type.name();
+        String known = this == HSQLDB
+                && (word.equalsIgnoreCase("varchar") || word.equalsIgnoreCase("character varying"))
+                        ? "varchar(16777216)"
+                        : type(word);
+        if (!type.suffix().startsWith("(")) {
+            return known + type.suffix();
+        }
+        int end = type.suffix().indexOf(')') + 1;
+        return withLength(word, known, type.suffix().substring(0, end)) + type.suffix().substring(end);
+    }
+
+    /**
+     * A type with a length.
+     *
+     * @param word what PostgreSQL calls it
+     * @param known what the engine does, with the length that it has if nothing is said
+     * @param length in parentheses
+     */
+    private static String withLength(String word, String known, String length) {
+        if (known.startsWith("decfloat")) {
+            return word + length;
+        }
+        String plain = known.replaceFirst("\\(.*?\\)", "");
+        int zone = plain.indexOf(" with ");
+        return zone < 0 ? plain + length : plain.substring(0, zone) + length + plain.substring(zone);
     }
 
     /** Whether changed and deleted rows can be returned; inserted ones always can. */

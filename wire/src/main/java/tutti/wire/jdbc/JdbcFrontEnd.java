@@ -3,6 +3,7 @@ package tutti.wire.jdbc;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
+import io.netty.util.concurrent.ScheduledFuture;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
@@ -12,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +74,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         random.nextBytes(mockSecret);
         verifier = Scram.Verifier.of(settings.password(), salt, SCRAM_ITERATIONS);
         catalog = new PgCatalog(engine.openSession(() -> null), schema, settings.dialect(), settings.database(),
-                settings.role());
+                settings.role(), settings.sequenceStep());
     }
 
     @Override
@@ -126,10 +128,15 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
                 SessionParameters parameters = new SessionParameters(settings.dialect(), arrival.user(),
                         arrival.parameters());
                 PgSession session = new PgSession(node,
-                        new EmbeddedSession(node, engine, settings.transactionBytesMax()), catalog, parameters);
+                        new EmbeddedSession(node, engine, settings.transactionBytesMax()), catalog, parameters,
+                        (millis, task) -> {
+                            ScheduledFuture<?> timer = arrival.client().eventLoop().schedule(task, millis,
+                                    TimeUnit.MILLISECONDS);
+                            return () -> timer.cancel(false);
+                        });
                 opened.complete(new Client(arrival, session));
             } catch (SQLException failed) {
-                ErrorFields fields = SqlStates.of(failed, false);
+                ErrorFields fields = SqlStates.of(failed, null);
                 opened.completeExceptionally(new PostgresException(fields.with('S', "FATAL").with('V', "FATAL")));
             } catch (RuntimeException failed) {
                 opened.completeExceptionally(failed);

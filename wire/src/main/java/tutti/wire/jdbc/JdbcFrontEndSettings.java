@@ -13,9 +13,10 @@ import tutti.wire.Door;
  * @param door whom it lets in otherwise
  * @param dialect which engine it is
  * @param transactionBytesMax how many bytes of changes one transaction may make
+ * @param sequenceStep by how much the increments of sequences have been multiplied, so that nodes give different values
  */
 public record JdbcFrontEndSettings(InetSocketAddress listen, String database, String role, String password, Door door,
-        Dialect dialect, int transactionBytesMax) {
+        Dialect dialect, int transactionBytesMax, int sequenceStep) {
     /** Without the password. */
     @Override
     public String toString() {

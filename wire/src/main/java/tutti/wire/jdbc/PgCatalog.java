@@ -44,6 +44,7 @@ final class PgCatalog implements AutoCloseable {
             Map.entry("pg_get_viewdef", "definition"), Map.entry("pg_get_constraintdef", "constraint"),
             Map.entry("obj_description", "description"), Map.entry("shobj_description", "description"),
             Map.entry("col_description", "columnDescription"), Map.entry("to_regclass", "relation"),
+            Map.entry("to_regtype", "typeNumber"),
             Map.entry("regclass_name", "relationName"), Map.entry("array_to_string", "join"),
             Map.entry("array_element", "element"), Map.entry("pg_partition_ancestors", "ancestor"),
             Map.entry("array_upper", "length"), Map.entry("pg_get_statisticsobjdef_columns", "nothing"),
@@ -73,8 +74,10 @@ final class PgCatalog implements AutoCloseable {
      * @param schema tells a new object whenever the schema has changed
      * @param database the database's name
      * @param role the one role
+     * @param sequenceStep by how much the increments of sequences have been multiplied
      */
-    PgCatalog(ClientSession source, Supplier<?> schema, Dialect dialect, String database, String role)
+    PgCatalog(ClientSession source, Supplier<?> schema, Dialect dialect, String database, String role,
+            int sequenceStep)
             throws SQLException {
         this.source = source;
         this.schema = schema;
@@ -82,7 +85,7 @@ final class PgCatalog implements AutoCloseable {
                 + ";DB_CLOSE_DELAY=-1;DB_CLOSE_ON_EXIT=FALSE;DATABASE_TO_LOWER=TRUE;CASE_INSENSITIVE_IDENTIFIERS=TRUE"
                 + ";NON_KEYWORDS=KEY,USER,VALUE,YEAR,MONTH,DAY";
         connection = connect();
-        filler = new CatalogFiller(connection);
+        filler = new CatalogFiller(connection, sequenceStep);
         try (Statement statement = connection.createStatement()) {
             for (String sql : script().split(";\n", -1)) {
                 if (!sql.isBlank()) {
@@ -97,7 +100,8 @@ final class PgCatalog implements AutoCloseable {
         filler.constants(database, role);
         SessionParameters parameters = new SessionParameters(dialect, role, Map.of());
         for (String name : new String[]{"server_version", "server_version_num", "server_encoding", "search_path",
-                "max_identifier_length", "standard_conforming_strings", "transaction_isolation", "integer_datetimes"}) {
+                "max_identifier_length", "standard_conforming_strings", "transaction_isolation",
+                "default_transaction_isolation", "default_transaction_read_only", "integer_datetimes"}) {
             setting(name, parameters.show(name));
         }
         setting("max_index_keys", "32");

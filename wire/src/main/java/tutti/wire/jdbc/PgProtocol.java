@@ -57,7 +57,7 @@ final class PgProtocol implements Runnable {
         this.client = client;
         this.session = session;
         this.translator = translator;
-        this.commands = new Commands(session, client, this::forgetStatements);
+        this.commands = new Commands(session, client, this::forget);
         this.copy = new Copy(client, session, translator);
     }
 
@@ -91,6 +91,25 @@ final class PgProtocol implements Runnable {
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /**
+     * Forgets a prepared statement.
+     *
+     * @param name null for all
+     */
+    private void forget(@Nullable String name) throws SQLException {
+        if (name == null) {
+            forgetStatements();
+        } else {
+            forget(statement(name));
+            statements.remove(name);
+        }
+    }
+
+    private void forget(Prepared closed) {
+        portals.values().removeIf(portal -> portal.prepared.equals(closed));
+        closed.close();
     }
 
     private void forgetStatements() {
@@ -132,6 +151,8 @@ final class PgProtocol implements Runnable {
         } catch (SQLException failed) {
             error(failed);
             skipping = true;
+            // A client that pipelines waits for it with Flush, which is skipped now, and sends Sync behind it.
+            client.flush();
         }
         client.mayFlush();
     }
@@ -155,7 +176,7 @@ final class PgProtocol implements Runnable {
 
     private void error(SQLException failed) {
         LOG.debug("a statement failed", failed);
-        boolean cancelled = session.cancelled();
+        String cancelled = session.cancelled();
         session.failed();
         if (session.status() == Backend.IDLE) {
             portals.clear();
@@ -291,7 +312,7 @@ final class PgProtocol implements Runnable {
         }
         Prepared prepared;
         if (statement.kind().prepared()) {
-            prepared = session.prepare(statement, declared);
+            prepared = prepare(statement, declared);
         } else {
             prepared = new Prepared(statement, declared);
             Commands.Answered answered = Commands.answered(statement);
@@ -304,6 +325,23 @@ final class PgProtocol implements Runnable {
             before.close();
         }
         Backend.empty(client.out(), Backend.PARSE_COMPLETE);
+    }
+
+    /** Prepares a statement, with casts if the engine cannot do without. */
+    private Prepared prepare(PgStatement statement, int[] declared) throws SQLException {
+        try {
+            return session.prepare(withCasts(statement, declared, false), declared);
+        } catch (SQLException failed) {
+            if (!ParameterHints.unknownType(failed)) {
+                throw failed;
+            }
+            return session.prepare(withCasts(statement, declared, true), declared);
+        }
+    }
+
+    private PgStatement withCasts(PgStatement statement, int[] declared, boolean all) {
+        List<Token> cast = ParameterHints.withCasts(statement.tokens(), declared, all);
+        return cast.size() == statement.tokens().size() ? statement : translator.translate(cast).as(statement.tokens());
     }
 
     private Prepared statement(String name) throws SQLException {
@@ -477,8 +515,7 @@ final class PgProtocol implements Runnable {
         if (kind == 'S') {
             Prepared closed = statements.remove(name);
             if (closed != null) {
-                portals.values().removeIf(portal -> portal.prepared.equals(closed));
-                closed.close();
+                forget(closed);
             }
         } else {
             portals.remove(name);

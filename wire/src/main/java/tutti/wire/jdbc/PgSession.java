@@ -30,19 +30,29 @@ final class PgSession implements AutoCloseable {
     private final EmbeddedSession session;
     private final PgCatalog catalog;
     private final SessionParameters parameters;
+    private final Clock clock;
     private final Cancellation cancellation = new Cancellation();
     private final IdentityHashMap<Connection, String> schemas = new IdentityHashMap<>();
     private byte status = Backend.IDLE;
     private int savepoints;
     private boolean readOnly;
-    private boolean cancelled;
+    private @Nullable String cancelled;
     /** What the next transaction outside of a block consists of, if that is known. */
     private @Nullable String alone;
     private @Nullable Connection catalogConnection;
     private @Nullable TransactionId reportedName;
     private long reportedPosition = -1;
 
-    PgSession(Transactions node, EmbeddedSession session, PgCatalog catalog, SessionParameters parameters) {
+    /** Does something later. */
+    @FunctionalInterface
+    interface Clock {
+        /** Has a task run after that many milliseconds, on any thread; what is answered keeps it from being run. */
+        Runnable after(long millis, Runnable task);
+    }
+
+    PgSession(Transactions node, EmbeddedSession session, PgCatalog catalog, SessionParameters parameters,
+            Clock clock) {
+        this.clock = clock;
         this.node = node;
         this.session = session;
         this.catalog = catalog;
@@ -62,8 +72,9 @@ final class PgSession implements AutoCloseable {
         return parameters.zone();
     }
 
-    /** Whether the client had the last statement cancelled. */
-    boolean cancelled() {
+    /** Why the last statement was cancelled, or null. */
+    @Nullable
+    String cancelled() {
         return cancelled;
     }
 
@@ -78,7 +89,7 @@ final class PgSession implements AutoCloseable {
      * @throws SQLException with {@code 25P02} if the transaction has failed and this does not end it
      */
     void check(PgStatement statement) throws SQLException {
-        cancelled = false;
+        cancelled = null;
         if (status == Backend.FAILED && !statement.kind().endsFailure()) {
             throw new SQLException(
                     "current transaction is aborted, commands ignored until end of transaction block", "25P02");
@@ -172,11 +183,11 @@ final class PgSession implements AutoCloseable {
     /** Executes a prepared statement. */
     Rows execute(Prepared prepared, @Nullable Object[] values, short[] formats) throws SQLException {
         if (prepared.statement().kind() == Kind.CATALOG) {
-            cancellation.begin();
+            Runnable ended = limited();
             try {
                 return prepared.execute(catalogConnection(), values, formats, zone(), cancellation);
             } finally {
-                cancelled = cancellation.end();
+                ended.run();
             }
         }
         return run(false, connection -> prepared.execute(connection, values, formats, zone(), cancellation));
@@ -191,7 +202,7 @@ final class PgSession implements AutoCloseable {
         if (status == Backend.IDLE && !session.inTransaction()) {
             session.setReadOnly(parameters.readOnlyByDefault());
         }
-        cancellation.begin();
+        Runnable ended = limited();
         try {
             ClientSession.Work<T> there = connection -> {
                 setSchema(connection);
@@ -203,8 +214,19 @@ final class PgSession implements AutoCloseable {
             }
             return whole == null ? session.statement(there) : session.alone(whole, there);
         } finally {
-            cancelled = cancellation.end();
+            ended.run();
         }
+    }
+
+    /** A statement begins that may be cancelled, also by its limit of time; to be run when it has ended. */
+    private Runnable limited() {
+        long which = cancellation.begin();
+        long millis = parameters.statementTimeoutMillis();
+        Runnable stop = millis == 0 ? () -> {} : clock.after(millis, () -> cancellation.late(which));
+        return () -> {
+            stop.run();
+            cancelled = cancellation.end();
+        };
     }
 
     /** Whether it must be known beforehand what the transaction touches that the next statement begins outside of a block. */
@@ -308,13 +330,19 @@ final class PgSession implements AutoCloseable {
             return false;
         }
         readOnly = parameters.readOnlyByDefault();
-        characteristics(options);
         if (!session.inTransaction()) {
             session.setReadOnly(readOnly);
         }
+        parameters.begin();
+        try {
+            parameters.set("transaction_read_only", readOnly ? "on" : "off", true);
+            characteristics(options);
+        } catch (SQLException refused) {
+            parameters.end(false);
+            throw refused;
+        }
         status = Backend.IN_TRANSACTION;
         savepoints = 0;
-        parameters.begin();
         return true;
     }
 
@@ -352,6 +380,7 @@ final class PgSession implements AutoCloseable {
         }
         readOnly = only;
         session.setReadOnly(only);
+        parameters.set("transaction_read_only", only ? "on" : "off", true);
     }
 
     /**

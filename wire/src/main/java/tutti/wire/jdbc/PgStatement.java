@@ -79,6 +79,11 @@ record PgStatement(Kind kind, String tag, String sql, List<Integer> parameters, 
      */
     record Returning(String shape) {}
 
+    /** The same, as the client wrote it otherwise. */
+    PgStatement as(List<Token> written) {
+        return new PgStatement(kind, tag, sql, parameters, returning, written, refusal);
+    }
+
     /** How many parameters the client has to give. */
     int parameterCount() {
         return parameters.stream().mapToInt(Integer::intValue).max().orElse(0);

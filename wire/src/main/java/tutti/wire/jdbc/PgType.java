@@ -35,11 +35,15 @@ enum PgType {
             1700, 1231, -1, 'N',
             "numeric"),
     UUID(2950, 2951,
-            16, 'U', "uuid");
+            16, 'U', "uuid"),
+    JSONB(3802, 3807, -1, 'U', "jsonb");
 
     /** From this length on a character type is told as text: it is what the engines make of a type without a limit. */
     private static final int UNLIMITED = 1 << 20;
     private static final int NUMERIC_PRECISION_MAX = 1000;
+    /** Names that are neither the internal nor the displayed one. */
+    private static final Map<String, String> SQL_NAMES = Map.of("int", "int4", "decimal", "numeric", "dec", "numeric",
+            "char", "bpchar", "float", "float8", "string", "text");
     private static final Map<Integer, PgType> BY_OID = new HashMap<>();
     private static final Map<Integer, PgType> BY_ARRAY_OID = new HashMap<>();
 
@@ -96,12 +100,23 @@ enum PgType {
     }
 
     boolean character() {
-        return this == TEXT || this == VARCHAR || this == BPCHAR || this == UNKNOWN || this == JSON;
+        return this == TEXT || this == VARCHAR || this == BPCHAR || this == UNKNOWN || this == JSON || this == JSONB;
     }
 
     /** Null if the front end does not know it. */
     static @Nullable PgType ofOid(int oid) {
         return BY_OID.get(oid);
+    }
+
+    /** As it is called in a cast, in lower case; null if the front end does not know it. */
+    static @Nullable PgType ofName(String name) {
+        String internal = SQL_NAMES.getOrDefault(name, name);
+        for (PgType type : values()) {
+            if (type.internalName().equals(internal) || type.display.equals(internal)) {
+                return type;
+            }
+        }
+        return null;
     }
 
     /** The type of the elements if this is the type of an array, else null. */
@@ -147,7 +162,8 @@ enum PgType {
             case Types.REAL -> Column.of(FLOAT4);
             case Types.FLOAT, Types.DOUBLE -> Column.of(FLOAT8);
             case Types.NUMERIC, Types.DECIMAL -> new Column(NUMERIC, false,
-                    precision > 0 && precision <= NUMERIC_PRECISION_MAX ? (precision << 16 | scale) + 4 : -1);
+                    precision > 0 && precision <= NUMERIC_PRECISION_MAX && !upper.equals("DECFLOAT")
+                            && scale != Dialect.UNLIMITED_SCALE ? (precision << 16 | scale) + 4 : -1);
             case Types.CHAR, Types.NCHAR -> upper.equals("UUID")
                     ? Column.of(UUID)
                     : new Column(BPCHAR, false, length(precision));

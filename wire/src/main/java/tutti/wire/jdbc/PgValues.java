@@ -30,6 +30,8 @@ final class PgValues {
     private static final LocalDate EPOCH_DATE = LocalDate.of(2000, 1, 1);
     private static final LocalDateTime EPOCH = EPOCH_DATE.atStartOfDay();
     private static final long NANOS_PER_MICRO = 1000;
+    /** Before a {@code jsonb} in binary. */
+    private static final byte JSONB_VERSION = 1;
 
     private PgValues() {}
 
@@ -47,7 +49,7 @@ final class PgValues {
             case INT8 -> rows.getLong(column);
             case FLOAT4 -> rows.getFloat(column);
             case FLOAT8 -> rows.getDouble(column);
-            case NUMERIC -> rows.getBigDecimal(column);
+            case NUMERIC -> plain(rows.getBigDecimal(column));
             case BYTEA -> rows.getBytes(column);
             case DATE -> rows.getObject(column, LocalDate.class);
             case TIME -> rows.getObject(column, LocalTime.class);
@@ -55,9 +57,18 @@ final class PgValues {
             case TIMESTAMP -> rows.getObject(column, LocalDateTime.class);
             case TIMESTAMPTZ -> rows.getObject(column, OffsetDateTime.class);
             case UUID -> rows.getObject(column, UUID.class);
-            case TEXT, VARCHAR, BPCHAR, JSON, INTERVAL, UNKNOWN -> rows.getString(column);
+            case TEXT, VARCHAR, BPCHAR, JSON, JSONB, INTERVAL, UNKNOWN -> rows.getString(column);
         };
         return rows.wasNull() ? null : value;
+    }
+
+    /** HSQLDB fills numbers of a type without limits up with zeros. */
+    private static @Nullable BigDecimal plain(@Nullable BigDecimal value) {
+        if (value == null || value.scale() != Dialect.UNLIMITED_SCALE) {
+            return value;
+        }
+        BigDecimal stripped = value.stripTrailingZeros();
+        return stripped.scale() < 0 ? stripped.setScale(0) : stripped;
     }
 
     // ------------------------------------------------------------------------------------------ to the client
@@ -184,6 +195,10 @@ final class PgValues {
                 UUID uuid = (UUID) value;
                 out.writeLong(uuid.getMostSignificantBits()).writeLong(uuid.getLeastSignificantBits());
             }
+            case JSONB -> {
+                out.writeByte(JSONB_VERSION);
+                out.writeCharSequence(text(value, type, zone), StandardCharsets.UTF_8);
+            }
             case INTERVAL, TEXT, VARCHAR, BPCHAR, JSON, UNKNOWN -> out.writeCharSequence(text(value, type, zone),
                     StandardCharsets.UTF_8);
         }
@@ -249,6 +264,12 @@ final class PgValues {
                 bytes.readBytes(value);
                 yield value;
             }
+            case JSONB -> {
+                if (length == 0 || bytes.readByte() != JSONB_VERSION) {
+                    throw new SQLException("unsupported version of jsonb", "22P03");
+                }
+                yield bytes.readCharSequence(length - 1, StandardCharsets.UTF_8).toString();
+            }
             case INTERVAL -> throw new SQLException("intervals are taken in text form only", "0A000");
             case TEXT, VARCHAR, BPCHAR, JSON, UNKNOWN -> bytes.readCharSequence(length, StandardCharsets.UTF_8)
                     .toString();
@@ -278,7 +299,7 @@ final class PgValues {
                 case TIMESTAMP -> PgTimes.timestamp(trimmed);
                 case TIMESTAMPTZ -> PgTimes.offsetTimestamp(trimmed, zone);
                 case UUID -> UUID.fromString(trimmed);
-                case INTERVAL, TEXT, VARCHAR, BPCHAR, JSON, UNKNOWN -> text;
+                case INTERVAL, TEXT, VARCHAR, BPCHAR, JSON, JSONB, UNKNOWN -> text;
             };
         } catch (java.time.DateTimeException notATime) {
             throw new SQLException("invalid input syntax for type " + type.display() + ": \"" + text + "\"", "22007",

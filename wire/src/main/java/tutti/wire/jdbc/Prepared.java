@@ -9,6 +9,7 @@ import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.sql.Types;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -23,6 +24,9 @@ import tutti.wire.sql.SqlTokens;
  * connection that it runs on. One thread.
  */
 final class Prepared implements AutoCloseable {
+    /** What HSQLDB says of a prepared statement after a schema change, before it has done anything. */
+    private static final String INVALIDATED = "07502";
+
     private final PgStatement statement;
     private final int[] declared;
     private final IdentityHashMap<Connection, PreparedStatement> prepared = new IdentityHashMap<>();
@@ -85,7 +89,7 @@ final class Prepared implements AutoCloseable {
         parameterTypes = new int[Math.max(statement.parameterCount(), declared.length)];
         System.arraycopy(declared, 0, parameterTypes, 0, declared.length);
         if (statement.parameterCount() > 0) {
-            infer(there.getParameterMetaData());
+            infer(there.getParameterMetaData(), connection);
         }
     }
 
@@ -106,7 +110,7 @@ final class Prepared implements AutoCloseable {
         if (!(value instanceof String text) || wanted == null) {
             return value;
         }
-        if (wanted == PgType.JSON) {
+        if (wanted == PgType.JSON || wanted == PgType.JSONB) {
             // H2 takes a string for a JSON string, and bytes for JSON.
             return text.getBytes(StandardCharsets.UTF_8);
         }
@@ -144,24 +148,33 @@ final class Prepared implements AutoCloseable {
         return named && !label.contains("?") ? folded : label;
     }
 
-    /** A parameter that stands in several places has the type of the first of them that has one. */
-    private void infer(ParameterMetaData metaData) throws SQLException {
+    /**
+     * A parameter is of the type that it is cast to, or else that the engine infers for the first of its places where it does,
+     * or else that the words around it say. Of others it is not told; their values come in words.
+     */
+    private void infer(ParameterMetaData metaData, Connection connection) throws SQLException {
         List<Integer> places = statement.parameters();
-        inferred = new @Nullable PgType[parameterTypes.length];
+        ParameterHints hints = new ParameterHints(statement.tokens());
+        PgType.@Nullable Column[] known = new PgType.@Nullable Column[parameterTypes.length];
         for (int i = 0; i < places.size(); i++) {
             int parameter = places.get(i) - 1;
-            if (inferred[parameter] == null) {
-                PgType.Column type = PgType.of(metaData.getParameterType(i + 1),
-                        metaData.getParameterTypeName(i + 1), 0, 0);
-                inferred[parameter] = type.array() ? null : type.type();
-                if (parameterTypes[parameter] == 0) {
-                    parameterTypes[parameter] = type.oid();
-                }
+            // H2 has parameters of unknown type be characters without a length.
+            int jdbc = metaData.getParameterType(i + 1);
+            if (known[parameter] == null && (jdbc != Types.VARCHAR || metaData.getPrecision(i + 1) > 0)) {
+                known[parameter] = PgType.of(jdbc, metaData.getParameterTypeName(i + 1), 0, 0);
             }
         }
+        inferred = new @Nullable PgType[parameterTypes.length];
         for (int i = 0; i < parameterTypes.length; i++) {
-            if (parameterTypes[i] == 0) {
-                parameterTypes[i] = PgType.TEXT.oid();
+            PgType.Column cast = hints.cast(i + 1);
+            PgType.Column type = known[i];
+            if (type == null) {
+                type = cast == null ? hints.type(i + 1, connection) : cast;
+            }
+            inferred[i] = type == null || type.array() ? null : type.type();
+            PgType.Column told = cast == null ? type : cast;
+            if (parameterTypes[i] == 0 && told != null) {
+                parameterTypes[i] = told.oid();
             }
         }
     }
@@ -185,7 +198,20 @@ final class Prepared implements AutoCloseable {
      */
     Rows execute(Connection connection, @Nullable Object[] values, short[] formats, ZoneId zone,
             Cancellation cancellation) throws SQLException {
-        PreparedStatement there = on(connection);
+        boolean before = prepared.containsKey(connection);
+        try {
+            return execute(on(connection), values, formats, zone, cancellation);
+        } catch (SQLException failed) {
+            if (!before || !INVALIDATED.equals(failed.getSQLState())) {
+                throw failed;
+            }
+        }
+        close(prepared.remove(connection));
+        return execute(on(connection), values, formats, zone, cancellation);
+    }
+
+    private Rows execute(PreparedStatement there, @Nullable Object[] values, short[] formats, ZoneId zone,
+            Cancellation cancellation) throws SQLException {
         List<Integer> places = statement.parameters();
         for (int i = 0; i < places.size(); i++) {
             there.setObject(i + 1, values[places.get(i) - 1]);
@@ -212,13 +238,17 @@ final class Prepared implements AutoCloseable {
 
     @Override
     public void close() {
-        for (Statement there : prepared.values()) {
-            try {
-                there.close();
-            } catch (SQLException broken) {
-                // Its connection is gone, and it with it.
-            }
-        }
+        prepared.values().forEach(Prepared::close);
         prepared.clear();
+    }
+
+    private static void close(@Nullable Statement there) {
+        try {
+            if (there != null) {
+                there.close();
+            }
+        } catch (SQLException broken) {
+            // Its connection is gone, and it with it.
+        }
     }
 }

@@ -5,11 +5,14 @@ import java.time.DateTimeException;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +28,11 @@ final class SessionParameters {
     private static final Set<String> FIXED = Set.of("server_version", "server_version_num", "server_encoding",
             "integer_datetimes", "is_superuser", "session_authorization", "in_hot_standby",
             "max_identifier_length", "lc_collate", "lc_ctype");
+
+    private static final Pattern OPTION = Pattern.compile("(?:^|\\s)(?:-c\\s*|--)([\\w.-]+)=((?:\\\\.|[^\\s\\\\])*)");
+    private static final Pattern DURATION = Pattern.compile("\\s*(\\d{1,9})\\s*(ms|s|min|h|d|)\\s*");
+    private static final Map<String, Long> UNIT_MILLIS = Map.of("", 1L, "ms", 1L, "s", 1_000L, "min", 60_000L, "h",
+            3_600_000L, "d", 86_400_000L);
 
     private final Map<String, String> defaults = new TreeMap<>();
     private final Map<String, String> values = new TreeMap<>();
@@ -53,7 +61,9 @@ final class SessionParameters {
                 "check_function_bodies", "on"));
         values.putAll(defaults);
         reports = start.getOrDefault("options", "").contains("tutti.report=on");
-        start.forEach((name, value) -> {
+        Map<String, String> all = new LinkedHashMap<>(options(start.getOrDefault("options", "")));
+        all.putAll(start);
+        all.forEach((name, value) -> {
             String key = key(name);
             if (!FIXED.contains(key) && !key.equals("options")) {
                 defaults.put(key, value);
@@ -61,6 +71,16 @@ final class SessionParameters {
             }
         });
         zone = zoneOrUtc(values.get("timezone"));
+    }
+
+    /** What a start-up packet sets as options of a command line: {@code -c name=value} and {@code --name=value}. */
+    private static Map<String, String> options(String text) {
+        Map<String, String> set = new LinkedHashMap<>();
+        Matcher option = OPTION.matcher(text);
+        while (option.find()) {
+            set.put(option.group(1).replace('-', '_'), option.group(2).replaceAll("\\\\(.)", "$1"));
+        }
+        return set;
     }
 
     private static String key(String name) {
@@ -99,6 +119,14 @@ final class SessionParameters {
     /** Whether transactions may only read unless they say otherwise. */
     boolean readOnlyByDefault() {
         return get("default_transaction_read_only").equals("on");
+    }
+
+    /** How long a statement may take, in milliseconds; 0 for as long as it needs. */
+    long statementTimeoutMillis() {
+        Matcher duration = DURATION.matcher(get("statement_timeout"));
+        return duration.matches()
+                ? Long.parseLong(duration.group(1)) * UNIT_MILLIS.getOrDefault(duration.group(2), 1L)
+                : 0;
     }
 
     private String get(String key) {
@@ -158,6 +186,10 @@ final class SessionParameters {
         }
         if (key.equals("client_encoding") && !wanted.matches("(?i)'?utf-?8'?|unicode|sql_ascii")) {
             throw new SQLException("client encoding " + wanted + " is not supported: use UTF8", "0A000");
+        }
+        if (key.equals("statement_timeout") && !DURATION.matcher(wanted).matches()) {
+            throw new SQLException("invalid value for parameter \"statement_timeout\": \"" + wanted
+                    + "\": a number of milliseconds, or with a unit: ms, s, min, h, d", "22023");
         }
         if (local) {
             locals.putIfAbsent(key, values.get(key));

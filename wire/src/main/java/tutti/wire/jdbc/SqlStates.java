@@ -2,12 +2,17 @@ package tutti.wire.jdbc;
 
 import java.sql.SQLException;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import tutti.pgwire.ErrorFields;
 
 /** An engine's errors as PostgreSQL's: clients and libraries decide by SQLSTATE what to do next. */
 final class SqlStates {
     private static final String CANCELLED = "57014";
+    /** HSQLDB's state for this is also its state for transactions that gave way. */
+    private static final String HSQLDB_CANCELLED = "40502";
     private static final String SERIALIZATION = "40001";
+    /** H2's state of a number that is out of range is another error in the standard. */
+    private static final int H2_OUT_OF_RANGE = 22004;
     private static final Map<String, String> STATES = Map.ofEntries(
             // H2
             Map.entry("42000", "42601"), Map.entry("42001", "42601"), Map.entry("42S01", "42P07"),
@@ -23,27 +28,32 @@ final class SqlStates {
             Map.entry("90067", "57P01"), Map.entry("90069", "42P06"), Map.entry("90078", "42P06"),
             Map.entry("90079", "3F000"), Map.entry("90080", "3F000"), Map.entry("90085", "2BP01"),
             Map.entry("90098", "57P01"), Map.entry("90106", "2BP01"), Map.entry("90107", "2BP01"),
-            Map.entry("90121", "57P01"), Map.entry("90131", SERIALIZATION),
+            Map.entry("90121", "57P01"), Map.entry("90131", SERIALIZATION), Map.entry("90148", "55000"),
             // HSQLDB
             Map.entry("23504", "23503"), Map.entry("40501", SERIALIZATION), Map.entry("40502", SERIALIZATION),
             Map.entry("42501", "42P01"), Map.entry("42502", "42P01"), Map.entry("42503", "42703"),
             Map.entry("42504", "42P07"), Map.entry("42505", "42P07"), Map.entry("42509", "42704"),
             Map.entry("42536", "2BP01"), Map.entry("42546", "42601"), Map.entry("42561", "42804"),
-            Map.entry("42562", "42804"), Map.entry("42563", "42804"), Map.entry("42565", "42804"),
+            Map.entry("42562", "42804"), Map.entry("42563", "42804"), Map.entry("42567", "42P18"),
+            Map.entry("42565", "42804"),
             Map.entry("42574", "42803"), Map.entry("42581", "42601"), Map.entry("42582", "42601"),
-            Map.entry("42584", "42601"), Map.entry("42593", "42601"), Map.entry("42597", "42601"));
+            Map.entry("42584", "42601"), Map.entry("42590", "42601"), Map.entry("42593", "42601"),
+            Map.entry("42597", "42601"));
 
     private SqlStates() {}
 
     /**
      * What the client is told.
      *
-     * @param cancelled whether it has asked for the statement to be cancelled
+     * @param cancelled why the statement was cancelled, or null
      */
-    static ErrorFields of(SQLException failed, boolean cancelled) {
+    static ErrorFields of(SQLException failed, @Nullable String cancelled) {
         String state = failed.getSQLState() == null ? "XX000" : failed.getSQLState();
-        if (cancelled && !state.startsWith("40")) {
-            return ErrorFields.of("ERROR", CANCELLED, "canceling statement due to user request");
+        if (failed.getErrorCode() == H2_OUT_OF_RANGE) {
+            state = "22003";
+        }
+        if (cancelled != null && (!state.startsWith("40") || state.equals(HSQLDB_CANCELLED))) {
+            return ErrorFields.of("ERROR", CANCELLED, cancelled);
         }
         String told = STATES.getOrDefault(state, state.startsWith("HY") || state.length() != 5 ? "XX000" : state);
         String message = message(failed);

@@ -70,8 +70,11 @@ final class Translator {
             case "set" -> session(Kind.SET, "SET", tokens);
             case "reset" -> session(Kind.RESET, "RESET", tokens);
             case "show" -> session(Kind.SHOW, "SHOW", tokens);
-            case "discard" -> session(Kind.FORGET, "DISCARD ALL", tokens);
-            case "deallocate" -> session(Kind.FORGET, "DEALLOCATE", tokens);
+            case "discard" -> tokens.getLast().is("all")
+                    ? session(Kind.FORGET, "DISCARD ALL", tokens)
+                    : session(Kind.NOTHING, "DISCARD " + tokens.getLast().text().toUpperCase(Locale.ROOT), tokens);
+            case "deallocate" -> session(Kind.FORGET,
+                    tokens.getLast().is("all") ? "DEALLOCATE ALL" : "DEALLOCATE", tokens);
             case "copy" -> session(Kind.COPY, "COPY", tokens);
             case "listen", "unlisten", "notify" -> refused(tokens, "LISTEN, UNLISTEN and NOTIFY are not supported,"
                     + " because notifications would not reach the clients of other nodes: poll a table instead");
@@ -254,35 +257,54 @@ final class Translator {
         Token before = null;
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
-            boolean type = before != null && ((before.name() && !BEFORE_NAME.contains(before.lower()))
-                    || before.is("type")) && token.kind() == SqlTokens.WORD
-                    && dialect.renames(token.text());
-            boolean length = i + 1 < tokens.size() && tokens.get(i + 1).is('(');
-            renamed.add(type
-                    ? token.with(length
-                            ? dialect.type(token.text()).replaceFirst("\\(.*", "")
-                            : dialect.type(token.text()))
-                    : token);
+            boolean type = before != null
+                    && !(token.is("time") && i + 1 < tokens.size() && tokens.get(i + 1).is("zone"))
+                    && ((before.name() && !BEFORE_NAME.contains(before.lower()))
+                            || before.is("type"))
+                    && token.kind() == SqlTokens.WORD
+                    && (dialect.renames(token.text())
+                            || (i + 2 < tokens.size() && tokens.get(i + 1).is('[') && tokens.get(i + 2).is(']')));
             before = token;
+            if (type) {
+                TypeName whole = TypeName.at(tokens, i);
+                renamed.add(token.with(dialect.castType(whole)));
+                i = whole.end() - 1;
+                before = tokens.get(i);
+            } else {
+                renamed.add(token);
+            }
         }
         return renamed;
     }
 
     // ------------------------------------------------------------------------------------------ words
 
-    private List<Token> rewritten(List<Token> tokens, List<Integer> parameters) {
+    private List<Token> rewritten(List<Token> client, List<Integer> parameters) {
+        List<Token> tokens = dialect == Dialect.HSQLDB ? Casts.unnested(client) : client;
         List<Token> written = new ArrayList<>(tokens.size());
+        Set<Integer> types = Casts.types(tokens);
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
-            if (token.is(':') && i + 1 < tokens.size() && tokens.get(i + 1).is(':')) {
+            if (types.contains(i)) {
+                TypeName type = TypeName.at(tokens, i);
+                written.add(new Token(SqlTokens.WORD, dialect.castType(type), true));
+                i = type.end() - 1;
+            } else if (token.is(':') && i + 1 < tokens.size() && tokens.get(i + 1).is(':')) {
                 TypeName type = TypeName.at(tokens, i + 2);
                 if (!literal(written, type.name())) {
-                    Casts.cast(written, dialect.castType(type.name()) + type.suffix());
+                    Casts.cast(written, dialect.castType(type));
                 }
                 i = type.end() - 1;
             } else if (token.kind() == Token.PARAMETER) {
                 parameters.add(Integer.parseInt(token.text().substring(1)));
                 written.add(token.with("?"));
+            } else if (token.is("now") && i + 2 < tokens.size() && tokens.get(i + 1).is('(')
+                    && tokens.get(i + 2).is(')')) {
+                // The engines' function of this name tells no zone.
+                written.add(token.with("CURRENT_TIMESTAMP"));
+                i += 2;
+            } else if (token.string() && Casts.interval(written, token)) {
+                // It is written.
             } else if (token.string()) {
                 written.add(Casts.plainString(token));
             } else {

@@ -35,6 +35,7 @@ CREATE TABLE pg_extension (oid INTEGER PRIMARY KEY, extname VARCHAR, extowner IN
 CREATE TABLE pg_event_trigger (oid INTEGER PRIMARY KEY, evtname VARCHAR);
 CREATE TABLE pg_language (oid INTEGER PRIMARY KEY, lanname VARCHAR);
 CREATE TABLE pg_sequence (seqrelid INTEGER PRIMARY KEY, seqtypid INTEGER, seqstart BIGINT, seqincrement BIGINT, seqmax BIGINT, seqmin BIGINT, seqcache BIGINT, seqcycle BOOLEAN);
+CREATE TABLE declared_sequences (sequence_catalog VARCHAR, sequence_schema VARCHAR, sequence_name VARCHAR, start_value VARCHAR, minimum_value VARCHAR, maximum_value VARCHAR, increment VARCHAR);
 CREATE TABLE pg_settings (name VARCHAR PRIMARY KEY, setting VARCHAR, unit VARCHAR, category VARCHAR, short_desc VARCHAR, context VARCHAR, vartype VARCHAR, source VARCHAR);
 CREATE VIEW pg_tables AS SELECT n.nspname AS schemaname, c.relname AS tablename, 'tutti' AS tableowner, CAST(NULL AS VARCHAR) AS tablespace, c.relhasindex AS hasindexes, FALSE AS hasrules, FALSE AS hastriggers, FALSE AS rowsecurity FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r';
 CREATE VIEW pg_views AS SELECT n.nspname AS schemaname, c.relname AS viewname, 'tutti' AS viewowner, c.definition AS definition FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v';

@@ -1,0 +1,45 @@
+package tutti.cli.clients;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.cli.cluster.Cluster;
+import tutti.cli.cluster.ClusterFile;
+import tutti.cli.cluster.ClusterSpec;
+
+/** Do unmodified clients and frameworks work at a node with H2 or HSQLDB, which only speaks PostgreSQL's protocol? */
+class EngineClientsTest {
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "hsqldb"})
+    void unmodifiedClients(String engine) throws Exception {
+        List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx512m",
+                "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow", "-cp", System.getProperty("java.class.path"),
+                "tutti.cli.Tutti");
+        ClusterSpec spec = new ClusterSpec(directory.resolve("cluster"), 1, 0, "si", "tutti", "secret",
+                Map.of(ClusterSpec.ENGINE, engine), command);
+        try (Cluster cluster = Cluster.start(spec, (died, exitStatus) -> {})) {
+            ClusterFile.Node node = cluster.nodes().getFirst();
+            cluster.awaitReady(node.id(), Duration.ofMinutes(2));
+            List<String> urls = List.of(node.postgresUrl());
+            ClientPrograms.psycopg(directory, "engine.py", urls);
+            if (engine.equals("h2")) {
+                // Of the two, H2 infers less, and these two rely more on what they are told.
+                ClientPrograms.pgx(directory, "engine", urls);
+                ClientPrograms.nodePostgres(directory, "engine.js", urls);
+            }
+            String url = "jdbc:tutti://" + node.host() + ":" + node.postgresPort()
+                    + "/tutti?user=postgres&password=secret";
+            Frameworks.hikari(url);
+            Frameworks.spring(url);
+            Frameworks.hibernate(url);
+        }
+    }
+}
