@@ -1,19 +1,21 @@
 package tutti.cli.clients;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -23,55 +25,68 @@ import java.util.concurrent.TimeUnit;
 final class ClientPrograms {
     private static final Path CLIENTS = Path.of("..", "clients").toAbsolutePath().normalize();
     private static final Path ENVIRONMENTS = Path.of("target", "clients").toAbsolutePath();
-    /** What has been installed by this virtual machine. */
-    private static final Set<String> INSTALLED = new HashSet<>();
     private static final Duration PATIENCE = Duration.ofMinutes(4);
 
     private ClientPrograms() {}
 
+    /** Makes ready what a client needs. */
+    private interface Installation {
+        void in(Path environment) throws Exception;
+    }
+
     static void psycopg(Path log, String program, List<String> urls) throws Exception {
         needs("python3");
-        Path environment = environment("python");
-        Path python = environment.resolve("venv/bin/python");
-        if (!Files.exists(python)) {
-            run(log, environment, "python3", "-m", "venv", "venv");
-        }
-        if (INSTALLED.add("python")) {
-            run(log, environment, python.toString(), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                    "-r", "requirements.txt");
-        }
-        client(log, environment, urls, python.toString(), program);
+        Path environment = environment("python", there -> {
+            if (!Files.exists(there.resolve("venv/bin/python"))) {
+                run(log, there, "python3", "-m", "venv", "venv");
+            }
+            run(log, there, there.resolve("venv/bin/python").toString(), "-m", "pip", "install", "--quiet",
+                    "--disable-pip-version-check", "-r", "requirements.txt");
+        });
+        client(log, environment, urls, environment.resolve("venv/bin/python").toString(), program);
     }
 
     static void nodePostgres(Path log, String program, List<String> urls) throws Exception {
         needs("node");
         needs("npm");
-        Path environment = environment("node");
-        if (INSTALLED.add("node")) {
-            run(log, environment, "npm", "ci", "--no-audit", "--no-fund");
-        }
+        Path environment = environment("node", there -> run(log, there, "npm", "ci", "--no-audit", "--no-fund"));
         client(log, environment, urls, "node", program);
     }
 
     /** @param what which of the program's tests are run: {@code cluster} or {@code engine} */
     static void pgx(Path log, String what, List<String> urls) throws Exception {
         needs("go");
-        Path environment = environment("go");
-        run(log, environment, "go", "build", "-o", "client", ".");
+        Path environment = environment("go", there -> run(log, there, "go", "build", "-o", "client", "."));
         client(log, environment, urls, "./client", what);
     }
 
     static void script(Path log, String name, List<String> needed, List<String> urls) throws Exception {
         needed.forEach(ClientPrograms::needs);
-        client(log, environment(name), urls, "bash", "client.sh");
+        client(log, environment(name, _ -> {}), urls, "bash", "client.sh");
     }
 
-    /** A directory of its own for a client, with the files it comes with; what was built there before is kept. */
-    private static Path environment(String client) throws IOException {
+    /**
+     * A directory of its own for a client, with the files it comes with and what it needs. Made anew when these have changed;
+     * tests in other virtual machines use it, too.
+     */
+    private static Path environment(String client, Installation installation) throws Exception {
         Path environment = Files.createDirectories(ENVIRONMENTS.resolve(client));
-        try (var files = Files.newDirectoryStream(CLIENTS.resolve(client), Files::isRegularFile)) {
-            for (Path file : files) {
-                Files.copy(file, environment.resolve(file.getFileName()), StandardCopyOption.REPLACE_EXISTING);
+        Path complete = environment.resolve("complete");
+        try (FileChannel channel = FileChannel.open(environment.resolve("lock"), StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE); FileLock held = channel.lock()) {
+            assertTrue(held.isValid());
+            try (var files = Files.newDirectoryStream(CLIENTS.resolve(client), Files::isRegularFile)) {
+                for (Path file : files) {
+                    Path copy = environment.resolve(file.getFileName());
+                    if (!Files.exists(copy) || Files.mismatch(file, copy) >= 0) {
+                        Files.deleteIfExists(complete);
+                        Files.copy(file, copy, StandardCopyOption.REPLACE_EXISTING);
+                    }
+                }
+            }
+            if (!Files.exists(complete)) {
+                installation.in(environment);
+                Files.createFile(complete);
             }
         }
         return environment;

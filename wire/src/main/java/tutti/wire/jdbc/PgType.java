@@ -154,6 +154,9 @@ enum PgType {
      */
     static Column of(int jdbc, @Nullable String name, int precision, int scale) {
         String upper = name == null ? "" : name.toUpperCase(Locale.ROOT);
+        if (upper.startsWith("INTERVAL")) {
+            return Column.of(INTERVAL);
+        }
         return switch (jdbc) {
             case Types.BOOLEAN, Types.BIT -> Column.of(BOOL);
             case Types.TINYINT, Types.SMALLINT -> Column.of(INT2);
@@ -179,9 +182,7 @@ enum PgType {
                     ? Column.of(UUID)
                     : Column.of(BYTEA);
             case Types.ARRAY -> array(upper);
-            default -> Column.of(upper.equals("UUID")
-                    ? UUID
-                    : upper.startsWith("JSON") ? JSON : upper.startsWith("INTERVAL") ? INTERVAL : TEXT);
+            default -> Column.of(upper.equals("UUID") ? UUID : upper.startsWith("JSON") ? JSON : TEXT);
         };
     }
 

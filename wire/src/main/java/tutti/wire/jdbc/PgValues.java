@@ -57,7 +57,8 @@ final class PgValues {
             case TIMESTAMP -> rows.getObject(column, LocalDateTime.class);
             case TIMESTAMPTZ -> rows.getObject(column, OffsetDateTime.class);
             case UUID -> rows.getObject(column, UUID.class);
-            case TEXT, VARCHAR, BPCHAR, JSON, JSONB, INTERVAL, UNKNOWN -> rows.getString(column);
+            case INTERVAL -> PgInterval.read(rows, column);
+            case TEXT, VARCHAR, BPCHAR, JSON, JSONB, UNKNOWN -> rows.getString(column);
         };
         return rows.wasNull() ? null : value;
     }
@@ -199,7 +200,8 @@ final class PgValues {
                 out.writeByte(JSONB_VERSION);
                 out.writeCharSequence(text(value, type, zone), StandardCharsets.UTF_8);
             }
-            case INTERVAL, TEXT, VARCHAR, BPCHAR, JSON, UNKNOWN -> out.writeCharSequence(text(value, type, zone),
+            case INTERVAL -> ((PgInterval) value).write(out);
+            case TEXT, VARCHAR, BPCHAR, JSON, UNKNOWN -> out.writeCharSequence(text(value, type, zone),
                     StandardCharsets.UTF_8);
         }
     }
@@ -270,7 +272,7 @@ final class PgValues {
                 }
                 yield bytes.readCharSequence(length - 1, StandardCharsets.UTF_8).toString();
             }
-            case INTERVAL -> throw new SQLException("intervals are taken in text form only", "0A000");
+            case INTERVAL -> PgInterval.read(bytes).value();
             case TEXT, VARCHAR, BPCHAR, JSON, UNKNOWN -> bytes.readCharSequence(length, StandardCharsets.UTF_8)
                     .toString();
         };
@@ -299,7 +301,8 @@ final class PgValues {
                 case TIMESTAMP -> PgTimes.timestamp(trimmed);
                 case TIMESTAMPTZ -> PgTimes.offsetTimestamp(trimmed, zone);
                 case UUID -> UUID.fromString(trimmed);
-                case INTERVAL, TEXT, VARCHAR, BPCHAR, JSON, JSONB, UNKNOWN -> text;
+                case INTERVAL -> PgInterval.parse(trimmed).value();
+                case TEXT, VARCHAR, BPCHAR, JSON, JSONB, UNKNOWN -> text;
             };
         } catch (java.time.DateTimeException notATime) {
             throw new SQLException("invalid input syntax for type " + type.display() + ": \"" + text + "\"", "22007",

@@ -31,6 +31,7 @@ import org.postgresql.copy.CopyManager;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.PGStream;
 import org.postgresql.core.QueryExecutorBase;
+import org.postgresql.util.PGInterval;
 import org.postgresql.util.PSQLException;
 
 /**
@@ -113,6 +114,35 @@ class OtherClientsTest {
             send(stream, 'S');
             stream.flush();
             assertEquals("Z", answers(stream, 1));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void intervalsAreAsPostgresWritesThem(Dialect dialect) throws Exception {
+        try (Connection connection = connect(dialect)) {
+            run(connection,
+                    "create table span (id int primary key, d interval day(9) to second(6), m interval year(9) to month)",
+                    "insert into span values (1, interval '1 day 2 hours', interval '1 year'), (2, null, null)");
+            assertEquals("1 day 02:00:00,1 year,null,null", one(connection, "select d, m from span order by id"));
+            try (PreparedStatement insert = connection.prepareStatement("insert into span values (?, ?, ?)")) {
+                insert.setInt(1, 3);
+                insert.setObject(2, new PGInterval(0, 0, -2, -3, -4, -5.25));
+                insert.setObject(3, new PGInterval(1, 2, 0, 0, 0, 0));
+                insert.executeUpdate();
+                insert.setObject(2, new PGInterval(0, 1, 1, 0, 0, 0));
+                assertEquals("0A000", assertThrows(SQLException.class, insert::executeUpdate).getSQLState());
+            }
+            try (PreparedStatement query = connection.prepareStatement("select d, m from span where id = ?")) {
+                for (int i = 0; i < 10; i++) {
+                    query.setInt(1, 3);
+                    ResultSet row = query.executeQuery();
+                    assertTrue(row.next());
+                    assertEquals("-2 days -03:04:05.25", row.getString(1));
+                    assertEquals("1 year 2 mons", row.getString(2));
+                    assertEquals(new PGInterval(1, 2, 0, 0, 0, 0), row.getObject(2));
+                }
+            }
         }
     }
 
