@@ -7,8 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -23,7 +21,6 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -60,9 +57,9 @@ class SecondariesCommandTest {
     }
 
     private NodeRuntime.RunningNode start(String engine) throws Exception {
-        List<Integer> ports = freePorts();
-        sqlPort = ports.get(0);
-        url = "http://127.0.0.1:" + ports.get(1);
+        sqlPort = FreePorts.base(0, 1, 2);
+        int httpPort = sqlPort + 1;
+        url = "http://127.0.0.1:" + httpPort;
         Path file = Files.writeString(directory.resolve("node.yaml"), """
                 node: 0
                 data: "%s"
@@ -70,30 +67,10 @@ class SecondariesCommandTest {
                 members: [{id: 0, name: lone, order: "127.0.0.1:%d", http: "127.0.0.1:%d"}]
                 listen: {host: 127.0.0.1, port: %d}
                 http: {host: 127.0.0.1, port: %d}
-                """.formatted(directory.resolve("data"), engine, ports.get(2), ports.get(1), sqlPort, ports.get(1)));
+                """.formatted(directory.resolve("data"), engine, sqlPort + 2, httpPort, sqlPort, httpPort));
         NodeRuntime.RunningNode node = new NodeServer().start(ConfigReader.read(file));
         await(() -> ready() == 200);
         return node;
-    }
-
-    /** Not of those that the system gives to whoever asks for any, so that they are still free a moment later. */
-    private static List<Integer> freePorts() {
-        for (int tries = 0; tries < 100; tries++) {
-            int first = 29_000 + ThreadLocalRandom.current().nextInt(1000) * 3;
-            List<Integer> ports = List.of(first, first + 1, first + 2);
-            if (ports.stream().allMatch(SecondariesCommandTest::isFree)) {
-                return ports;
-            }
-        }
-        throw new AssertionError("no free ports");
-    }
-
-    private static boolean isFree(int port) {
-        try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-            return socket.isBound();
-        } catch (IOException taken) {
-            return false;
-        }
     }
 
     private static void await(BooleanSupplier condition) {

@@ -10,11 +10,10 @@ import tutti.cli.Failure;
 
 /** Asks nodes to do something, over admin HTTP. Safe for several threads. */
 public final class AdminClient implements AutoCloseable {
-    private static final Duration CONNECTING = Duration.ofSeconds(5);
+    private static final Duration CONNECTING_MAX = Duration.ofSeconds(5);
 
     private final Duration patience;
-    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(CONNECTING).build();
+    private final HttpClient http;
 
     /**
      * Asks nobody yet.
@@ -23,6 +22,8 @@ public final class AdminClient implements AutoCloseable {
      */
     public AdminClient(Duration patience) {
         this.patience = patience;
+        http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(patience.compareTo(CONNECTING_MAX) < 0 ? patience : CONNECTING_MAX).build();
     }
 
     /**

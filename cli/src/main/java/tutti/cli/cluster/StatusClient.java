@@ -1,18 +1,13 @@
 package tutti.cli.cluster;
 
-import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.time.Duration;
+import tutti.cli.Failure;
 import tutti.node.http.NodeStatus;
 import tutti.node.http.StatusJson;
 
 /** Asks nodes for their status over admin HTTP. Safe for several threads. */
 public final class StatusClient implements AutoCloseable {
-    private final Duration patience;
-    private final HttpClient http;
+    private final AdminClient http;
 
     /** Asks nobody yet; each node may take two seconds to answer. */
     public StatusClient() {
@@ -25,8 +20,7 @@ public final class StatusClient implements AutoCloseable {
      * @param patience how long a node may take to answer
      */
     public StatusClient(Duration patience) {
-        this.patience = patience;
-        http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(patience).build();
+        http = new AdminClient(patience);
     }
 
     /** What asking a node brought: a status, or why there is none. */
@@ -45,17 +39,12 @@ public final class StatusClient implements AutoCloseable {
      */
     public Answer ask(String httpUrl) {
         try {
-            HttpRequest request = HttpRequest.newBuilder(URI.create(httpUrl).resolve("/status")).timeout(patience)
-                    .build();
-            HttpResponse<String> response = http.send(request, HttpResponse.BodyHandlers.ofString());
-            if (response.statusCode() != 200) {
-                return new Answer.Silence("HTTP status " + response.statusCode());
-            }
-            return new Answer.Status(StatusJson.read(response.body()));
-        } catch (IOException e) {
-            return new Answer.Silence(e.getMessage() == null ? "cannot be reached" : e.getMessage());
-        } catch (IllegalArgumentException e) {
-            return new Answer.Silence(e.getMessage());
+            AdminClient.Answer answer = http.get(httpUrl, "/status");
+            return answer.well()
+                    ? new Answer.Status(StatusJson.read(answer.text()))
+                    : new Answer.Silence(answer.text());
+        } catch (Failure | IllegalArgumentException e) {
+            return new Answer.Silence(String.valueOf(e.getMessage()));
         } catch (InterruptedException _) {
             Thread.currentThread().interrupt();
             return new Answer.Silence("interrupted");
@@ -64,6 +53,6 @@ public final class StatusClient implements AutoCloseable {
 
     @Override
     public void close() {
-        http.shutdownNow();
+        http.close();
     }
 }

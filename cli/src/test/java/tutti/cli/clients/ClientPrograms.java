@@ -1,7 +1,6 @@
 package tutti.cli.clients;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
@@ -73,8 +72,7 @@ final class ClientPrograms {
         Path environment = Files.createDirectories(ENVIRONMENTS.resolve(client));
         Path complete = environment.resolve("complete");
         try (FileChannel channel = FileChannel.open(environment.resolve("lock"), StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE); FileLock held = channel.lock()) {
-            assertTrue(held.isValid());
+                StandardOpenOption.WRITE); FileLock _ = channel.lock()) {
             try (var files = Files.newDirectoryStream(CLIENTS.resolve(client), Files::isRegularFile)) {
                 for (Path file : files) {
                     Path copy = environment.resolve(file.getFileName());

@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -20,13 +18,13 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import tutti.check.CheckResult;
 import tutti.check.ReplicaComparison;
 import tutti.cli.Tutti;
+import tutti.cli.FreePorts;
 import tutti.cli.cluster.Cluster;
 import tutti.cli.cluster.ClusterFile;
 import tutti.cli.cluster.ClusterSpec;
@@ -79,24 +77,9 @@ final class FaultCluster implements AutoCloseable {
         return new ClusterSpec(directory, nodes, base, protocol, "tutti", "secret", settings, command());
     }
 
-    /** Away from where clusters are put by default, since others may be started on this machine at the same time. */
     private static int basePort(int nodes) {
-        for (int tries = 0; tries < 100; tries++) {
-            int base = 20_000 + ThreadLocalRandom.current().nextInt(1000) * 8;
-            if (IntStream.range(0, nodes).flatMap(id -> IntStream.of(0, 100, 200, 300).map(kind -> base + kind + id))
-                    .allMatch(FaultCluster::isFree)) {
-                return base;
-            }
-        }
-        throw new AssertionError("no free ports");
-    }
-
-    private static boolean isFree(int port) {
-        try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-            return socket.isBound();
-        } catch (IOException taken) {
-            return false;
-        }
+        return FreePorts.base(IntStream.range(0, nodes)
+                .flatMap(id -> IntStream.of(0, 100, 200, 300).map(kind -> kind + id)).toArray());
     }
 
     /** What starts `tutti`. */

@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
 final class BinaryCopy implements Copy.Reader {
     private static final byte[] SIGNATURE = "PGCOPY\n\u00ff\r\n\0".getBytes(StandardCharsets.ISO_8859_1);
     private static final int HEADER_BYTES = SIGNATURE.length + 8;
-    private static final int VALUE_BYTES_MAX = 1 << 28;
-    private static final String BAD_FORMAT = "22P04";
 
     private final int width;
     private final CopyReader.RowTaker taker;
@@ -67,11 +65,9 @@ final class BinaryCopy implements Copy.Reader {
         }
         rest.writeBytes(data);
         if (!begun) {
-            if (rest.readableBytes() < HEADER_BYTES
-                    || rest.readableBytes() < HEADER_BYTES + Math.max(0, rest.getInt(HEADER_BYTES - 4))) {
+            if (rest.readableBytes() < HEADER_BYTES || !begin()) {
                 return;
             }
-            begin();
         }
         while (!ended && next()) {
             // The next row.
@@ -79,19 +75,24 @@ final class BinaryCopy implements Copy.Reader {
         rest.discardReadBytes();
     }
 
-    private void begin() throws SQLException {
+    /** Passes over what comes before the first row; false if it has not come yet as a whole. */
+    private boolean begin() throws SQLException {
         byte[] signature = new byte[SIGNATURE.length];
-        rest.readBytes(signature);
+        rest.getBytes(0, signature);
         if (!Arrays.equals(signature, SIGNATURE)) {
             throw new SQLException("COPY file signature not recognized", BAD_FORMAT);
         }
-        int flags = rest.readInt();
-        int extension = rest.readInt();
-        if (flags != 0 || extension < 0) {
+        int flags = rest.getInt(SIGNATURE.length);
+        int extension = rest.getInt(SIGNATURE.length + 4);
+        if (flags != 0 || extension < 0 || extension > VALUE_BYTES_MAX) {
             throw new SQLException("invalid COPY file header: unknown flags, or a wrong length", BAD_FORMAT);
         }
-        rest.skipBytes(extension);
+        if (rest.readableBytes() < HEADER_BYTES + extension) {
+            return false;
+        }
+        rest.skipBytes(HEADER_BYTES + extension);
         begun = true;
+        return true;
     }
 
     /** Hands the next row on; false if it has not come yet as a whole. */
@@ -110,14 +111,15 @@ final class BinaryCopy implements Copy.Reader {
         }
         List<byte @Nullable []> values = new ArrayList<>(width);
         for (int i = 0; i < width; i++) {
-            int length = rest.readableBytes() < 4 ? Integer.MAX_VALUE : rest.readInt();
+            boolean known = rest.readableBytes() >= 4;
+            int length = known ? rest.readInt() : 0;
             if (length < -1) {
                 throw new SQLException("invalid field size", BAD_FORMAT);
             }
-            if (length > VALUE_BYTES_MAX && length < Integer.MAX_VALUE) {
-                throw new SQLException("a value of the COPY is larger than 256 MiB", "54000");
+            if (length > VALUE_BYTES_MAX) {
+                throw Copy.tooLarge();
             }
-            if (length > rest.readableBytes()) {
+            if (!known || length > rest.readableBytes()) {
                 rest.readerIndex(start);
                 return false;
             }

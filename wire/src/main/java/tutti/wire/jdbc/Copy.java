@@ -21,6 +21,9 @@ final class Copy {
 
     /** Takes the data of a COPY FROM STDIN apart, which comes in pieces of any size. */
     interface Reader {
+        int VALUE_BYTES_MAX = 1 << 28;
+        String BAD_FORMAT = "22P04";
+
         /** A piece of the data. */
         void add(ByteBuf data) throws SQLException;
 
@@ -36,6 +39,10 @@ final class Copy {
         this.client = client;
         this.session = session;
         this.translator = translator;
+    }
+
+    static SQLException tooLarge() {
+        return new SQLException("a value of the COPY is larger than 256 MiB", "54000");
     }
 
     /** Executes one; answers its tag. */

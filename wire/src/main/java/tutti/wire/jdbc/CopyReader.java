@@ -11,9 +11,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Takes the data of a COPY FROM STDIN apart, in formats text and csv. For one thread at a time. */
 final class CopyReader implements Copy.Reader {
-    private static final String BAD_FORMAT = "22P04";
-    private static final int VALUE_BYTES_MAX = 1 << 28;
-
     /** Takes rows. */
     @FunctionalInterface
     interface RowTaker {
@@ -56,7 +53,7 @@ final class CopyReader implements Copy.Reader {
                 text(at);
             }
             if (written.size() > VALUE_BYTES_MAX) {
-                throw new SQLException("a value of the COPY is larger than 256 MiB", "54000");
+                throw Copy.tooLarge();
             }
         }
     }

@@ -2,8 +2,8 @@ package tutti.wire.jdbc;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoopGroup;
-import java.io.IOException;
 import io.netty.util.concurrent.ScheduledFuture;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;

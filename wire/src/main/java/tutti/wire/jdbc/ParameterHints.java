@@ -4,9 +4,14 @@ import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.wire.sql.SqlTokens;
@@ -26,12 +31,19 @@ final class ParameterHints {
 
     private final List<Token> tokens;
     private final Set<String> words = new HashSet<>();
+    /** Where each parameter stands. */
+    private final Map<Integer, List<Integer>> places = new HashMap<>();
+    /** By name; what has been looked for already. */
+    private final Map<String, Optional<PgType.Column>> columns = new HashMap<>();
 
     /** Of a statement as the client wrote it. */
     ParameterHints(List<Token> tokens) {
         this.tokens = tokens;
-        for (Token token : tokens) {
-            if (token.name()) {
+        for (int i = 0; i < tokens.size(); i++) {
+            Token token = tokens.get(i);
+            if (token.kind() == Token.PARAMETER) {
+                places.computeIfAbsent(Integer.valueOf(token.text().substring(1)), _ -> new ArrayList<>(1)).add(i);
+            } else if (token.name()) {
                 words.add(Dialect.fold(token.kind() == SqlTokens.WORD ? token.lower() : token.value()));
             }
         }
@@ -44,21 +56,15 @@ final class ParameterHints {
      * @return null if it is not
      */
     PgType.@Nullable Column cast(int parameter) {
-        for (int i = 0; i < tokens.size(); i++) {
-            if (is(i, parameter)) {
-                if (token(i + 1).is(':') && token(i + 2).is(':')) {
-                    return named(TypeName.at(tokens, i + 3));
-                }
-                if (token(i - 1).is('(') && token(i - 2).is("cast") && token(i + 1).is("as")) {
-                    return named(TypeName.at(tokens, i + 2));
-                }
+        for (int i : places.getOrDefault(parameter, List.of())) {
+            if (token(i + 1).is(':') && token(i + 2).is(':')) {
+                return named(TypeName.at(tokens, i + 3));
+            }
+            if (token(i - 1).is('(') && token(i - 2).is("cast") && token(i + 1).is("as")) {
+                return named(TypeName.at(tokens, i + 2));
             }
         }
         return null;
-    }
-
-    private boolean is(int at, int parameter) {
-        return token(at).kind() == Token.PARAMETER && token(at).text().equals("$" + parameter);
     }
 
     /**
@@ -69,12 +75,10 @@ final class ParameterHints {
      * @return null if nothing is said of it
      */
     PgType.@Nullable Column type(int parameter, Connection connection) throws SQLException {
-        for (int i = 0; i < tokens.size(); i++) {
-            if (is(i, parameter)) {
-                PgType.Column type = at(i, connection);
-                if (type != null) {
-                    return type;
-                }
+        for (int i : places.getOrDefault(parameter, List.of())) {
+            PgType.Column type = at(i, connection);
+            if (type != null) {
+                return type;
             }
         }
         return null;
@@ -195,14 +199,23 @@ final class ParameterHints {
     /** The type that all columns of this name have in the tables that the statement names. */
     private PgType.@Nullable Column column(Token token, Connection connection) throws SQLException {
         String name = Dialect.fold(token.kind() == SqlTokens.WORD ? token.lower() : token.value());
+        Optional<PgType.Column> known = columns.get(name);
+        if (known == null) {
+            known = Optional.ofNullable(columnNamed(name, connection));
+            columns.put(name, known);
+        }
+        return known.orElse(null);
+    }
+
+    private PgType.@Nullable Column columnNamed(String name, Connection connection) throws SQLException {
         PgType.Column type = null;
         DatabaseMetaData metaData = connection.getMetaData();
         String escape = metaData.getSearchStringEscape();
         String pattern = name.replace(escape, escape + escape).replace("_", escape + "_").replace("%", escape + "%");
-        try (ResultSet columns = metaData.getColumns(null, connection.getSchema(), null, pattern)) {
-            while (columns.next()) {
-                if (words.contains(columns.getString("TABLE_NAME"))) {
-                    PgType.Column there = PgType.of(columns.getInt("DATA_TYPE"), columns.getString("TYPE_NAME"), 0, 0);
+        try (ResultSet rows = metaData.getColumns(null, connection.getSchema(), null, pattern)) {
+            while (rows.next()) {
+                if (words.contains(rows.getString("TABLE_NAME"))) {
+                    PgType.Column there = PgType.of(rows.getInt("DATA_TYPE"), rows.getString("TYPE_NAME"), 0, 0);
                     if (type != null && !type.equals(there)) {
                         return null;
                     }
@@ -229,10 +242,13 @@ final class ParameterHints {
      */
     static List<Token> withCasts(List<Token> tokens, int[] declared, boolean all) {
         List<Token> out = new ArrayList<>(tokens.size());
+        // Of each open parenthesis, and of the whole: whether this is the list of what is selected.
+        Deque<Boolean> selected = new ArrayDeque<>(List.of(false));
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
             out.add(token);
-            if (token.kind() == Token.PARAMETER && i > 0 && standsForItself(tokens, i)) {
+            follow(token, selected);
+            if (token.kind() == Token.PARAMETER && i > 0 && standsForItself(tokens, i, selected.getFirst())) {
                 int index = Integer.parseInt(token.text().substring(1)) - 1;
                 int oid = index < declared.length ? declared[index] : 0;
                 PgType element = PgType.ofArrayOid(oid);
@@ -246,36 +262,35 @@ final class ParameterHints {
         return out;
     }
 
-    private static boolean standsForItself(List<Token> tokens, int at) {
+    private static void follow(Token token, Deque<Boolean> selected) {
+        if (token.is('(')) {
+            selected.push(false);
+        } else if (token.is(')') && selected.size() > 1) {
+            selected.pop();
+        } else if (token.kind() == SqlTokens.WORD) {
+            switch (token.lower()) {
+                case "select" -> {
+                    selected.pop();
+                    selected.push(true);
+                }
+                case "from", "where", "values", "by", "set" -> {
+                    selected.pop();
+                    selected.push(false);
+                }
+                default -> {
+                    // It begins and ends no such list.
+                }
+            }
+        }
+    }
+
+    private static boolean standsForItself(List<Token> tokens, int at, boolean selected) {
         Token before = tokens.get(at - 1);
         if (at + 1 < tokens.size() && tokens.get(at + 1).is(':')) {
             return false;
         }
-        if (before.is("select") || before.is("then") || before.is("else") || before.is("distinct")) {
-            return true;
-        }
-        if (!before.is(',')) {
-            return false;
-        }
-        int depth = 0;
-        for (int i = at - 1; i >= 0 && depth >= 0; i--) {
-            Token token = tokens.get(i);
-            depth += token.is(')') ? 1 : token.is('(') ? -1 : 0;
-            if (depth == 0 && token.kind() == SqlTokens.WORD) {
-                switch (token.lower()) {
-                    case "select" -> {
-                        return true;
-                    }
-                    case "from", "where", "values", "by", "set" -> {
-                        return false;
-                    }
-                    default -> {
-                        // Another word of the list.
-                    }
-                }
-            }
-        }
-        return false;
+        return before.is("select") || before.is("then") || before.is("else") || before.is("distinct")
+                || (before.is(',') && selected);
     }
 
     /** Whether an engine has refused a statement because it does not know a parameter's type. */

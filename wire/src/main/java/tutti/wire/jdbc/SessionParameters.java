@@ -39,14 +39,16 @@ final class SessionParameters {
     private @Nullable Map<String, String> atBegin;
     private final Map<String, @Nullable String> locals = new HashMap<>();
     private final boolean reports;
+    /** Asked for with each statement, so kept beside the text; see {@link #derive}. */
     private ZoneId zone = ZoneOffset.UTC;
+    private long statementTimeoutMillis;
 
     /**
      * Those of a new session.
      *
      * @param start what the client's start-up packet says
      */
-    SessionParameters(Dialect dialect, String user, Map<String, String> start) {
+    SessionParameters(Dialect dialect, String user, Map<String, String> start) throws SQLException {
         defaults.putAll(Map.of("server_encoding", "UTF8", "client_encoding", "UTF8", "datestyle", "ISO, MDY",
                 "intervalstyle", "postgres", "timezone", "UTC", "integer_datetimes", "on",
                 "standard_conforming_strings", "on", "is_superuser", "on", "session_authorization", user,
@@ -63,14 +65,15 @@ final class SessionParameters {
         reports = start.getOrDefault("options", "").contains("tutti.report=on");
         Map<String, String> all = new LinkedHashMap<>(options(start.getOrDefault("options", "")));
         all.putAll(start);
-        all.forEach((name, value) -> {
-            String key = key(name);
+        for (Map.Entry<String, String> each : all.entrySet()) {
+            String key = key(each.getKey());
             if (!FIXED.contains(key) && !key.equals("options")) {
-                defaults.put(key, value);
-                values.put(key, value);
+                checkTimeout(key, each.getValue());
+                defaults.put(key, each.getValue());
+                values.put(key, each.getValue());
             }
-        });
-        zone = zoneOrUtc(values.get("timezone"));
+        }
+        derive();
     }
 
     /** What a start-up packet sets as options of a command line: {@code -c name=value} and {@code --name=value}. */
@@ -123,9 +126,14 @@ final class SessionParameters {
 
     /** How long a statement may take, in milliseconds; 0 for as long as it needs. */
     long statementTimeoutMillis() {
-        Matcher duration = DURATION.matcher(get("statement_timeout"));
-        return duration.matches()
-                ? Long.parseLong(duration.group(1)) * UNIT_MILLIS.getOrDefault(duration.group(2), 1L)
+        return statementTimeoutMillis;
+    }
+
+    private void derive() {
+        zone = zoneOrUtc(values.get("timezone"));
+        Matcher timeout = DURATION.matcher(get("statement_timeout"));
+        statementTimeoutMillis = timeout.matches()
+                ? Long.parseLong(timeout.group(1)) * UNIT_MILLIS.getOrDefault(timeout.group(2), 1L)
                 : 0;
     }
 
@@ -176,7 +184,7 @@ final class SessionParameters {
         String wanted = value == null ? defaults.getOrDefault(key, "") : value;
         if (key.equals("timezone")) {
             try {
-                zone = ZoneId.of(wanted.equalsIgnoreCase("local") || wanted.equalsIgnoreCase("default")
+                ZoneId _ = ZoneId.of(wanted.equalsIgnoreCase("local") || wanted.equalsIgnoreCase("default")
                         ? "UTC"
                         : wanted);
             } catch (DateTimeException unknown) {
@@ -187,16 +195,21 @@ final class SessionParameters {
         if (key.equals("client_encoding") && !wanted.matches("(?i)'?utf-?8'?|unicode|sql_ascii")) {
             throw new SQLException("client encoding " + wanted + " is not supported: use UTF8", "0A000");
         }
-        if (key.equals("statement_timeout") && !DURATION.matcher(wanted).matches()) {
-            throw new SQLException("invalid value for parameter \"statement_timeout\": \"" + wanted
-                    + "\": a number of milliseconds, or with a unit: ms, s, min, h, d", "22023");
-        }
+        checkTimeout(key, wanted);
         if (local) {
             locals.putIfAbsent(key, values.get(key));
         } else {
             locals.remove(key);
         }
         values.put(key, bool(key, wanted));
+        derive();
+    }
+
+    private static void checkTimeout(String key, String wanted) throws SQLException {
+        if (key.equals("statement_timeout") && !DURATION.matcher(wanted).matches()) {
+            throw new SQLException("invalid value for parameter \"statement_timeout\": \"" + wanted
+                    + "\": a number of milliseconds, or with a unit: ms, s, min, h, d", "22023");
+        }
     }
 
     private static String bool(String key, String value) {
@@ -213,7 +226,7 @@ final class SessionParameters {
         values.clear();
         values.putAll(defaults);
         locals.clear();
-        zone = zoneOrUtc(values.get("timezone"));
+        derive();
     }
 
     /** A transaction begins. */
@@ -238,6 +251,6 @@ final class SessionParameters {
         }
         locals.clear();
         atBegin = null;
-        zone = zoneOrUtc(values.get("timezone"));
+        derive();
     }
 }

@@ -34,9 +34,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.PGConnection;
@@ -44,22 +42,7 @@ import org.postgresql.util.PSQLException;
 
 /** Unmodified clients of PostgreSQL at nodes with H2 and HSQLDB. */
 @Timeout(60)
-class JdbcFrontEndTest {
-    @TempDir
-    private Path directory;
-
-    private JdbcNodes nodes;
-
-    private Connection connect(Dialect dialect) throws Exception {
-        nodes = new JdbcNodes(dialect, directory, 1);
-        return nodes.connect(0);
-    }
-
-    @AfterEach
-    void stop() {
-        nodes.close();
-    }
-
+class JdbcFrontEndTest extends AtOneNode {
     private static String all(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(sql)) {
             return all(rows);
@@ -82,14 +65,6 @@ class JdbcFrontEndTest {
             lines.add(String.join(",", values));
         }
         return String.join(";", lines);
-    }
-
-    private static void run(Connection connection, String... statements) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
     }
 
     private static String state(org.junit.jupiter.api.function.Executable executable) {

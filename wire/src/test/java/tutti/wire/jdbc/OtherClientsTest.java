@@ -10,7 +10,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.sql.Array;
 import java.sql.Connection;
 import java.sql.ParameterMetaData;
@@ -21,9 +20,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.PGConnection;
@@ -39,30 +36,7 @@ import org.postgresql.util.PSQLException;
  * looks, pgx encodes values by the types that it is told, copies in binary form, and so on.
  */
 @Timeout(60)
-class OtherClientsTest {
-    @TempDir
-    private Path directory;
-
-    private JdbcNodes nodes;
-
-    private Connection connect(Dialect dialect) throws Exception {
-        nodes = new JdbcNodes(dialect, directory, 1);
-        return nodes.connect(0);
-    }
-
-    @AfterEach
-    void stop() {
-        nodes.close();
-    }
-
-    private static void run(Connection connection, String... statements) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
-    }
-
+class OtherClientsTest extends AtOneNode {
     private static String one(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement(); ResultSet rows = statement.executeQuery(sql)) {
             List<String> values = new ArrayList<>();
@@ -114,6 +88,51 @@ class OtherClientsTest {
             send(stream, 'S');
             stream.flush();
             assertEquals("Z", answers(stream, 1));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aStatementMayHaveVeryManyParameters(Dialect dialect) throws Exception {
+        int count = 10_000;
+        try (Connection connection = connect(dialect)) {
+            run(connection, "create table much (id int primary key, t varchar(20))");
+            try (PreparedStatement insert = connection
+                    .prepareStatement("insert into much values " + "(?, ?), ".repeat(count - 1) + "(?, ?)")) {
+                for (int i = 0; i < count; i++) {
+                    insert.setInt(2 * i + 1, i);
+                    insert.setString(2 * i + 2, "t" + i);
+                }
+                assertEquals(count, insert.executeUpdate());
+            }
+            try (PreparedStatement query = connection.prepareStatement(
+                    "select count(*) from much where id in (" + "?, ".repeat(count - 1) + "?)")) {
+                for (int i = 0; i < count; i++) {
+                    query.setInt(i + 1, 2 * i);
+                }
+                ResultSet row = query.executeQuery();
+                assertTrue(row.next());
+                assertEquals(count / 2, row.getInt(1));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aHugeLengthInABinaryCopyIsRefused(Dialect dialect) throws Exception {
+        try (Connection connection = connect(dialect)) {
+            run(connection, "create table blob (id int primary key, t varchar(20))");
+            CopyManager copy = connection.unwrap(PGConnection.class).getCopyAPI();
+            byte[] signature = "PGCOPY\n\u00ff\r\n\0".getBytes(StandardCharsets.ISO_8859_1);
+            for (int extension : new int[]{0, Integer.MAX_VALUE}) {
+                byte[] data = java.nio.ByteBuffer.allocate(64).put(signature).putInt(0).putInt(extension)
+                        .putShort((short) 2).putInt(Integer.MAX_VALUE).array();
+                String state = assertThrows(SQLException.class,
+                        () -> copy.copyIn("copy blob from stdin (format binary)", new ByteArrayInputStream(data)))
+                        .getSQLState();
+                assertEquals(extension == 0 ? "54000" : "22P04", state);
+            }
+            assertEquals("0", one(connection, "select count(*) from blob"));
         }
     }
 
