@@ -29,11 +29,12 @@ class RoomsTest {
     /** Which rooms each room may use, besides itself. */
     private static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
             entry("core", Set.of()),
-            entry("sim", Set.of("core", "workload", "check")),
+            entry("runtime", Set.of()),
+            entry("sim", Set.of("core", "runtime", "workload", "check")),
             entry("pgwire", Set.of()),
-            entry("order", Set.of("core")),
+            entry("order", Set.of("core", "runtime")),
             entry("engine", Set.of("core", "pgwire")),
-            entry("node", Set.of("core", "order", "engine")),
+            entry("node", Set.of("core", "runtime", "order", "engine")),
             entry("wire", Set.of("core", "pgwire", "engine", "node")),
             entry("jdbc", Set.of()),
             entry("embedded", Set.of("core", "order", "engine", "node", "jdbc")),

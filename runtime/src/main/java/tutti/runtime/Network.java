@@ -1,0 +1,118 @@
+package tutti.runtime;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+
+/**
+ * Streams of bytes and datagrams between machines, and the loop on which whatever concerns them happens. Methods are called on
+ * that loop unless they say otherwise; so are all listeners.
+ */
+public interface Network extends AutoCloseable {
+    /** The loop. Any thread. */
+    Loop loop();
+
+    /**
+     * Accepts connections at an address. Any thread, so that a node can say at its start that its port is taken.
+     *
+     * @return what stops that when it is closed; connections that were accepted stay
+     * @throws IOException if the address is not this machine's, or is in use
+     */
+    AutoCloseable listen(InetSocketAddress address, Acceptor acceptor) throws IOException;
+
+    /**
+     * Begins to connect. The listener hears of {@link StreamListener#connected}, or of {@link StreamListener#closed}.
+     *
+     * @param timeoutNanos after which it is given up
+     */
+    Stream connect(InetSocketAddress address, long timeoutNanos, StreamListener listener);
+
+    /**
+     * Sends and receives datagrams at an address. Any thread.
+     *
+     * @throws IOException if the address is not this machine's, or is in use
+     */
+    Datagrams datagrams(InetSocketAddress address, DatagramListener listener) throws IOException;
+
+    /** Closes everything, the loop included. The ports are free when it returns, unless called on the loop. Any thread. */
+    @Override
+    void close();
+
+    /** Decides what becomes of those who connect. */
+    interface Acceptor {
+        /**
+         * Somebody has connected.
+         *
+         * @return who listens to it from now on; it is not told {@link StreamListener#connected}
+         */
+        StreamListener accepted(Stream stream);
+    }
+
+    /** One end of a connection: bytes in order, none lost or twice while it lasts. */
+    interface Stream {
+        /** Who is at the other end, for people. */
+        String remote();
+
+        /**
+         * Sends bytes, soon: what is sent in one turn of the loop leaves together. Without effect once it is closed.
+         *
+         * @param bytes must not be modified afterwards
+         */
+        void send(ByteBuffer bytes);
+
+        /** Bytes that were sent and not yet taken by the operating system. */
+        long unsentBytes();
+
+        /** Whether bytes are read; while not, the sender at the other end is slowed down. At first they are. */
+        void read(boolean wanted);
+
+        /** Ends it, and drops what has not been sent. The listener is not told. Any thread. */
+        void close();
+    }
+
+    /** Hears of one connection. */
+    interface StreamListener {
+        /** It stands, from now on bytes may come. Not told of connections that were accepted. */
+        default void connected() {}
+
+        /**
+         * Bytes have come.
+         *
+         * @param bytes valid during the call only
+         */
+        void received(ByteBuffer bytes);
+
+        /**
+         * It is over: the other end closed it, it broke, or it never came about. Told once, last, and not if this end closed it.
+         *
+         * @param why for people
+         */
+        void closed(String why);
+    }
+
+    /** A socket of datagrams: each may be lost, doubled or overtaken, and none is damaged. */
+    interface Datagrams extends AutoCloseable {
+        /**
+         * Sends a datagram, or drops it.
+         *
+         * @param bytes must not be modified afterwards
+         */
+        void send(InetSocketAddress to, ByteBuffer bytes);
+
+        /** Largest that can be sent, in bytes. */
+        int maxBytes();
+
+        @Override
+        void close();
+    }
+
+    /** Hears of datagrams. */
+    interface DatagramListener {
+        /**
+         * One has come.
+         *
+         * @param bytes valid during the call only
+         */
+        void received(InetSocketAddress from, ByteBuffer bytes);
+    }
+}
