@@ -30,7 +30,8 @@ class RoomsTest {
     private static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
             entry("core", Set.of()),
             entry("runtime", Set.of()),
-            entry("sim", Set.of("core", "runtime", "workload", "check")),
+            entry("group", Set.of("core")),
+            entry("sim", Set.of("core", "group", "runtime", "workload", "check")),
             entry("pgwire", Set.of()),
             entry("order", Set.of("core", "runtime")),
             entry("engine", Set.of("core", "pgwire")),
@@ -43,7 +44,7 @@ class RoomsTest {
             entry("macro", Set.of("core")),
             entry("bench", Set.of("core", "order", "engine", "sim", "macro")),
             entry("cli", Set.of("core", "sim", "pgwire", "order", "engine", "node", "wire", "workload", "check",
-                    "macro", "bench", "jdbc", "embedded"))));
+                    "group", "macro", "bench", "jdbc", "embedded"))));
 
     static Set<String> rooms() {
         return MAY_USE.keySet();
@@ -87,8 +88,9 @@ class RoomsTest {
     }
 
     @Test
-    void coreIsPure() {
+    void coreAndGroupCommunicationArePure() {
         purity("core").check(TUTTI);
+        purity("group").check(TUTTI);
         assertThrows(AssertionError.class, () -> purity("node").check(TUTTI), "an impure room would be found");
     }
 
@@ -106,7 +108,8 @@ class RoomsTest {
         Set<String> pure = Set.of("java.util.zip.CRC32C");
         DescribedPredicate<JavaClass> allowed = describe("are pure", used -> {
             String name = used.getBaseComponentType().getName();
-            return room(used.getBaseComponentType()).equals(room) || pure.contains(name)
+            String owner = room(used.getBaseComponentType());
+            return owner.equals(room) || owner.equals("core") || pure.contains(name)
                     || (packages.contains(used.getBaseComponentType().getPackageName()) && !impure.contains(name));
         });
         return classes().that(inRoom(room)).should().onlyDependOnClassesThat(allowed).andShould(

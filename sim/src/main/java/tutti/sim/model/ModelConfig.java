@@ -3,7 +3,7 @@ package tutti.sim.model;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import tutti.core.group.GroupParameters;
+import tutti.group.GroupParameters;
 
 /**
  * Everything that a run of the model follows from, but for the seed.

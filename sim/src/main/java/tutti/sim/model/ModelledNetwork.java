@@ -1,6 +1,6 @@
 package tutti.sim.model;
 
-import tutti.core.group.GroupParameters;
+import tutti.group.GroupParameters;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.RandomStream;
 import tutti.sim.net.LinkConfig;

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
-import tutti.core.group.GroupParameters;
 import tutti.core.protocol.Message;
+import tutti.group.GroupParameters;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.net.Network;
@@ -14,7 +14,7 @@ import tutti.sim.net.Network;
  * A total order with a fixed sequencer (D5.1, section 2.3.3), modelled by its messages: the
  * sender multicasts, the sequencer multicasts the position of what has come to it, every member tells all others what it has
  * with its position, and each delivers in order of position what a majority has. These are the steps of {@code
- * tutti.core.group.GroupMember}, at a hundredth of its cost in events; what the steps cost is the network's time, and a
+ * tutti.group.GroupMember}, at a hundredth of its cost in events; what the steps cost is the network's time, and a
  * member's own work is nothing.
  *
  * <p>
