@@ -37,16 +37,20 @@ class RoomsTest {
             entry("pgwire", Set.of()),
             entry("order", Set.of("core", "runtime")),
             entry("engine", Set.of("core", "pgwire")),
-            entry("node", Set.of("core", "runtime", "order", "engine")),
+            entry("node", Set.of("core", "runtime")),
+            entry("session", Set.of("core", "engine", "node")),
             entry("wire", Set.of("core", "pgwire", "engine", "node")),
+            entry("pgfront", Set.of("core", "pgwire", "engine", "node", "session", "wire")),
+            entry("command", Set.of()),
+            entry("server", Set.of("core", "pgwire", "order", "engine", "node", "wire", "pgfront", "command")),
             entry("jdbc", Set.of()),
-            entry("embedded", Set.of("core", "order", "engine", "node", "jdbc")),
+            entry("embedded", Set.of("core", "order", "engine", "node", "session", "jdbc")),
             entry("workload", Set.of("core")),
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
             entry("bench", Set.of("core", "order", "engine", "sim", "macro")),
-            entry("cli", Set.of("core", "sim", "pgwire", "order", "engine", "node", "wire", "workload", "check",
-                    "group", "model", "minha", "macro", "bench", "jdbc", "embedded"))));
+            entry("cli", Set.of("core", "sim", "model", "minha", "order", "engine", "node", "session", "wire",
+                    "command", "server", "workload", "check", "bench"))));
 
     static Set<String> rooms() {
         return MAY_USE.keySet();

@@ -85,7 +85,7 @@ final class CalibrationText {
 
     /** For people: table 2.4 and what it takes besides, and table 2.5. */
     List<String> lines() {
-        List<String> lines = new ArrayList<>(tutti.cli.Screen.table(table()));
+        List<String> lines = new ArrayList<>(tutti.command.Screen.table(table()));
         lines.add("");
         storage().forEach((what, value) -> lines.add(what + ": " + value));
         return lines;

@@ -6,9 +6,9 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import tutti.cli.Screen;
 import tutti.cli.bench.BenchFiles;
 import tutti.cli.bench.Ground;
+import tutti.command.Screen;
 import tutti.model.WorkloadModel;
 
 /** Makes a calibration: profiles, and measures disk and network. */

@@ -6,7 +6,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 import tutti.model.Kind;
 import tutti.model.fit.Fits;
 

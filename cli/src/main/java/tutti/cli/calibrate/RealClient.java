@@ -11,7 +11,7 @@ import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 import tutti.model.Kind;
 import tutti.model.WorkloadModel;
 import tutti.sim.kernel.RandomStream;

@@ -14,9 +14,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
 import tutti.cli.bench.ProcessTimes;
+import tutti.command.Failure;
+import tutti.command.Screen;
 import tutti.model.Kind;
 import tutti.model.WorkloadModel;
 

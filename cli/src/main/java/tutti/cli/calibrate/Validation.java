@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
-import tutti.cli.Screen;
 import tutti.cli.report.Page;
+import tutti.command.Screen;
 import tutti.model.Kind;
 
 /**

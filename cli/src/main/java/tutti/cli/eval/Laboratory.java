@@ -13,7 +13,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.Screen;
+import tutti.command.Screen;
 import tutti.model.Costs;
 import tutti.model.ModelRun;
 import tutti.model.RunResult;

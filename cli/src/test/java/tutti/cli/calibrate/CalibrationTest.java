@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 import tutti.model.Calibration;
 import tutti.model.Kind;
 import tutti.model.fit.Fits;

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import tutti.cli.Screen;
+import tutti.command.Screen;
 import tutti.model.Kind;
 import tutti.model.WorkloadModel;
 import tutti.model.scenario.ScenarioException;
