@@ -19,6 +19,9 @@ import tutti.cli.cluster.ClusterFile;
 import tutti.cli.cluster.ClusterSpec;
 import tutti.cli.demo.Demo;
 import tutti.cli.demo.DemoPlan;
+import tutti.command.Failure;
+import tutti.command.Program;
+import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
@@ -125,7 +128,7 @@ final class DemoCommand implements Callable<Integer> {
                 screen.line("data and logs are in " + directory.toAbsolutePath().normalize());
             }
         }
-        return passed ? Tutti.OK : Tutti.FAILURE;
+        return passed ? Program.OK : Program.FAILURE;
     }
 
     private boolean wholeOnly() {

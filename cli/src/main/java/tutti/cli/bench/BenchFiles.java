@@ -12,7 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /** Files, directories and ports that measurements need. */
 public final class BenchFiles {

@@ -10,7 +10,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 import tutti.bench.CaptureBenchmark;
 import tutti.bench.Microbenchmark;
-import tutti.cli.Screen;
+import tutti.command.Screen;
 
 /** Measures what it costs to know what a transaction has changed, for each way to find out and each engine. */
 @Command(name = "capture", description = "H2 and HSQLDB: what it costs to know what a transaction of four one-row statements"

@@ -13,8 +13,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.bench.CertificationBenchmark;
 import tutti.bench.CertificationMeasurement;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
+import tutti.command.Failure;
+import tutti.command.Screen;
 
 /** Measures certification: keys per second on one core, bytes per live key. */
 @Command(name = "certify", description = "Certification: keys certified and noted per second on one core, transactions of"

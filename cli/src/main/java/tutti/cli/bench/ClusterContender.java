@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.Failure;
 import tutti.cli.cluster.Cluster;
 import tutti.cli.cluster.ClusterFile;
 import tutti.cli.cluster.ClusterSpec;
+import tutti.command.Failure;
 import tutti.workload.tpcc.TpccDatabase;
 
 /** A Tutti cluster on this machine, each node a process with a PostgreSQL of its own, at the defaults of its settings. */

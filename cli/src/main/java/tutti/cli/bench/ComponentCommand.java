@@ -11,8 +11,8 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.bench.MacroComponentBenchmark;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
+import tutti.command.Failure;
+import tutti.command.Screen;
 
 /** Measures what a call of a Macro-component costs beside the plain implementations. */
 @Command(name = "component", description = "Macro-components of maps and of search indexes beside the plain"

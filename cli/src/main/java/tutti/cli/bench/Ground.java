@@ -16,8 +16,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.Screen;
 import tutti.cli.report.Machine;
+import tutti.command.Screen;
 
 /**
  * What a measurement stands on: the machine, how fast its disk makes something durable, and whether it has other work to

@@ -16,10 +16,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tutti.cli.Failure;
 import tutti.cli.NodeJvm;
-import tutti.cli.Screen;
 import tutti.cli.report.Plot;
+import tutti.command.Failure;
+import tutti.command.Screen;
 import tutti.workload.tpcc.TpccScale;
 
 /** Measures whether nodes grow under steady work. */

@@ -10,7 +10,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 import tutti.bench.KernelBenchmark;
 import tutti.bench.Microbenchmark;
-import tutti.cli.Screen;
+import tutti.command.Screen;
 
 /** Measures the simulator's kernel: events per second on one core. */
 @Command(name = "kernel", description = "The simulator's kernel: events per second on one core, with one and with 10,000 pending."

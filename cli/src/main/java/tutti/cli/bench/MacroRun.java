@@ -11,7 +11,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAccumulator;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 import tutti.workload.tpcc.TpccPopulation;
 
 /**

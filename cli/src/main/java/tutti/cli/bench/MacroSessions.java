@@ -12,7 +12,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.EmbeddedDatabase;
-import tutti.node.embedded.EmbeddedSession;
+import tutti.session.EmbeddedSession;
 import tutti.workload.tpcc.JdbcStatements;
 import tutti.workload.tpcc.PortableTpcc;
 

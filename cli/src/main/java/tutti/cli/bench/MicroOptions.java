@@ -6,8 +6,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import tutti.bench.Microbenchmark;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
+import tutti.command.Failure;
+import tutti.command.Screen;
 
 /** What the commands have in common that run one JMH benchmark. */
 final class MicroOptions {

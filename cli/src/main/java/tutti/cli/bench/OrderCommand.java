@@ -6,7 +6,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import tutti.bench.OrderBenchmark;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /** Measures the durable order beside another Raft library. */
 @Command(name = "order", description = "The durable order beside jgroups-raft in one run: three nodes, fsync on, in one"

@@ -14,7 +14,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.cli.NodeJvm;
-import tutti.cli.Screen;
+import tutti.command.Screen;
 import tutti.workload.tpcc.TpccForm;
 
 /** Measures what Tutti costs, beside PostgreSQL alone and with its own standbys. */

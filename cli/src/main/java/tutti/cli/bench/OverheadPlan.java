@@ -1,7 +1,7 @@
 package tutti.cli.bench;
 
 import java.util.List;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccScale;
 

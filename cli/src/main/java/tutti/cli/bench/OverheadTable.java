@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.Screen;
+import tutti.command.Screen;
 
 /** A comparison as text: one row per contender, the median of the rounds and in parentheses the least and the most. */
 final class OverheadTable {

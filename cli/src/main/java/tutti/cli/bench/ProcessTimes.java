@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /**
  * CPU time, user and system, that families of processes have taken so far, read from {@code /proc}: of the processes that

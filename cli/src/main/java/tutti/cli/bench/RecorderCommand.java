@@ -11,7 +11,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 import tutti.bench.Microbenchmark;
 import tutti.bench.RecorderBenchmark;
-import tutti.cli.Screen;
+import tutti.command.Screen;
 
 /** Measures what the flight recorder costs a replica's event loop. */
 @Command(name = "recorder", description = "The flight recorder: time that the protocol takes per transaction without and with it."

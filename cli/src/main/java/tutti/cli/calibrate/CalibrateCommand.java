@@ -12,12 +12,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
-import tutti.cli.Tutti;
+import tutti.command.Program;
 import tutti.cli.bench.BenchFiles;
 import tutti.cli.bench.Ground;
-import tutti.sim.model.ModelConfig;
+import tutti.command.Failure;
+import tutti.command.Screen;
+import tutti.model.ModelConfig;
 
 /** Measures a real PostgreSQL, for the performance model. */
 @Command(name = "calibrate", description = "Start a real PostgreSQL with TPC-C, measure what its transactions cost, one at a"
@@ -83,6 +83,6 @@ public final class CalibrateCommand implements Callable<Integer> {
                     JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(text.json()) + "\n");
             screen.line("written: " + json.toAbsolutePath().normalize());
         }
-        return Tutti.OK;
+        return Program.OK;
     }
 }

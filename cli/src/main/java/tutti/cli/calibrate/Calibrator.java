@@ -6,10 +6,10 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import tutti.cli.Screen;
 import tutti.cli.bench.BenchFiles;
 import tutti.cli.bench.Ground;
-import tutti.sim.model.WorkloadModel;
+import tutti.command.Screen;
+import tutti.model.WorkloadModel;
 
 /** Makes a calibration: profiles, and measures disk and network. */
 final class Calibrator {

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /**
  * How much processor time a process of this machine has used, in nanoseconds: the first number of

@@ -13,15 +13,15 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
-import tutti.cli.Tutti;
+import tutti.command.Program;
 import tutti.cli.bench.BenchFiles;
 import tutti.cli.bench.Ground;
-import tutti.sim.model.ModelConfig;
-import tutti.sim.model.ModelRun;
-import tutti.sim.model.RunResult;
-import tutti.sim.model.TraceFile;
+import tutti.command.Failure;
+import tutti.command.Screen;
+import tutti.model.ModelConfig;
+import tutti.model.ModelRun;
+import tutti.model.RunResult;
+import tutti.model.TraceFile;
 
 /** Runs one scenario in both worlds. */
 @Command(name = "validate", description = "Run the same scenario on a real PostgreSQL and on the performance model, and"
@@ -129,7 +129,7 @@ public final class ValidateCommand implements Callable<Integer> {
                     JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(validation.json()) + "\n");
             screen.line("written: " + json.toAbsolutePath().normalize());
         }
-        return validation.misses().isEmpty() ? Tutti.OK : Tutti.FAILURE;
+        return validation.misses().isEmpty() ? Program.OK : Program.FAILURE;
     }
 
     /** A database that is not replicated: no real code costs anything. */

@@ -6,7 +6,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /** Asks nodes to do something, over admin HTTP. Safe for several threads. */
 public final class AdminClient implements AutoCloseable {

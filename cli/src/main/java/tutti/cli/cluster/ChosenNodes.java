@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Option;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /** Options that say which running nodes a command is for. */
 public final class ChosenNodes {

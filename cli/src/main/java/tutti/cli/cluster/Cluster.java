@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.Failure;
-import tutti.node.http.NodeStatus;
+import tutti.command.Failure;
+import tutti.server.http.NodeStatus;
 
 /**
  * A cluster on this machine, each node a process of its own: started, watched, killed and started again, stopped. One

@@ -10,7 +10,7 @@ import java.util.Optional;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /**
  * What {@code DIR/cluster.json} says: where everything of a cluster is, for scripts and for the next start.

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.TreeMap;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 import tutti.core.protocol.Protocols;
 
 /**

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /**
  * One node as a process of its own, leader of a session and a process group which its database joins, so that both can

@@ -9,7 +9,7 @@ import java.net.SocketException;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 /**
  * Finds TCP ports of this machine that nobody listens on, and keeps them for one cluster until it is closed. Between the

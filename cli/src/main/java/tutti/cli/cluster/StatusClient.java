@@ -1,9 +1,9 @@
 package tutti.cli.cluster;
 
 import java.time.Duration;
-import tutti.cli.Failure;
-import tutti.node.http.NodeStatus;
-import tutti.node.http.StatusJson;
+import tutti.command.Failure;
+import tutti.server.http.NodeStatus;
+import tutti.server.http.StatusJson;
 
 /** Asks nodes for their status over admin HTTP. Safe for several threads. */
 public final class StatusClient implements AutoCloseable {

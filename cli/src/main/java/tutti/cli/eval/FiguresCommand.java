@@ -16,13 +16,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
-import tutti.cli.Tutti;
+import tutti.command.Program;
 import tutti.cli.report.Page;
-import tutti.sim.model.RunResult;
-import tutti.sim.scenario.ScenarioFile;
-import tutti.sim.scenario.ScenarioReader;
+import tutti.command.Failure;
+import tutti.command.Screen;
+import tutti.model.RunResult;
+import tutti.model.scenario.ScenarioFile;
+import tutti.model.scenario.ScenarioReader;
 
 /** Makes the figures of the papers again. */
 @Command(name = "figures", description = "Make the figures and tables of a paper again, on the performance model: SVG and CSV"
@@ -134,6 +134,6 @@ public final class FiguresCommand implements Callable<Integer> {
                 ? screen.good("safe: ") + "in every run all replicas committed the same sequence"
                 : screen.bad("NOT SAFE: ") + unsafe + " runs");
         screen.line("written: " + directory.toAbsolutePath().normalize().resolve("index.html"));
-        return unsafe == 0 ? Tutti.OK : Tutti.FAILURE;
+        return unsafe == 0 ? Program.OK : Program.FAILURE;
     }
 }

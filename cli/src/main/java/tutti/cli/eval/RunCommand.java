@@ -20,16 +20,16 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
-import tutti.cli.Tutti;
-import tutti.sim.model.Costs;
-import tutti.sim.model.ModelConfig;
-import tutti.sim.model.RunResult;
-import tutti.sim.model.TraceFile;
-import tutti.sim.scenario.ScenarioException;
-import tutti.sim.scenario.ScenarioFile;
-import tutti.sim.scenario.ScenarioReader;
+import tutti.command.Program;
+import tutti.command.Failure;
+import tutti.command.Screen;
+import tutti.model.Costs;
+import tutti.model.ModelConfig;
+import tutti.model.RunResult;
+import tutti.model.TraceFile;
+import tutti.model.scenario.ScenarioException;
+import tutti.model.scenario.ScenarioFile;
+import tutti.model.scenario.ScenarioReader;
 
 /** Runs a scenario file on the performance model. */
 @Command(name = "run", description = "Run a scenario: the real protocols between models of clients, databases and networks;"
@@ -93,7 +93,7 @@ public final class RunCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         if (print) {
             screen.line(valid(() -> ScenarioReader.shipped(scenario)).stripTrailing());
-            return Tutti.OK;
+            return Program.OK;
         }
         ScenarioFile base = read(overrides);
         List<Point> points = points(base);
@@ -145,7 +145,7 @@ public final class RunCommand implements Callable<Integer> {
         if (charge == ModelConfig.Charge.MEASURED && costs != null) {
             writeCosts(costs, measured);
         }
-        return findings.isSafe() ? Tutti.OK : Tutti.FAILURE;
+        return findings.isSafe() ? Program.OK : Program.FAILURE;
     }
 
     private void addJobs(List<Laboratory.Job> jobs, Point point, ScenarioFile base, String suffix) {

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.w3c.dom.Document;
 import org.xml.sax.InputSource;
-import tutti.cli.Screen;
 import tutti.cli.report.Plot;
+import tutti.command.Screen;
 import tutti.workload.tpcc.TpccScale;
 
 class HeapTest {

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Screen;
 import tutti.cli.bench.Contender.Kind;
+import tutti.command.Screen;
 import tutti.workload.tpcc.TpccForm;
 
 class OverheadTest {

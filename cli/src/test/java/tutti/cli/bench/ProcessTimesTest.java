@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 class ProcessTimesTest {
     /** A shell whose child and grandchild work for a while and end; then a child that is still there. */

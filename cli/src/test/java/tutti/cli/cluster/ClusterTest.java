@@ -24,7 +24,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import tutti.cli.Failure;
+import tutti.command.Failure;
 
 class ClusterTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);

@@ -7,10 +7,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import tutti.node.config.ConfigReader;
-import tutti.node.config.NodeConfig;
-import tutti.node.http.AdminServer;
-import tutti.node.http.NodeStatus;
+import tutti.server.config.ConfigReader;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.AdminServer;
+import tutti.server.http.NodeStatus;
 
 /**
  * A process that the supervisor cannot tell from a node: reads its configuration, answers over admin HTTP, has a child

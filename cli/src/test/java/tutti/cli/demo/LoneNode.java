@@ -16,10 +16,10 @@ import java.util.Objects;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
-import tutti.node.config.ConfigReader;
-import tutti.node.config.NodeConfig;
-import tutti.node.http.AdminServer;
-import tutti.node.http.NodeStatus;
+import tutti.server.config.ConfigReader;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.AdminServer;
+import tutti.server.http.NodeStatus;
 
 /**
  * A process that looks like the only node of a cluster and is a bare PostgreSQL: enough to try everything of a
