@@ -1,9 +1,9 @@
 package tutti.node;
 
 import java.io.IOException;
+import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -19,7 +19,6 @@ import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -29,9 +28,7 @@ import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
-import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
-import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 import tutti.runtime.Directory;
 import tutti.runtime.Loop;
@@ -122,7 +119,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         void failed(Throwable cause, boolean restartable);
     }
 
-    private record Delivery(long position, int sender, @Nullable Control control, @Nullable Message message) {}
+    private record Delivery(long position, int sender, int digest, @Nullable Control control,
+            @Nullable Message message) {}
 
     private final Settings settings;
     private final Order order;
@@ -134,12 +132,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final FailureListener failureListener;
     private final Loop loop;
     private final long incarnation;
+    /** Of this life; in its first message. */
+    private final long mark;
     private final Horizon horizon = new Horizon();
-    private final LocalTransactions transactions;
+    private final ClientTransactions transactions;
     private final Outcomes outcomes;
     private final Questions questions;
-    private final CompletableFuture<Void> joined = new CompletableFuture<>();
-    private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private final Lifecycle lifecycle = new Lifecycle();
 
     /* Between the order's thread and the loop. */
     private final ConcurrentLinkedQueue<Delivery> deliveries = new ConcurrentLinkedQueue<>();
@@ -147,8 +146,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final Backlog backlog;
 
     /* Read from any thread. */
-    private volatile State state = State.NEW;
-    private volatile @Nullable Throwable failure;
     private volatile Order.View view = new Order.View(Set.of(), false, -1);
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
@@ -156,16 +153,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private volatile long arrivedPosition;
 
     /* Of the event loop. */
-    private final ArrayDeque<Runnable> events = new ArrayDeque<>();
-    private final ArrayDeque<Runnable> effects = new ArrayDeque<>();
-    private boolean telling;
-    /** Which request of a timer counts. */
-    private final Map<Long, Long> timers = new HashMap<>();
-    private long timerTurns;
+    private final ProtocolWorld world;
+    private final LogContinuity continuity = new LogContinuity();
     private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
     private final LogKeeping logKeeping;
     private final CommitPipeline pipeline;
-    private long recoveredPosition;
     private Set<Integer> orderers = Set.of();
     private long helloPosition;
 
@@ -187,17 +179,20 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.failureListener = failureListener;
         this.files = new NodeFiles(directory);
         this.incarnation = files.nextIncarnation();
-        this.protocol = protocol.apply(new World());
-        this.claims = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims();
+        this.mark = machine.random("life of node " + settings.node()).nextLong();
         this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
-        this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(),
-                machine.clock(), loop, new Parts(), metrics, horizon);
+        Parts parts = new Parts();
+        this.world = new ProtocolWorld(parts, loop, metrics);
+        this.protocol = protocol.apply(world);
+        this.claims = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims();
+        this.transactions = new ClientTransactions(settings.node(), incarnation, settings.inFlightMax(),
+                machine.clock(), loop, parts, metrics, horizon);
         this.outcomes = new Outcomes(this.protocol.commitsByOwnMessage());
         this.backlog = new Backlog(settings.backlogBytesMax());
-        this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, new Log());
+        this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
                 settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
-        this.questions = new Questions(new Asked(), outcomes, incarnation << 32);
+        this.questions = new Questions(parts, outcomes, incarnation << 32);
     }
 
     /**
@@ -208,7 +203,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      *         engine does not answer, or the log no longer holds what the engine has missed ({@link Order.TruncatedException})
      */
     public CompletableFuture<Void> start() {
-        state = State.CATCHING_UP;
+        lifecycle.begins();
         engine.onBlocked(new Engine.BlockedListener() {
             @Override
             public void blocked(long position, LocalTransaction holder) {
@@ -230,36 +225,50 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         engine.appliedPosition(new LoopCompletion<>(loop, position -> {
             try {
                 recover(position);
-                joined.complete(null);
             } catch (IOException | Order.TruncatedException | RuntimeException cannot) {
                 fail(cannot, false);
             }
         }, unknown -> fail(new IllegalStateException(
                 "the engine does not tell its position: " + unknown.sqlState() + " " + unknown.message()), true)));
-        return joined.copy();
+        return lifecycle.joined();
     }
 
     private void recover(long position) throws IOException, Order.TruncatedException {
-        recoveredPosition = position;
-        Optional<NodeFiles.Snapshot> snapshot = files.newestUpTo(position);
-        long snapshotPosition = snapshot.map(NodeFiles.Snapshot::position).orElse(0L);
-        if (snapshot.isPresent()) {
-            NodeSnapshot kept = NodeSnapshot.of(snapshot.get().state());
-            protocol.restore(kept.protocol());
-            kept.restore(outcomes);
-            logKeeping.recovered(snapshotPosition);
+        Optional<NodeFiles.Snapshot> file = files.newestUpTo(position);
+        long before = file.map(NodeFiles.Snapshot::position).orElse(0L);
+        if (file.isPresent()) {
+            restore(file.get());
         }
+        pipeline.open(position, before);
+        deliveredPosition = before;
         visiblePosition = position;
         long seen = horizon.visible(position);
-        deliveredPosition = snapshotPosition;
-        pipeline.open(position);
         LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
-                incarnation, position, snapshotPosition);
-        order.start(snapshotPosition, new OrderEvents());
+                incarnation, position, before);
+        order.start(continuity.startAfter(), new OrderEvents());
+        lifecycle.joins();
         // the first message of this life, as a fence ends with it
-        send(new Control.Hello(incarnation, settings.protocol()).encode());
-        tell(() -> protocol.committed(position, seen));
+        send(new Control.Hello(incarnation, mark, settings.protocol()).encode());
+        world.tell(() -> protocol.committed(position, seen));
         loop.schedule(settings.durabilityNanos(), logKeeping::tellDurable);
+    }
+
+    private void restore(NodeFiles.Snapshot file) throws IOException {
+        try {
+            NodeSnapshot snapshot = NodeSnapshot.of(file.state());
+            if (snapshot.position() != file.position()) {
+                throw new IllegalArgumentException("it was taken after position " + snapshot.position());
+            }
+            protocol.restore(snapshot.protocol());
+            outcomes.decode(ByteBuffer.wrap(snapshot.outcomes()));
+            logKeeping.recovered(snapshot.position());
+            continuity.begin(snapshot.position(), snapshot.digest());
+        } catch (IllegalArgumentException | BufferUnderflowException unusable) {
+            throw new IOException("the snapshot of position " + file.position() + " in " + files.location()
+                    + " cannot be used: " + unusable.getMessage()
+                    + "; start the node with the software and the protocol"
+                    + " parameters that wrote it, or " + NodeFiles.REMEDY, unusable);
+        }
     }
 
     /** Has what clients do written down; before {@link #start}. */
@@ -269,17 +278,17 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     /** Completes when the replica has caught up for the first time; fails if it stops before. */
     public CompletableFuture<Void> ready() {
-        return ready.copy();
+        return lifecycle.ready();
     }
 
     /** Where it stands. */
     public State state() {
-        return state;
+        return lifecycle.state();
     }
 
     /** Why it has failed, or null. */
     public @Nullable Throwable failure() {
-        return failure;
+        return lifecycle.failure();
     }
 
     @Override
@@ -413,7 +422,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
     private boolean unwatched() {
-        return state == State.READY && transactions.none() && !protocol.visibilityAwaitedElsewhere();
+        return state() == State.READY && transactions.none() && !protocol.visibilityAwaitedElsewhere();
     }
 
     @Override
@@ -445,11 +454,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     @Override
     public @Nullable String refusal() {
-        return switch (state) {
+        return switch (state()) {
             case NEW, CATCHING_UP -> "the node is catching up with the cluster: visible position " + visiblePosition
                     + " of " + Math.max(deliveredPosition, visiblePosition) + "; try again soon, or another node";
             case STOPPED -> "the node is stopping; use another node";
-            case FAILED -> "the node has stopped because of an error (" + failure + "); use another node";
+            case FAILED -> "the node has stopped because of an error (" + failure() + "); use another node";
             case READY -> view.majority()
                     ? null
                     : "the node cannot reach a majority of the cluster (it sees " + view.members()
@@ -459,24 +468,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     // ------------------------------------------------------------------------------------------ protocol
 
-    /** Tells the protocol something, and then does what it asked for meanwhile; one event after the other. */
-    private void tell(Runnable event) {
-        events.add(event);
-        if (telling) {
-            return;
-        }
-        telling = true;
-        for (Runnable next = events.poll(); next != null; next = events.poll()) {
-            next.run();
-            for (Runnable effect = effects.poll(); effect != null; effect = effects.poll()) {
-                effect.run();
-            }
-        }
-        telling = false;
-    }
-
-    /** What its clients' transactions need of this node. */
-    private final class Parts implements LocalTransactions.Node {
+    /** What the parts of this node need of it, and of each other. */
+    private final class Parts
+            implements
+                ProtocolWorld.Node,
+                ClientTransactions.Node,
+                Questions.Node,
+                LogKeeping.Node {
         @Override
         public Protocol protocol() {
             return protocol;
@@ -488,8 +486,18 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
+        public ClientTransactions transactions() {
+            return transactions;
+        }
+
+        @Override
+        public Outcomes outcomes() {
+            return outcomes;
+        }
+
+        @Override
         public void tell(Runnable event) {
-            ReplicaNode.this.tell(event);
+            world.tell(event);
         }
 
         @Override
@@ -498,8 +506,28 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
+        public boolean isReady() {
+            return state() == State.READY;
+        }
+
+        @Override
+        public long visible() {
+            return visiblePosition;
+        }
+
+        @Override
         public long deliveredPosition() {
             return deliveredPosition;
+        }
+
+        @Override
+        public long engineHoldsAtMost() {
+            return pipeline.engineHoldsAtMost();
+        }
+
+        @Override
+        public void hurry(long position) {
+            pipeline.hurry(position);
         }
 
         @Override
@@ -511,28 +539,20 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         public boolean needsClasses() {
             return claims.needsClasses();
         }
-    }
-
-    /** What questions of clients need of this node. */
-    private final class Asked implements Questions.Node {
-        @Override
-        public void hurry(long position) {
-            pipeline.hurry(position);
-        }
-
-        @Override
-        public long visible() {
-            return visiblePosition;
-        }
-
-        @Override
-        public long delivered() {
-            return deliveredPosition;
-        }
 
         @Override
         public Set<Integer> members() {
             return view.members();
+        }
+
+        @Override
+        public void schedule(long delayNanos, Runnable task) {
+            loop.schedule(delayNanos, task);
+        }
+
+        @Override
+        public void send(byte[] payload) {
+            ReplicaNode.this.send(payload);
         }
 
         @Override
@@ -541,101 +561,18 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
-        public void schedule(long delayNanos, Runnable task) {
-            loop.schedule(delayNanos, task);
-        }
-    }
-
-    /** The protocol's world; called on the loop only, during an event. */
-    private final class World implements Replica {
-        @Override
-        public void apply(TransactionId transaction, long position, WriteSet writes) {
-            outcomes.committed(transaction);
-            effects.add(() -> {
-                pipeline.drop(transaction);
-                if (position > recoveredPosition) {
-                    metrics.certified(writes.keys().size());
-                    transactions.pushAside(writes.keys(), position);
-                    pipeline.remote(position, writes);
-                }
-            });
+        public void multicast(byte[] payload, Set<Integer> nodes) {
+            order.multicast(payload, nodes);
         }
 
         @Override
-        public void commit(TransactionId transaction, long position, WriteSet writes) {
-            outcomes.committed(transaction);
-            effects.add(() -> {
-                metrics.certified(writes.keys().size());
-                if (!transactions.commit(transaction, position, writes)
-                        && !pipeline.prepared(transaction, position, writes)) {
-                    throw new IllegalStateException(transaction + " is to be committed but is not known");
-                }
-            });
+        public void truncate(long position) {
+            order.truncate(position);
         }
 
         @Override
-        public void execute(TransactionId transaction, long position, Request.Whole request) {
-            outcomes.request(transaction, position, position <= recoveredPosition);
-            effects.add(() -> {
-                if (position > recoveredPosition) {
-                    transactions.executing(transaction, position);
-                    pipeline.barrier(position, request);
-                }
-            });
-        }
-
-        @Override
-        public void run(TransactionId transaction, Priority priority) {
-            effects.add(() -> transactions.run(transaction, priority));
-        }
-
-        @Override
-        public void prepare(TransactionId transaction, WriteSet writes) {
-            effects.add(() -> pipeline.prepare(transaction, writes));
-        }
-
-        @Override
-        public void skip(long position) {
-            effects.add(() -> pipeline.skip(position));
-        }
-
-        @Override
-        public void abort(TransactionId transaction) {
-            effects.add(() -> {
-                transactions.abort(transaction);
-                pipeline.drop(transaction);
-            });
-        }
-
-        @Override
-        public void answer(TransactionId transaction, Outcome outcome) {
-            effects.add(() -> transactions.answer(transaction, outcome));
-        }
-
-        @Override
-        public void order(Message message) {
-            byte[] payload = Control.envelope(message);
-            effects.add(() -> send(payload));
-        }
-
-        @Override
-        public void multicast(Message message, Set<Integer> nodes) {
-            ByteBuffer payload = ByteBuffer.allocate(message.encodedSize());
-            message.encode(payload);
-            effects.add(() -> order.multicast(payload.array(), nodes));
-        }
-
-        @Override
-        public void timer(long timer, long delayNanos) {
-            effects.add(() -> {
-                long turn = ++timerTurns;
-                timers.put(timer, turn);
-                loop.schedule(delayNanos, () -> {
-                    if (timers.remove(timer, turn)) {
-                        tell(() -> protocol.timer(timer));
-                    }
-                });
-            });
+        public void fail(Throwable cause) {
+            ReplicaNode.this.fail(cause, false);
         }
     }
 
@@ -663,10 +600,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         @Override
         public void delivered(long position, int sender, ByteBuffer payload) {
             int bytes = payload.remaining();
+            int digest = LogContinuity.digest(sender, payload);
             Control control = Control.decode(payload);
             Message message = control == null ? protocol.decode(payload) : null;
             backlog.add(bytes, !loop.isCurrent());
-            deliveries.add(new Delivery(position, sender, control, message));
+            deliveries.add(new Delivery(position, sender, digest, control, message));
             arrivedPosition = position;
             if (!deliveriesScheduled.get() && deliveriesScheduled.compareAndSet(false, true)) {
                 loop.execute(ReplicaNode.this::takeDeliveries);
@@ -679,7 +617,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             LOG.info("node {} sees {}, leader {}, {}", settings.node(), newView.members(), newView.leader(),
                     newView.majority() ? "a majority" : "no majority");
             loop.execute(() -> {
-                tell(() -> protocol.view(newView.members()));
+                world.tell(() -> protocol.view(newView.members()));
                 questions.reconsider();
             });
         }
@@ -687,7 +625,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         @Override
         public void received(int sender, ByteBuffer payload) {
             Message message = protocol.decode(payload);
-            loop.execute(() -> tell(() -> protocol.received(sender, message)));
+            loop.execute(() -> world.tell(() -> protocol.received(sender, message)));
         }
 
         @Override
@@ -699,6 +637,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private void takeDeliveries() {
         deliveriesScheduled.set(false);
         for (Delivery delivery = deliveries.poll(); delivery != null; delivery = deliveries.poll()) {
+            if (!continuity.isNew(delivery.position(), delivery.digest())) {
+                continue;
+            }
             deliveredPosition = delivery.position();
             Control control = delivery.control();
             Message message = delivery.message();
@@ -711,7 +652,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 pipeline.skip(delivery.position());
             } else if (message != null) {
                 Delivery told = delivery;
-                tell(() -> protocol.delivered(told.position(), told.sender(), message));
+                world.tell(() -> protocol.delivered(told.position(), told.sender(), message));
             }
         }
         questions.reconsider();
@@ -719,7 +660,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         advise();
         backlog.measured(pipeline.queuedBytes());
         logKeeping.delivered(deliveredPosition,
-                () -> new NodeSnapshot(protocol.snapshot(), outcomes.encode()).encode());
+                () -> new NodeSnapshot(deliveredPosition, continuity.lastDigest(), protocol.snapshot(),
+                        outcomes.encode())
+                        .encode());
     }
 
     /** Tells the order where the protocol would have it decided. */
@@ -733,18 +676,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     private void onControl(Delivery delivery, Control control) {
         switch (control) {
-            case Control.Hello hello -> {
-                if (!hello.protocol().equals(settings.protocol())) {
-                    throw new IllegalStateException("node " + delivery.sender() + " runs protocol " + hello.protocol()
-                            + ", this node " + settings.protocol()
-                            + ": give all nodes the same `protocol` and `protocol-parameters`, which a cluster keeps for good");
-                }
-                outcomes.born(delivery.sender(), hello.incarnation());
-                if (delivery.sender() == settings.node() && hello.incarnation() == incarnation) {
-                    helloPosition = delivery.position();
-                    maybeReady();
-                }
-            }
+            case Control.Hello hello -> onHello(delivery, hello);
             case Control.Restart told ->
                 logKeeping.toldRestart(delivery.sender(), told.position(), settings.replicas());
             case Control.Question question -> {
@@ -776,11 +708,46 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
     }
 
+    private void onHello(Delivery delivery, Control.Hello hello) {
+        if (!hello.protocol().equals(settings.protocol())) {
+            throw new IllegalStateException("node " + delivery.sender() + " runs protocol " + hello.protocol()
+                    + ", this node " + settings.protocol()
+                    + ": give all nodes the same `protocol` and `protocol-parameters`, which a cluster keeps for good");
+        }
+        long lastLife = outcomes.lastLife(delivery.sender());
+        boolean born = outcomes.born(delivery.sender(), hello.incarnation());
+        if (delivery.sender() != settings.node() || hello.mark() != mark) {
+            return;
+        }
+        if (pipeline.engineHeld(delivery.position())) {
+            throw new IllegalStateException("the order gave this node's first message position " + delivery.position()
+                    + ", which its database held before: the order has lost what was committed, or the database belongs to"
+                    + " another cluster; restore the order's data at a majority of the nodes, or give this node a copy of"
+                    + " another node's database");
+        }
+        if (!born) {
+            beginAnewAfter(lastLife);
+            return;
+        }
+        helloPosition = delivery.position();
+        maybeReady();
+    }
+
+    /** This life's number has been used before, as its file was lost or put back from an old copy. */
+    private void beginAnewAfter(long lastLife) {
+        try {
+            files.keepIncarnation(lastLife);
+        } catch (IOException broken) {
+            fail(broken, false);
+            return;
+        }
+        fail(new IllegalStateException("this node has lost count of its lives: this is number " + incarnation
+                + ", but the cluster has heard of number " + lastLife + "; it begins anew behind that"), true);
+    }
+
     private void maybeReady() {
-        if (state == State.CATCHING_UP && helloPosition > 0 && pipeline.visible() >= helloPosition) {
-            state = State.READY;
+        if (helloPosition > 0 && pipeline.visible() >= helloPosition && lifecycle.catchesUp()) {
             LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
-            ready.complete(null);
         }
     }
 
@@ -792,25 +759,25 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             visiblePosition = position;
             questions.visible(position);
             long seen = horizon.visible(position);
-            tell(() -> protocol.committed(position, seen));
+            world.tell(() -> protocol.committed(position, seen));
             backlog.measured(pipeline.queuedBytes());
             maybeReady();
         }
 
         @Override
         public void prepared(TransactionId transaction) {
-            tell(() -> protocol.prepared(transaction));
+            world.tell(() -> protocol.prepared(transaction));
         }
 
         @Override
         public void blocked(TransactionId transaction, Set<TransactionId> holders) {
-            tell(() -> protocol.blocked(transaction, holders));
+            world.tell(() -> protocol.blocked(transaction, holders));
         }
 
         @Override
         public void notPrepared(TransactionId transaction, EngineFailure cause) {
             LOG.debug("{} could not be prepared: {} {}", transaction, cause.sqlState(), cause.message());
-            tell(() -> protocol.failed(transaction, new AbortReason.Failed("prepare")));
+            world.tell(() -> protocol.failed(transaction, new AbortReason.Failed("prepare")));
         }
 
         @Override
@@ -827,68 +794,31 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
     }
 
-    // ------------------------------------------------------------------------------------------ log keeping
-
-    private final class Log implements LogKeeping.Node {
-        @Override
-        public void tellRestart(long position) {
-            send(new Control.Restart(position).encode());
-        }
-
-        @Override
-        public boolean isReady() {
-            return state == State.READY;
-        }
-
-        @Override
-        public void truncate(long position) {
-            order.truncate(position);
-        }
-
-        @Override
-        public void fail(Throwable cause) {
-            ReplicaNode.this.fail(cause, false);
-        }
-    }
-
     // ------------------------------------------------------------------------------------------ end
 
     private void fail(Throwable cause, boolean restartable) {
-        synchronized (this) {
-            if (state == State.STOPPED || state == State.FAILED) {
-                return;
-            }
-            state = State.FAILED;
-            failure = cause;
+        if (!lifecycle.fails(cause)) {
+            return;
         }
         LOG.error("node {} stops: {}", settings.node(), cause.getMessage(), cause);
         backlog.open();
-        joined.completeExceptionally(cause);
-        ready.completeExceptionally(cause);
         failureListener.failed(cause, restartable);
     }
 
     /** Leaves the order and stops; transactions that were not answered stay in doubt. Does not close the engine. */
     @Override
     public void close() {
-        synchronized (this) {
-            if (state != State.FAILED) {
-                state = State.STOPPED;
-            }
-        }
+        lifecycle.stops();
         backlog.open();
         loop.close();
         order.close();
         pipeline.close();
         logKeeping.awaitSnapshot();
-        IllegalStateException stopped = new IllegalStateException("the replica was stopped before it was ready");
-        joined.completeExceptionally(stopped);
-        ready.completeExceptionally(stopped);
     }
 
     @Override
     public String toString() {
-        return "replica " + settings.node() + " " + state + " at " + visiblePosition + " of " + deliveredPosition
+        return "replica " + settings.node() + " " + state() + " at " + visiblePosition + " of " + deliveredPosition
                 + ", durable " + durablePosition();
     }
 }
