@@ -13,10 +13,9 @@ import tutti.pgwire.Frontend;
 
 /**
  * A cycle of extended-protocol messages, from its first Bind of a statement that may write to its Sync, kept until it is known
- * when, or where, it is to run.
+ * when, or where, it is to run. On the session's event loop.
  */
-final class Recording {
-    private static final int HEADER = 5;
+final class RecordedCycle {
     private static final int BYTES_MAX = 1 << 24;
 
     /**
@@ -28,7 +27,7 @@ final class Recording {
     record Recorded(byte type, byte[] message, @Nullable Prepared about) {
         /** Where the values of a Bind begin, with their formats. */
         private int values() {
-            return nameEnd(nameEnd(HEADER) + 1) + 1;
+            return nameEnd(nameEnd(Messages.HEADER) + 1) + 1;
         }
 
         private int nameEnd(int from) {
@@ -45,7 +44,7 @@ final class Recording {
      *
      * @param parsed whether it was prepared in this cycle
      */
-    record Execution(Statement.Call call, Reading of, boolean parsed) {}
+    record Execution(Statement.Call call, StatementAccess of, boolean parsed) {}
 
     private final List<Recorded> messages = new ArrayList<>();
     private final List<ConflictClasses> classes = new ArrayList<>();
@@ -60,8 +59,7 @@ final class Recording {
      * @return whether that was the last
      */
     boolean add(byte type, @Nullable Prepared about, ByteBuf buffer, int start, int bodyLength) {
-        byte[] message = new byte[HEADER + bodyLength];
-        buffer.getBytes(start - HEADER, message);
+        byte[] message = Messages.copy(buffer, start, bodyLength);
         messages.add(new Recorded(type, message, about));
         bytes += message.length;
         interactive |= type == Frontend.FLUSH || type == Frontend.QUERY || (about != null && !repeats(about.kind()));
@@ -94,10 +92,10 @@ final class Recording {
         for (Recorded recorded : messages) {
             Prepared about = recorded.about();
             if (about != null && recorded.type() == Frontend.BIND) {
-                Reading reading = about.reading();
-                Capture.Classified classified = reading == null
+                StatementAccess access = about.access();
+                Capture.Classified classified = access == null
                         ? Capture.Classified.ALL
-                        : reading.classes(Unpooled.wrappedBuffer(recorded.message()), recorded.values());
+                        : access.classes(Unpooled.wrappedBuffer(recorded.message()), recorded.values());
                 classes.add(classified.classes());
                 vouched |= classified.vouched();
             }
@@ -138,7 +136,7 @@ final class Recording {
                     bind = recorded;
                 }
                 case Frontend.DESCRIBE -> {
-                    if (bind == null || recorded.message()[HEADER] != 'P') {
+                    if (bind == null || recorded.message()[Messages.HEADER] != 'P') {
                         return null;
                     }
                     described = true;
@@ -168,16 +166,16 @@ final class Recording {
 
     private static @Nullable Execution execution(Recorded bind, Recorded execute, boolean described, boolean parsed) {
         Prepared about = bind.about();
-        Reading reading = about == null ? null : about.reading();
-        int portalEnd = bind.nameEnd(HEADER);
-        if (reading == null || !reading.typesOfPostgres() || !Arrays.equals(bind.message(), HEADER, portalEnd,
-                execute.message(), HEADER, execute.nameEnd(HEADER))) {
+        StatementAccess access = about == null ? null : about.access();
+        int portalEnd = bind.nameEnd(Messages.HEADER);
+        if (access == null || !access.typesOfPostgres() || !Arrays.equals(bind.message(), Messages.HEADER, portalEnd,
+                execute.message(), Messages.HEADER, execute.nameEnd(Messages.HEADER))) {
             return null;
         }
         int rest = bind.values();
         byte[] bound = Arrays.copyOfRange(bind.message(), rest, bind.message().length);
-        int rows = Unpooled.wrappedBuffer(execute.message()).getInt(execute.nameEnd(HEADER) + 1);
-        return new Execution(new Statement.Call(new String(reading.sql(), StandardCharsets.UTF_8), reading.types(),
-                bound, described, rows), reading, parsed);
+        int rows = Unpooled.wrappedBuffer(execute.message()).getInt(execute.nameEnd(Messages.HEADER) + 1);
+        return new Execution(new Statement.Call(new String(access.sql(), StandardCharsets.UTF_8), access.types(),
+                bound, described, rows), access, parsed);
     }
 }

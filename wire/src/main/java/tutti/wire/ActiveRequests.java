@@ -1,23 +1,21 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.List;
-import tutti.core.txn.ConflictClasses;
 import tutti.engine.postgres.Statement;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 import tutti.wire.sql.Classes;
-import tutti.wire.sql.ReadPlan;
 
 /**
- * Which whole requests does every node execute, instead of this one that ships the changes? Those that their clients want to be
- * ({@link Modes}), all under a protocol that knows nothing else, and those that can be where the protocol prefers it.
- * Only what has the same result everywhere may be.
+ * Decides which whole requests every node executes (active replication), instead of this one that ships the changes: those
+ * whose client, session or function asks for it ({@link Modes}), all under a protocol that knows nothing else, and those that can be
+ * where the protocol prefers it. Only what has the same result everywhere may be. On the session's event loop.
  */
-final class Everywhere {
-    private static final int HEADER = 5;
+final class ActiveRequests {
 
     /** Whether a request is for every node. */
     private enum Place {
@@ -25,20 +23,20 @@ final class Everywhere {
     }
 
     private final Session session;
-    private final ClientSide clientSide;
-    private final BackendSide backendSide;
+    private final TextSettings texts;
+    private final StatementRules rules;
 
-    Everywhere(Session session, ClientSide clientSide, BackendSide backendSide) {
+    ActiveRequests(Session session, TextSettings texts, StatementRules rules) {
         this.session = session;
-        this.clientSide = clientSide;
-        this.backendSide = backendSide;
+        this.texts = texts;
+        this.rules = rules;
     }
 
     private Place place() {
-        Transactions node = session.services.transactions();
+        Transactions node = session.node();
         return node.wholeOnly()
                 ? Place.EVERYWHERE
-                : switch (session.modes.now()) {
+                : switch (session.modes().now()) {
                     case ACTIVE -> Place.EVERYWHERE;
                     case PASSIVE -> Place.HERE;
                     case DEFAULT -> node.everywhereIfPossible() ? Place.EVERYWHERE_IF_POSSIBLE : Place.HERE;
@@ -48,7 +46,7 @@ final class Everywhere {
     /** Whether no request of this session is, so that none needs to be looked at. */
     boolean never() {
         return place() == Place.HERE
-                && (session.modes.now() == Modes.Mode.PASSIVE || !session.capture.declaresModes());
+                && (session.modes().now() == Modes.Mode.PASSIVE || !session.capture().declaresModes());
     }
 
     /** Whether texts of prepared statements are needed. */
@@ -56,19 +54,19 @@ final class Everywhere {
         return !never();
     }
 
-    private Classes.Statements statements(byte[] sql, boolean standardStrings) {
-        return clientSide.understood(sql)
-                ? session.capture.statements(sql, standardStrings)
+    private Classes.Statements statements(byte[] sql) {
+        return texts.understood(sql)
+                ? session.capture().statements(sql, texts.standardStrings())
                 : new Classes.Statements(List.of(), "text that is not in UTF-8", null);
     }
 
     private boolean declared(List<Classes.Statements> parts) {
-        return session.modes.now() == Modes.Mode.DEFAULT
+        return session.modes().now() == Modes.Mode.DEFAULT
                 && parts.stream().anyMatch(part -> "active".equals(part.mode()));
     }
 
     private boolean passive(List<Classes.Statements> parts) {
-        return session.modes.now() == Modes.Mode.DEFAULT && !session.services.transactions().wholeOnly()
+        return session.modes().now() == Modes.Mode.DEFAULT && !session.node().wholeOnly()
                 && parts.stream().anyMatch(part -> "passive".equals(part.mode()));
     }
 
@@ -97,41 +95,34 @@ final class Everywhere {
         if (!kind.mayWrite() || never()) {
             return false;
         }
-        byte[] sql = new byte[bodyLength - 1];
-        buffer.getBytes(start, sql);
-        Classes.Statements statements = statements(sql, backendSide.standardStrings());
+        byte[] sql = Messages.queryText(buffer, start, bodyLength);
+        Classes.Statements statements = statements(sql);
         boolean copies = kind == StatementKind.COPY_IN;
         if (!wants(List.of(statements)) || (copies && place() == Place.EVERYWHERE_IF_POSSIBLE)) {
             return false;
         }
-        ErrorFields refusal = clientSide.unavailable();
+        ErrorFields refusal = rules.unavailable();
         String varying = copies ? "COPY from the client" : statements.varying();
         if (refusal == null && varying != null) {
             refusal = varies(varying);
         }
         if (refusal != null) {
-            clientSide.refuseQuery(refusal);
+            session.backend().refuse(refusal, SentMessage.REFUSED_QUERY);
             return true;
         }
         List<Statement.Call> calls = statements.texts().stream().map(Statement.Call::plain).toList();
-        session.request(row -> session.capture.request(calls, row), classes(sql), response -> response);
+        session.ordered().request(row -> session.capture().request(calls, row), rules.classes(sql).classes(),
+                response -> response);
         return true;
-    }
-
-    private ConflictClasses classes(byte[] sql) {
-        return session.services.transactions().needsClasses() && clientSide.understood(sql)
-                ? session.capture.classes(sql, 0, sql.length, backendSide.standardStrings(),
-                        ReadPlan.NO_VALUES).classes()
-                : ConflictClasses.ALL;
     }
 
     /** Whether a cycle that begins with binding this statement may be for every node, and is to be recorded. */
     boolean mayBe(Prepared prepared) {
-        if (!prepared.kind().mayWrite() || session.implicit || never()) {
+        if (!prepared.kind().mayWrite() || session.transaction().implicit() || never()) {
             return false;
         }
-        Reading reading = prepared.reading();
-        return place() != Place.HERE || (reading != null && declared(List.of(reading.statements())));
+        StatementAccess access = prepared.access();
+        return place() != Place.HERE || (access != null && declared(List.of(access.statements())));
     }
 
     /**
@@ -139,11 +130,11 @@ final class Everywhere {
      *
      * @return whether it is, or is refused; if not, nothing has been done
      */
-    boolean recorded(Recording cycle) {
+    boolean recorded(RecordedCycle cycle) {
         if (never()) {
             return false;
         }
-        List<Recording.Execution> executions = cycle.whole() ? cycle.executions() : null;
+        List<RecordedCycle.Execution> executions = cycle.whole() ? cycle.executions() : null;
         if (executions == null) {
             if (place() == Place.HERE || place() == Place.EVERYWHERE_IF_POSSIBLE) {
                 return false;
@@ -157,7 +148,7 @@ final class Everywhere {
         if (!wants(parts)) {
             return false;
         }
-        ErrorFields refusal = clientSide.unavailable();
+        ErrorFields refusal = rules.unavailable();
         for (Classes.Statements part : parts) {
             String varying = part.varying();
             if (refusal == null && varying != null) {
@@ -169,63 +160,53 @@ final class Everywhere {
             return true;
         }
         cycle.classify();
-        List<Statement.Call> calls = executions.stream().map(Recording.Execution::call).toList();
-        parseAll(cycle, () -> session.request(row -> session.capture.request(calls, row),
+        List<Statement.Call> calls = executions.stream().map(RecordedCycle.Execution::call).toList();
+        parseAll(cycle, () -> session.ordered().request(row -> session.capture().request(calls, row),
                 cycle.classified().classes(), response -> answers(executions, response)));
         return true;
     }
 
-    private void refuse(Recording cycle, ErrorFields refusal) {
+    private void refuse(RecordedCycle cycle, ErrorFields refusal) {
         session.error(refusal);
-        session.waiting = false;
         if (cycle.complete()) {
             session.finishCycle(Backend.IDLE);
         } else {
-            session.discard = true;
+            session.cycle().skip();
         }
     }
 
     /** The session may use what the cycle prepares in later ones. */
-    private void parseAll(Recording cycle, Runnable then) {
-        ByteBuf out = session.buffer();
-        boolean any = false;
-        for (Recording.Recorded recorded : cycle.messages()) {
-            if (recorded.type() == Frontend.PARSE) {
-                out.writeBytes(recorded.message());
-                session.operations.add(Operations.OWN_PARSE);
-                any = true;
-            }
-        }
-        if (!any) {
-            out.release();
+    private void parseAll(RecordedCycle cycle, Runnable then) {
+        List<RecordedCycle.Recorded> parses = cycle.messages().stream()
+                .filter(recorded -> recorded.type() == Frontend.PARSE).toList();
+        if (parses.isEmpty()) {
             then.run();
             return;
         }
-        session.ownError = null;
-        session.own.sync(out, session.operations);
-        session.steps.add(() -> {
-            ErrorFields cause = session.ownError;
+        BackendRequests.Batch batch = session.backend().batch();
+        parses.forEach(parse -> batch.parse(parse.message()));
+        batch.sync(reply -> {
+            ErrorFields cause = reply.error();
             if (cause == null) {
                 then.run();
             } else {
                 refuse(cycle, cause);
             }
         });
-        session.toEngine(out);
     }
 
     /** What a client that used the extended protocol sees of a node's answers to its statements, one after the other. */
-    private static byte[] answers(List<Recording.Execution> executions, byte[] response) {
-        ByteBuf out = io.netty.buffer.Unpooled.buffer(response.length + 16 * executions.size());
-        ByteBuf in = io.netty.buffer.Unpooled.wrappedBuffer(response);
-        for (Recording.Execution execution : executions) {
+    private static byte[] answers(List<RecordedCycle.Execution> executions, byte[] response) {
+        ByteBuf out = Unpooled.buffer(response.length + 16 * executions.size());
+        ByteBuf in = Unpooled.wrappedBuffer(response);
+        for (RecordedCycle.Execution execution : executions) {
             if (execution.parsed()) {
                 Backend.empty(out, Backend.PARSE_COMPLETE);
             }
             Backend.empty(out, Backend.BIND_COMPLETE);
             boolean described = false;
             boolean ended = false;
-            while (!ended && in.isReadable(HEADER)) {
+            while (!ended && in.isReadable(Messages.HEADER)) {
                 byte type = in.getByte(in.readerIndex());
                 if (execution.call().described() && !described && type != Backend.NOTICE_RESPONSE) {
                     described = true;

@@ -9,7 +9,7 @@ import tutti.wire.sql.Classes;
 import tutti.wire.sql.ReadPlan;
 
 /** What a prepared statement touches, and, once values are bound to its parameters, which rows. On a session's event loop. */
-final class Reading {
+final class StatementAccess {
     /** The first number that PostgreSQL gives to what users make. */
     private static final int FIRST_OWN_TYPE = 16_384;
 
@@ -23,7 +23,7 @@ final class Reading {
     private Object statementsAsOf;
 
     /** Of a statement with so many declared types of parameters. */
-    Reading(Capture capture, byte[] sql, boolean standardStrings, int[] types) {
+    StatementAccess(Capture capture, byte[] sql, boolean standardStrings, int[] types) {
         this.capture = capture;
         this.sql = sql;
         this.standardStrings = standardStrings;
@@ -96,7 +96,7 @@ final class Reading {
     }
 
     /** A portal's. */
-    record Bound(Reading of, Values values) {
+    record Bound(StatementAccess of, Values values) {
         Capture.Classified classes() {
             return of.capture.classes(of.sql, 0, of.sql.length, of.standardStrings, values);
         }

@@ -3,14 +3,15 @@ package tutti.wire;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** How does the transaction begin that COMMIT AND CHAIN asks for? With the characteristics of the one before. */
-final class Chain {
+/** The transaction that COMMIT AND CHAIN asks for, which has the characteristics of the one before. */
+final class ChainedTransaction {
     /** Returns the characteristics as one row. */
     static final String CHARACTERISTICS = "SELECT current_setting('transaction_isolation'),"
             + " current_setting('transaction_read_only'), current_setting('transaction_deferrable')";
 
-    private Chain() {}
+    private ChainedTransaction() {}
 
+    /** The statement that begins it, from what {@link #CHARACTERISTICS} returned. */
     static String begin(List<@Nullable String> row) {
         if (row.size() != 3) {
             return "BEGIN";
