@@ -2,7 +2,7 @@ package tutti.cli;
 
 import java.util.List;
 import java.util.Map;
-import tutti.cli.cluster.ClusterSpec;
+import tutti.cluster.ClusterSpec;
 import tutti.command.Failure;
 import tutti.server.config.NodeConfig;
 

@@ -1,12 +1,12 @@
 package tutti.cli;
 
 import picocli.CommandLine.Command;
-import tutti.cli.bench.BenchCommand;
-import tutti.cli.calibrate.CalibrateCommand;
-import tutti.cli.calibrate.ValidateCommand;
+import tutti.bench.BenchCommand;
 import tutti.cli.flight.FlightCommand;
 import tutti.cli.sim.SimCommand;
 import tutti.command.Program;
+import tutti.eval.calibrate.CalibrateCommand;
+import tutti.eval.calibrate.ValidateCommand;
 import tutti.server.NodeCommand;
 
 /** The {@code tutti} command with all that it can do. */

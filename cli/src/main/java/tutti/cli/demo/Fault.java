@@ -11,11 +11,11 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.DoubleSupplier;
-import tutti.cli.cluster.Cluster;
-import tutti.cli.report.RunReport.Event;
-import tutti.cli.report.RunReport.EventKind;
+import tutti.cluster.Cluster;
 import tutti.command.Failure;
 import tutti.command.Screen;
+import tutti.report.RunReport.Event;
+import tutti.report.RunReport.EventKind;
 import tutti.server.http.NodeStatus;
 
 /**

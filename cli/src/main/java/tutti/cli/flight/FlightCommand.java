@@ -8,9 +8,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
+import tutti.cluster.AdminClient;
+import tutti.cluster.ChosenNodes;
 import tutti.command.Program;
-import tutti.cli.cluster.AdminClient;
-import tutti.cli.cluster.ChosenNodes;
 import tutti.command.Screen;
 
 /** Has running nodes write flight recordings. */
