@@ -28,6 +28,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Protocols;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
@@ -42,6 +43,7 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.runtime.real.RealMachine;
 
 /** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
 final class EmbeddedNode implements AutoCloseable {
@@ -65,7 +67,7 @@ final class EmbeddedNode implements AutoCloseable {
         private final Map<Integer, Long> left = new ConcurrentHashMap<>();
 
         Group(Set<Integer> members) {
-            order = new LocalOrderGroup(members);
+            order = new LocalOrderGroup(RealMachine.INSTANCE, members);
             try {
                 directory = Files.createTempDirectory("tutti-embedded");
             } catch (IOException failed) {
@@ -117,7 +119,7 @@ final class EmbeddedNode implements AutoCloseable {
                 group.present.put(url.node(), this);
             }
             complete = true;
-        } catch (Order.TruncatedException truncated) {
+        } catch (DurableLog.TruncatedException truncated) {
             throw new IOException(truncated.getMessage(), truncated);
         } finally {
             if (!complete) {

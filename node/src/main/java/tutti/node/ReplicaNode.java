@@ -22,9 +22,11 @@ import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
+import tutti.core.spi.Group;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
@@ -147,7 +149,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /* Read from any thread. */
     private volatile State state = State.NEW;
     private volatile @Nullable Throwable failure;
-    private volatile Order.View view = new Order.View(Set.of(), false, -1);
+    private volatile Group.View view = Group.View.NONE;
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
     /** Of what the order has handed over, whether the loop has come to it or not. */
@@ -188,7 +190,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
                 new Parts(), metrics, horizon);
         this.outcomes = new Outcomes(this.protocol.commitsByOwnMessage());
-        this.backlog = new Backlog(settings.backlogBytesMax());
+        this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, loop, files, new Log());
         this.questions = new Questions(new Asked(), outcomes, incarnation << 32);
     }
@@ -197,9 +199,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * Recovers, joins the order, and returns while it catches up; {@link #ready} completes when it has.
      *
      * @throws IOException if the node's files cannot be read
-     * @throws Order.TruncatedException if the log no longer holds what this engine has missed
+     * @throws DurableLog.TruncatedException if the log no longer holds what this engine has missed
      */
-    public void start() throws IOException, Order.TruncatedException {
+    public void start() throws IOException, DurableLog.TruncatedException {
         recoveredPosition = engine.appliedPosition();
         Optional<NodeFiles.Snapshot> snapshot = files.newestUpTo(recoveredPosition);
         long snapshotPosition = snapshot.map(NodeFiles.Snapshot::position).orElse(0L);
@@ -238,7 +240,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 recoveredPosition, snapshotPosition);
         // the first message of this life, as a fence ends with it
         unsent.add(new Control.Hello(incarnation, settings.protocol()).encode());
-        order.start(snapshotPosition, new OrderEvents());
+        OrderEvents events = new OrderEvents();
+        order.group().join(events);
+        order.log().start(snapshotPosition, events);
         loop.execute(() -> {
             sendQueued();
             // What the order has delivered meanwhile may be visible already, and has been told.
@@ -290,9 +294,14 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return incarnation;
     }
 
-    /** What the order says of itself. */
-    public Order.Status orderStatus() {
-        return order.status();
+    /** What the order's log says of itself. */
+    public DurableLog.Status orderStatus() {
+        return order.log().status();
+    }
+
+    /** Which nodes can be reached. */
+    public Group.View view() {
+        return view;
     }
 
     /** Local transactions that wait for the outcome of their commit. */
@@ -610,7 +619,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         public void multicast(Message message, Set<Integer> nodes) {
             ByteBuffer payload = ByteBuffer.allocate(message.encodedSize());
             message.encode(payload);
-            effects.add(() -> order.multicast(payload.array(), nodes));
+            effects.add(() -> order.group().multicast(payload.array(), nodes));
         }
 
         @Override
@@ -636,9 +645,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private void sendQueued() {
         while (!unsent.isEmpty()) {
             try {
-                order.submit(unsent.peek());
+                order.log().append(unsent.peek());
                 unsent.remove();
-            } catch (Order.OverflowException full) {
+            } catch (DurableLog.OverflowException full) {
                 return;
             }
         }
@@ -646,14 +655,14 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     // ------------------------------------------------------------------------------------------ order
 
-    /** Called on the order's thread, or on the loop from inside {@link Order#submit}. */
-    private final class OrderEvents implements Order.Listener {
+    /** Called on the order's thread, or on the loop from inside {@link DurableLog#append}. */
+    private final class OrderEvents implements DurableLog.Reader, Group.Listener {
         @Override
         public void delivered(long position, int sender, ByteBuffer payload) {
             int bytes = payload.remaining();
             Control control = Control.decode(payload);
             Message message = control == null ? protocol.decode(payload) : null;
-            backlog.add(bytes, !loop.isCurrent());
+            backlog.add(bytes);
             deliveries.add(new Delivery(position, sender, control, message));
             arrivedPosition = position;
             if (!deliveriesScheduled.get() && deliveriesScheduled.compareAndSet(false, true)) {
@@ -662,7 +671,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
-        public void view(Order.View newView) {
+        public void view(Group.View newView) {
             view = newView;
             LOG.info("node {} sees {}, leader {}, {}", settings.node(), newView.members(), newView.leader(),
                     newView.majority() ? "a majority" : "no majority");
@@ -715,7 +724,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         Set<Integer> wanted = protocol.orderers();
         if (!wanted.equals(orderers)) {
             orderers = wanted;
-            order.prefer(wanted);
+            order.group().prefer(wanted);
         }
     }
 
@@ -830,7 +839,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void truncate(long position) {
-            order.truncate(position);
+            order.log().truncate(position);
         }
 
         @Override
@@ -850,7 +859,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             failure = cause;
         }
         LOG.error("node {} stops: {}", settings.node(), cause.getMessage(), cause);
-        backlog.open();
         ready.completeExceptionally(cause);
         failureListener.failed(cause, restartable);
     }
@@ -871,7 +879,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 state = State.STOPPED;
             }
         }
-        backlog.open();
         order.close();
         loop.close();
         if (pipeline != null) {

@@ -38,6 +38,7 @@ import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.RealMachine;
 
 /** Replicas in one process whose protocols are recorded. */
 @Timeout(60)
@@ -48,7 +49,7 @@ class NodeFlightRecorderTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final Map<Integer, ListEngine> engines = new HashMap<>();
     private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
     private final Map<Integer, NodeFlightRecorder> recorders = new HashMap<>();

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.core.protocol.Protocols;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.RealMachine;
 
 /** Three replicas in one process, over an order in memory and engines that keep lists. */
 abstract class ReplicaTrio {
@@ -22,7 +23,7 @@ abstract class ReplicaTrio {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     final Map<Integer, ListEngine> engines = new HashMap<>();
     final Map<Integer, ReplicaNode> nodes = new HashMap<>();
     /** The first end of a replica that nobody asked for: why, and whether starting anew helps. */

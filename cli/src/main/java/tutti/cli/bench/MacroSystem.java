@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.cli.Failure;
 import tutti.core.protocol.Protocols;
-import tutti.core.spi.Order.TruncatedException;
+import tutti.core.spi.DurableLog.TruncatedException;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
@@ -26,6 +26,7 @@ import tutti.node.ReplicaNode;
 import tutti.node.embedded.EmbeddedSession;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.RealMachine;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccPopulation;
 
@@ -125,7 +126,7 @@ final class MacroSystem implements AutoCloseable {
             return;
         }
         Set<Integer> all = IntStream.range(0, Math.max(1, kind.nodes)).boxed().collect(Collectors.toSet());
-        LocalOrderGroup group = new LocalOrderGroup(all);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int node : all) {
             ClientEngine engine = engine(population);
             closing.add(engine);

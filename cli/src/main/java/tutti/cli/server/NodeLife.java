@@ -23,7 +23,7 @@ import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
-import tutti.core.spi.Order.TruncatedException;
+import tutti.core.spi.DurableLog.TruncatedException;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
 import tutti.node.WorkloadRecorder;

@@ -39,6 +39,7 @@ import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.RealMachine;
 
 /** Three nodes with databases in this virtual machine: what their clients see, and that they stay the same. */
 @Timeout(120)
@@ -73,7 +74,7 @@ class EmbeddedClusterTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final List<ClientEngine> engines = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final CompletableFuture<Throwable> failure = new CompletableFuture<>();

@@ -23,6 +23,7 @@ import tutti.node.ReplicaNode;
 import tutti.node.Transactions;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.RealMachine;
 
 /** A transaction that may write begins with all that its node has been delivered. */
 @Timeout(60)
@@ -41,7 +42,7 @@ class EmbeddedFreshnessTest {
     void start() throws Exception {
         engine = JdbcEngine.open(H2Database.inMemory());
         node = new ReplicaNode(ReplicaNode.Settings.defaults(0, ALONE, directory, "si"),
-                new LocalOrderGroup(ALONE).openDirect(0), engine,
+                new LocalOrderGroup(RealMachine.INSTANCE, ALONE).openDirect(0), engine,
                 world -> Protocols.create("si", 0, ALONE, Map.of(), world), NodeMetrics.NONE, (_, _) -> {});
         node.start();
         node.ready().get(20, TimeUnit.SECONDS);

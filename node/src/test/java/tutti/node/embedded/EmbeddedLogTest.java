@@ -19,6 +19,7 @@ import tutti.engine.jdbc.h2.H2Database;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.RealMachine;
 
 /** The log of nodes in memory does not grow with what they have done. */
 @Timeout(60)
@@ -31,7 +32,7 @@ class EmbeddedLogTest {
 
     @Test
     void whatAllNodesHaveIsForgotten() throws Exception {
-        LocalOrderGroup group = new LocalOrderGroup(ALL);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
         List<JdbcEngine> engines = new ArrayList<>();
         List<ReplicaNode> nodes = new ArrayList<>();
         CompletableFuture<Throwable> failure = new CompletableFuture<>();

@@ -33,6 +33,7 @@ import tutti.engine.jdbc.ClientEngine;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.RealMachine;
 
 /** Three nodes with databases in this virtual machine, under every protocol that there is. */
 @Timeout(60)
@@ -47,7 +48,7 @@ class EmbeddedProtocolsTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final List<ClientEngine> engines = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final CompletableFuture<Throwable> failure = new CompletableFuture<>();

@@ -17,7 +17,8 @@ import tutti.core.group.Ordered;
 import tutti.core.group.Packet;
 import tutti.core.group.StableRecord;
 import tutti.core.protocol.Message;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
@@ -243,7 +244,7 @@ final class GroupChannel implements Channel {
             this.inView = Set.copyOf(parameters.members());
             try {
                 this.member = new GroupMember(parameters, new MessageLog(), 0, this);
-            } catch (Order.TruncatedException impossible) {
+            } catch (DurableLog.TruncatedException impossible) {
                 throw new IllegalStateException("an empty log is truncated", impossible);
             }
         }
@@ -357,7 +358,7 @@ final class GroupChannel implements Channel {
         }
 
         @Override
-        public void view(Order.View view) {
+        public void view(Group.View view) {
             asked.add(() -> {
                 inView = view.members();
                 tellView();

@@ -30,6 +30,7 @@ import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.pgwire.Transport;
+import tutti.runtime.real.RealMachine;
 import tutti.wire.Door;
 import tutti.wire.FrontEndSettings;
 
@@ -60,7 +61,7 @@ final class JdbcNodes implements AutoCloseable {
     JdbcNodes(Dialect dialect, Path directory, int count, String protocol, @Nullable SslContext tls)
             throws Exception {
         Set<Integer> all = IntStream.range(0, count).boxed().collect(Collectors.toSet());
-        LocalOrderGroup group = new LocalOrderGroup(all);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int i = 0; i < count; i++) {
             int node = i;
             MacroDb engine = MacroDb.open(
