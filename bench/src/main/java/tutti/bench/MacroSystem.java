@@ -126,7 +126,7 @@ final class MacroSystem implements AutoCloseable {
             return;
         }
         Set<Integer> all = IntStream.range(0, Math.max(1, kind.nodes)).boxed().collect(Collectors.toSet());
-        LocalOrderGroup group = new LocalOrderGroup(all);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int node : all) {
             ClientEngine engine = engine(population);
             closing.add(engine);

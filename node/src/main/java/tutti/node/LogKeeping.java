@@ -44,7 +44,7 @@ final class LogKeeping {
         long engineHoldsAtMost();
 
         /** The node cannot go on. */
-        void fail(Throwable cause);
+        void fail(Throwable cause, boolean restartable);
     }
 
     private final ReplicaNode.Settings settings;
@@ -123,7 +123,9 @@ final class LogKeeping {
                 files.save(snapshot);
             } catch (IOException broken) {
                 node.fail(new IOException(
-                        "cannot keep a snapshot in " + files.location() + ": " + broken.getMessage(), broken));
+                        "cannot keep a snapshot in " + files.location() + ": " + broken.getMessage()
+                                + "; make room on its disk, or let the node write there",
+                        broken), false);
                 return;
             }
             loop.execute(() -> {
@@ -148,7 +150,7 @@ final class LogKeeping {
             files.removeBefore(restart[settings.node()]);
             snapshots.removeIf(at -> at < restart[settings.node()]);
         } catch (IOException broken) {
-            node.fail(broken);
+            node.fail(broken, false);
         }
     }
 

@@ -62,7 +62,7 @@ final class JdbcNodes implements AutoCloseable {
     JdbcNodes(Dialect dialect, Path directory, int count, String protocol, @Nullable SslContext tls)
             throws Exception {
         Set<Integer> all = IntStream.range(0, count).boxed().collect(Collectors.toSet());
-        LocalOrderGroup group = new LocalOrderGroup(all);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int i = 0; i < count; i++) {
             int node = i;
             MacroDb engine = MacroDb.open(

@@ -44,7 +44,7 @@ class EmbeddedFreshnessTest {
         engine = JdbcEngine.open(H2Database.inMemory());
         node = new ReplicaNode(ReplicaNode.Settings.defaults(0, ALONE, "si"), RealMachine.INSTANCE,
                 PathDirectory.of(directory),
-                new LocalOrderGroup(ALONE).openDirect(0), engine,
+                new LocalOrderGroup(RealMachine.INSTANCE, ALONE).openDirect(0), engine,
                 world -> Protocols.create("si", 0, ALONE, Map.of(), world), NodeMetrics.NONE, (_, _) -> {});
         node.start();
         node.ready().get(20, TimeUnit.SECONDS);

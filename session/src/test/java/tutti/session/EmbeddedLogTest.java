@@ -33,7 +33,7 @@ class EmbeddedLogTest {
 
     @Test
     void whatAllNodesHaveIsForgotten() throws Exception {
-        LocalOrderGroup group = new LocalOrderGroup(ALL);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
         List<JdbcEngine> engines = new ArrayList<>();
         List<ReplicaNode> nodes = new ArrayList<>();
         CompletableFuture<Throwable> failure = new CompletableFuture<>();

@@ -49,7 +49,7 @@ class EmbeddedProtocolsTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final List<ClientEngine> engines = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final CompletableFuture<Throwable> failure = new CompletableFuture<>();
