@@ -19,6 +19,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
@@ -63,7 +64,7 @@ public class RecorderBenchmark {
     private int liveKeys = KEYS;
 
     private final Loop loop = new Loop();
-    private Protocol protocol = Protocols.create("si", 0, REPLICAS, Map.of(), loop);
+    private Protocol protocol = Protocols.STANDARD.choose(Protocols.DEFAULT).create(0, REPLICAS, loop);
     private WriteSet[] writes = {};
     private long position;
 
@@ -146,13 +147,14 @@ public class RecorderBenchmark {
         }
         position = 0;
         Map<String, String> parameters = Map.of("window", Integer.toString(liveKeys / KEYS));
+        ChosenProtocol chosen = Protocols.STANDARD.choose(Protocols.DEFAULT, parameters);
         protocol = recorded
-                ? new FlightRecorder(new FlightRecording.Subject("si", parameters, 0, REPLICAS),
+                ? new FlightRecorder(new FlightRecording.Subject(chosen.name(), parameters, 0, REPLICAS),
                         new FlightRecorder.Limits(RECORDER_BYTES, TimeUnit.MINUTES.toNanos(5)), System::nanoTime,
                         trouble -> {
                             throw new IllegalStateException(trouble);
-                        }).attach(loop, world -> Protocols.create("si", 0, REPLICAS, parameters, world))
-                : Protocols.create("si", 0, REPLICAS, parameters, loop);
+                        }).attach(loop, world -> chosen.create(0, REPLICAS, world))
+                : chosen.create(0, REPLICAS, loop);
         for (int i = 0; i < writes.length; i++) {
             transaction();
         }

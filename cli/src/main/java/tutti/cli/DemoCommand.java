@@ -20,6 +20,7 @@ import tutti.cli.cluster.ClusterSpec;
 import tutti.cli.demo.Demo;
 import tutti.cli.demo.DemoPlan;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Trait;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
@@ -63,7 +64,7 @@ final class DemoCommand implements Callable<Integer> {
             + " if something is wrong.")
     private @Nullable Path data;
 
-    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = Protocols.DEFAULT, description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
 
     @Option(names = "--form", paramLabel = "WORD", description = "How transactions are handed in: ${COMPLETION-CANDIDATES}. Stored ones are functions, each called in one"
@@ -130,7 +131,7 @@ final class DemoCommand implements Callable<Integer> {
 
     private boolean wholeOnly() {
         try {
-            return Protocols.describe(protocol).claims().wholeOnly();
+            return Protocols.STANDARD.choose(protocol).has(Trait.WHOLE_ONLY);
         } catch (IllegalArgumentException unknown) {
             throw Failure.usage(String.valueOf(unknown.getMessage()), "choose another --protocol");
         }

@@ -25,6 +25,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
@@ -104,11 +105,11 @@ final class EmbeddedNode implements AutoCloseable {
             started.push(engine);
             Order order = order(directory);
             started.push(order);
+            ChosenProtocol protocol = Protocols.STANDARD.choose(url.protocol(), url.parameters());
             replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol(),
-                            url.parameters()),
+                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), protocol),
                     order, engine,
-                    world -> Protocols.create(url.protocol(), url.node(), members, url.parameters(), world),
+                    world -> protocol.create(url.node(), members, world),
                     NodeMetrics.NONE,
                     (cause, _) -> failure = cause);
             started.push(replica);

@@ -12,10 +12,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Claims;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
+import tutti.core.protocol.Trait;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -81,8 +83,8 @@ final class LocalTransactions {
          */
         long lockedSince(long begun);
 
-        /** Whether the protocol orders transactions by their conflict classes. */
-        boolean needsClasses();
+        /** What the protocol asks of a node. */
+        Claims claims();
     }
 
     /**
@@ -305,7 +307,7 @@ final class LocalTransactions {
 
     void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
             Completion<ExecuteResult> done) {
-        if (classes.all() && node.needsClasses()) {
+        if (classes.all() && node.claims().has(Trait.NEEDS_CLASSES)) {
             metrics.undeclared();
         }
         everywhere(request, classes, keys, name, new Barrier(done, System.nanoTime()));
@@ -334,7 +336,7 @@ final class LocalTransactions {
             // Made a victim in the same moment; its answer is on its way.
             return;
         }
-        if (node.protocol().executesAtOnce()) {
+        if (node.claims().has(Trait.EXECUTES_AT_ONCE)) {
             throw new IllegalStateException(open.id + " was handed in though transactions execute at once");
         }
         String refusal = node.refusal();
@@ -342,7 +344,7 @@ final class LocalTransactions {
             unavailable(open);
             return;
         }
-        if (request.classes().all() && node.needsClasses()) {
+        if (request.classes().all() && node.claims().has(Trait.NEEDS_CLASSES)) {
             metrics.undeclared();
         }
         open.request = request;
@@ -387,7 +389,7 @@ final class LocalTransactions {
             rollBack(open, () -> answerNow(open, new Outcome.Aborted(new AbortReason.TooOld(kept - 1, kept))));
             return;
         }
-        if (!node.protocol().executesAtOnce()) {
+        if (!node.claims().has(Trait.EXECUTES_AT_ONCE)) {
             throw new IllegalStateException(open.id + " has executed without having been handed in");
         }
         if (inFlight.get() >= inFlightMax) {

@@ -8,7 +8,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -16,11 +15,14 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Claims;
+import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
+import tutti.core.protocol.Trait;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -62,8 +64,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param node its number, 0 to 255
      * @param replicas numbers of all replicas
      * @param directory for the node's own files
-     * @param protocolName how the protocol is called in configurations; nodes with different ones refuse each other
-     * @param protocolParameters what of it is not as by default; nodes with different ones refuse each other
+     * @param protocol with its parameters; nodes with different ones refuse each other
      * @param appliers how many write sets are applied side by side, at least 1
      * @param groupPositionsMax how many positions are made visible by one engine transaction at most
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
@@ -74,25 +75,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param lingerNanos for how long transactions of other nodes may wait for more, while nobody here waits to see them, in
      *            nanoseconds; 0 for never
      */
-    public record Settings(int node, Set<Integer> replicas, Path directory, String protocolName,
-            Map<String, String> protocolParameters, int appliers,
-            int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
+    public record Settings(int node, Set<Integer> replicas, Path directory, ChosenProtocol protocol,
+            int appliers, int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
             long snapshotPositions, long lingerNanos) {
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more. */
-        public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName) {
-            return defaults(node, replicas, directory, protocolName, Map.of());
-        }
-
-        /** Likewise, with parameters of the protocol. */
-        public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName,
-                Map<String, String> protocolParameters) {
-            return new Settings(node, replicas, directory, protocolName, protocolParameters, 4, 64, 1000, 256L << 20,
+        public static Settings defaults(int node, Set<Integer> replicas, Path directory, ChosenProtocol protocol) {
+            return new Settings(node, replicas, directory, protocol, 4, 64, 1000, 256L << 20,
                     2_000_000_000L, 50_000, 0);
-        }
-
-        /** The protocol as nodes tell it each other. */
-        String protocol() {
-            return protocolParameters.isEmpty() ? protocolName : protocolName + " " + new TreeMap<>(protocolParameters);
         }
     }
 
@@ -127,7 +116,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final Order order;
     private final Engine engine;
     private final Protocol protocol;
-    private final Protocols.Claims claims;
+    private final Claims claims;
     private final NodeFiles files;
     private final NodeMetrics metrics;
     private final FailureListener failureListener;
@@ -183,11 +172,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.files = new NodeFiles(settings.directory());
         this.incarnation = files.nextIncarnation();
         this.protocol = protocol.apply(new World());
-        this.claims = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims();
+        this.claims = settings.protocol().claims();
         this.loop = new EventLoop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
                 new Parts(), metrics, horizon);
-        this.outcomes = new Outcomes(this.protocol.commitsByOwnMessage());
+        this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE));
         this.backlog = new Backlog(settings.backlogBytesMax());
         this.logKeeping = new LogKeeping(settings, engine, loop, files, new Log());
         this.questions = new Questions(new Asked(), outcomes, incarnation << 32);
@@ -237,7 +226,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 incarnation,
                 recoveredPosition, snapshotPosition);
         // the first message of this life, as a fence ends with it
-        unsent.add(new Control.Hello(incarnation, settings.protocol()).encode());
+        unsent.add(new Control.Hello(incarnation, settings.protocol().toString()).encode());
         order.start(snapshotPosition, new OrderEvents());
         loop.execute(() -> {
             sendQueued();
@@ -316,37 +305,37 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     @Override
     public boolean executesAtOnce() {
-        return protocol.executesAtOnce();
+        return claims.has(Trait.EXECUTES_AT_ONCE);
     }
 
     @Override
     public boolean needsReads() {
-        return protocol.needsReads();
+        return claims.has(Trait.NEEDS_READS);
     }
 
     @Override
     public boolean needsClasses() {
-        return claims.needsClasses();
+        return claims.has(Trait.NEEDS_CLASSES);
     }
 
     @Override
     public boolean everywhereIfPossible() {
-        return claims.everywhereIfPossible();
+        return claims.has(Trait.EVERYWHERE_IF_POSSIBLE);
     }
 
     @Override
     public boolean wholeOnly() {
-        return claims.wholeOnly();
+        return claims.has(Trait.WHOLE_ONLY);
     }
 
     @Override
     public boolean classesCoverReads() {
-        return claims.needsClasses() && serializable();
+        return needsClasses() && serializable();
     }
 
     @Override
     public boolean serializable() {
-        return claims.isolation() == Protocols.Isolation.SERIALIZABILITY;
+        return claims.guarantee() == Guarantee.SERIALIZABILITY;
     }
 
     @Override
@@ -401,7 +390,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
     private boolean unwatched() {
-        return state == State.READY && transactions.none() && !protocol.visibilityAwaitedElsewhere();
+        return state == State.READY && transactions.none() && !claims.has(Trait.VISIBILITY_AWAITED_ELSEWHERE);
     }
 
     @Override
@@ -496,8 +485,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
-        public boolean needsClasses() {
-            return claims.needsClasses();
+        public Claims claims() {
+            return claims;
         }
     }
 
@@ -652,7 +641,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         public void delivered(long position, int sender, ByteBuffer payload) {
             int bytes = payload.remaining();
             Control control = Control.decode(payload);
-            Message message = control == null ? protocol.decode(payload) : null;
+            Message message = control == null ? settings.protocol().decode(payload) : null;
             backlog.add(bytes, !loop.isCurrent());
             deliveries.add(new Delivery(position, sender, control, message));
             arrivedPosition = position;
@@ -674,7 +663,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void received(int sender, ByteBuffer payload) {
-            Message message = protocol.decode(payload);
+            Message message = settings.protocol().decode(payload);
             loop.execute(() -> tell(() -> protocol.received(sender, message)));
         }
 
@@ -722,7 +711,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private void onControl(Delivery delivery, Control control) {
         switch (control) {
             case Control.Hello hello -> {
-                if (!hello.protocol().equals(settings.protocol())) {
+                if (!hello.protocol().equals(settings.protocol().toString())) {
                     throw new IllegalStateException("node " + delivery.sender() + " runs protocol " + hello.protocol()
                             + ", this node " + settings.protocol()
                             + ": give all nodes the same `protocol` and `protocol-parameters`, which a cluster keeps for good");

@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
@@ -179,9 +180,10 @@ final class Events {
     /**
      * Reads the payload of an event.
      *
-     * @param protocol that it will be told to, which knows its messages
+     * @param protocol that it will be told to
+     * @param messages reads those of the protocol
      */
-    static Event read(Kind kind, ByteBuffer from, Protocol protocol) {
+    static Event read(Kind kind, ByteBuffer from, Protocol protocol, Function<ByteBuffer, Message> messages) {
         long nanos = from.getLong();
         return switch (kind) {
             case SUBMITTED -> {
@@ -235,13 +237,13 @@ final class Events {
             case DELIVERED -> {
                 long position = from.getLong();
                 int sender = from.getInt();
-                Message message = protocol.decode(from);
+                Message message = messages.apply(from);
                 yield new Event(nanos, "delivered position " + position + " from node " + sender + ": "
                         + Words.shortened(message), of(() -> protocol.delivered(position, sender, message)));
             }
             case TENTATIVE, RECEIVED -> {
                 int sender = from.getInt();
-                Message message = protocol.decode(from);
+                Message message = messages.apply(from);
                 yield new Event(nanos, kind.words() + " from node " + sender + ": " + Words.shortened(message),
                         of(() -> {
                             if (kind == Kind.RECEIVED) {

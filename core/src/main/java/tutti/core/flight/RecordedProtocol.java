@@ -1,6 +1,6 @@
 package tutti.core.flight;
 
-import java.nio.ByteBuffer;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Consumer;
 import tutti.core.protocol.Execution;
@@ -93,16 +93,6 @@ final class RecordedProtocol implements Protocol {
     }
 
     @Override
-    public boolean visibilityAwaitedElsewhere() {
-        return protocol.visibilityAwaitedElsewhere();
-    }
-
-    @Override
-    public boolean commitsByOwnMessage() {
-        return protocol.commitsByOwnMessage();
-    }
-
-    @Override
     public byte[] snapshot() {
         byte[][] taken = new byte[1][];
         event(Events::snapshot, () -> {
@@ -123,22 +113,12 @@ final class RecordedProtocol implements Protocol {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return protocol.decode(from);
-    }
-
-    @Override
     public Set<Integer> orderers() {
         return protocol.orderers();
     }
 
     @Override
-    public boolean executesAtOnce() {
-        return protocol.executesAtOnce();
-    }
-
-    @Override
-    public boolean needsReads() {
-        return protocol.needsReads();
+    public OptionalInt primary() {
+        return protocol.primary();
     }
 }

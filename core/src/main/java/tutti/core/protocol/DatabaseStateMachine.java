@@ -263,16 +263,6 @@ public final class DatabaseStateMachine implements Protocol {
         horizons.ranOut(replica);
     }
 
-    @Override
-    public boolean executesAtOnce() {
-        return true;
-    }
-
-    @Override
-    public boolean needsReads() {
-        return true;
-    }
-
     /** No message still to be delivered is certified against positions up to the floor. */
     private void forget() {
         index.forget(horizons.floor(delivered));
@@ -281,8 +271,8 @@ public final class DatabaseStateMachine implements Protocol {
         }
     }
 
-    @Override
-    public Message decode(ByteBuffer from) {
+    /** Reads a message of this protocol. */
+    static Message decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
             case TAG_CERTIFY -> {

@@ -1,6 +1,6 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
+import java.util.OptionalInt;
 import java.util.Set;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
@@ -76,23 +76,13 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return protocol.decode(from);
+    public Set<Integer> orderers() {
+        return protocol.orderers();
     }
 
     @Override
-    public boolean executesAtOnce() {
-        return protocol.executesAtOnce();
-    }
-
-    @Override
-    public boolean visibilityAwaitedElsewhere() {
-        return protocol.visibilityAwaitedElsewhere();
-    }
-
-    @Override
-    public boolean needsReads() {
-        return protocol.needsReads();
+    public OptionalInt primary() {
+        return protocol.primary();
     }
 
     @Override

@@ -195,13 +195,8 @@ public final class SnapshotIsolation implements Protocol {
         horizons.ranOut(replica);
     }
 
-    @Override
-    public boolean executesAtOnce() {
-        return true;
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
+    /** Reads a message of this protocol. */
+    static Message decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
             case TAG_CERTIFY -> {

@@ -85,7 +85,7 @@ class AkaraTest {
         Message submission = world.toOrder.removeLast();
         ByteBuffer to = ByteBuffer.allocate(submission.encodedSize());
         submission.encode(to);
-        akara.delivered(++position, 0, akara.decode(to.flip()));
+        akara.delivered(++position, 0, ClassMessage.decode(to.flip()));
     }
 
     @Test

@@ -83,9 +83,10 @@ class EmbeddedClusterTest {
             ClientEngine engine = kind.open(node);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), "si"),
+                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node),
+                            Protocols.STANDARD.choose("si")),
                     group.openDirect(node),
-                    engine, world -> Protocols.create("si", node, ALL, Map.of(), world), NodeMetrics.NONE,
+                    engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world), NodeMetrics.NONE,
                     (cause, _) -> failure.complete(cause));
             nodes.add(replica);
             replica.start();

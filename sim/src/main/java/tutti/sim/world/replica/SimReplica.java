@@ -164,7 +164,7 @@ final class SimReplica implements Replica {
     private void tentative(int sender, byte[] payload) {
         Envelope envelope = Envelope.decode(ByteBuffer.wrap(payload));
         if (envelope.kind() == Envelope.Kind.PROTOCOL) {
-            Message message = protocol.decode(envelope.content());
+            Message message = home.settings().chosen().decode(envelope.content());
             tell(() -> protocol.tentative(sender, message));
         }
     }
@@ -176,7 +176,7 @@ final class SimReplica implements Replica {
             home.log().delivered(node, host.life(), position, envelope.number());
             switch (envelope.kind()) {
                 case PROTOCOL -> {
-                    Message message = protocol.decode(envelope.content());
+                    Message message = home.settings().chosen().decode(envelope.content());
                     tell(() -> deliver(position, sender, message));
                 }
                 case HELLO -> {
@@ -202,7 +202,7 @@ final class SimReplica implements Replica {
 
         @Override
         public void received(int sender, ByteBuffer payload) {
-            Message message = protocol.decode(payload);
+            Message message = home.settings().chosen().decode(payload);
             tell(() -> protocol.received(sender, message));
         }
 
