@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -25,10 +26,10 @@ import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaAdapter;
 import tutti.core.protocol.Request;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
-import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -69,7 +70,7 @@ public class RecorderBenchmark {
     private long position;
 
     /** A world that orders at once. */
-    private static final class Loop implements Replica {
+    private static final class Loop extends ReplicaAdapter {
         @Nullable
         Message ordered;
 
@@ -79,53 +80,8 @@ public class RecorderBenchmark {
         }
 
         @Override
-        public void run(TransactionId transaction, Priority priority) {
-            // It has run.
-        }
-
-        @Override
-        public void prepare(TransactionId transaction, WriteSet changes) {
+        protected void ask(Consumer<Replica> effect) {
             // Not measured.
-        }
-
-        @Override
-        public void apply(TransactionId transaction, long at, WriteSet changes) {
-            // Not measured.
-        }
-
-        @Override
-        public void commit(TransactionId transaction, long at, WriteSet changes) {
-            // Not measured.
-        }
-
-        @Override
-        public void execute(TransactionId transaction, long at, Request.Whole request) {
-            // Not measured.
-        }
-
-        @Override
-        public void skip(long at) {
-            // Not measured.
-        }
-
-        @Override
-        public void abort(TransactionId transaction) {
-            // Not measured.
-        }
-
-        @Override
-        public void answer(TransactionId transaction, Outcome outcome) {
-            // Not measured.
-        }
-
-        @Override
-        public void multicast(Message message, Set<Integer> nodes) {
-            // Not measured.
-        }
-
-        @Override
-        public void timer(long timer, long delayNanos) {
-            // Time does not matter.
         }
     }
 
