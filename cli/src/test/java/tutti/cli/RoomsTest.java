@@ -14,6 +14,9 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.conditions.ArchConditions;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -91,6 +94,31 @@ class RoomsTest {
                 .resideInAnyPackage("tutti.workload..", "tutti.check..")
                 .because("docs/decisions/0001-rooms.md says so").check(TUTTI);
     }
+
+    @Test
+    void thereAreNoCyclesBetweenPackages() {
+        SlicesRuleDefinition.slices().assignedFrom(PACKAGES).should().beFreeOfCycles().check(TUTTI);
+    }
+
+    /**
+     * Packages, with one exception: the mirrors of JDK classes in {@code minha} have the JDK's packages, and with these the
+     * cycles that the JDK has between them, and with its process, whose threads and sockets they are.
+     */
+    private static final SliceAssignment PACKAGES = new SliceAssignment() {
+        @Override
+        public SliceIdentifier getIdentifierOf(JavaClass of) {
+            String name = of.getPackageName();
+            if (!name.startsWith("tutti.")) {
+                return SliceIdentifier.ignore();
+            }
+            return SliceIdentifier.of(name.startsWith("tutti.minha.jdk.") ? "tutti.minha" : name);
+        }
+
+        @Override
+        public String getDescription() {
+            return "packages";
+        }
+    };
 
     @Test
     void noRoomIsForgotten() {

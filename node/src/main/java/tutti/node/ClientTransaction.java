@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
+import tutti.core.protocol.Trait;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
@@ -171,7 +172,7 @@ final class ClientTransaction implements Transactions.Ticket {
             // Made a victim in the same moment; its answer is on its way.
             return;
         }
-        if (all.node().protocol().executesAtOnce()) {
+        if (all.node().claims().has(Trait.EXECUTES_AT_ONCE)) {
             throw new IllegalStateException(this + " was handed in though transactions execute at once");
         }
         if (all.node().refusal() != null) {
@@ -218,7 +219,7 @@ final class ClientTransaction implements Transactions.Ticket {
             refuse(new AbortReason.Failed("unavailable"));
         } else if (tooOld) {
             refuse(new AbortReason.TooOld(begun - 1, begun));
-        } else if (!all.node().protocol().executesAtOnce()) {
+        } else if (!all.node().claims().has(Trait.EXECUTES_AT_ONCE)) {
             throw new IllegalStateException(this + " has executed without having been handed in");
         } else if (all.admission().isFull()) {
             all.admission().await(() -> onExecuted(writes, reads));

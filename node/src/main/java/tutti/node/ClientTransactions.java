@@ -8,7 +8,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Claims;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Trait;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
@@ -52,8 +54,8 @@ final class ClientTransactions {
          */
         long lockedSince(long begun);
 
-        /** Whether the protocol orders transactions by their conflict classes. */
-        boolean needsClasses();
+        /** What the protocol asks of a node. */
+        Claims claims();
     }
 
     private final int number;
@@ -133,7 +135,7 @@ final class ClientTransactions {
     }
 
     void countUndeclared(ConflictClasses classes) {
-        if (classes.all() && node.needsClasses()) {
+        if (classes.all() && node.claims().has(Trait.NEEDS_CLASSES)) {
             metrics.undeclared();
         }
     }

@@ -14,7 +14,7 @@ import tutti.core.txn.TransactionId;
  *
  * <p>
  * <b>Why absence is an answer.</b> Under every protocol that says so
- * ({@link tutti.core.protocol.Protocol#commitsByOwnMessage}) a transaction commits at the position of an ordered message that its own
+ * ({@link tutti.core.protocol.Trait#COMMITS_BY_OWN_MESSAGE}) a transaction commits at the position of an ordered message that its own
  * node sent in the life in which the transaction ran. Once no such message can be delivered any more, the set of that
  * life's committed transactions is complete, and what is not in it never commits. That is so behind a node's first message
  * of its next life ({@link #born}: the order delivers the messages of a node in order of its lives), and behind a

@@ -12,7 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Claims;
+import tutti.core.protocol.Trait;
 import tutti.core.protocol.Replica;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine;
@@ -40,7 +41,7 @@ final class ReplicaCore {
     private final Order order;
     private final Engine engine;
     private final Protocol protocol;
-    private final Protocols.Claims claims;
+    private final Claims claims;
     private final NodeFiles files;
     private final NodeMetrics metrics;
     private final ReplicaNode.FailureListener failureListener;
@@ -80,21 +81,22 @@ final class ReplicaCore {
         this.failureListener = failureListener;
         this.files = new NodeFiles(directory);
         this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
-                machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(), settings.protocol());
+                machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(),
+                settings.protocol().toString());
         this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         Parts parts = new Parts();
         this.world = new ProtocolWorld(parts, loop, metrics);
         this.protocol = protocol.apply(world);
-        this.claims = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims();
+        this.claims = settings.protocol().claims();
         this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
                 machine.clock(), loop, parts, metrics, horizon);
-        this.outcomes = new Outcomes(this.protocol.commitsByOwnMessage());
+        this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE));
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
                 settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
         this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
-        this.inbox = new OrderInbox(settings.node(), loop, this.protocol::decode, backlog, new OrderEvents());
+        this.inbox = new OrderInbox(settings.node(), loop, settings.protocol()::decode, backlog, new OrderEvents());
         this.outbox = new Outbox(order.log());
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, parts);
     }
@@ -189,7 +191,7 @@ final class ReplicaCore {
         return protocol;
     }
 
-    Protocols.Claims claims() {
+    Claims claims() {
         return claims;
     }
 
@@ -244,7 +246,7 @@ final class ReplicaCore {
 
     /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
     private boolean unwatched() {
-        return lifecycle.state() == State.READY && transactions.none() && !protocol.visibilityAwaitedElsewhere();
+        return lifecycle.state() == State.READY && transactions.none() && !claims.has(Trait.VISIBILITY_AWAITED_ELSEWHERE);
     }
 
     // ------------------------------------------------------------------------------------------ its parts
@@ -318,8 +320,8 @@ final class ReplicaCore {
         }
 
         @Override
-        public boolean needsClasses() {
-            return claims.needsClasses();
+        public Claims claims() {
+            return claims;
         }
 
         @Override

@@ -1,15 +1,15 @@
 package tutti.node;
 
 import java.io.IOException;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
+import tutti.core.protocol.Trait;
 import tutti.core.spi.Completion;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine;
@@ -49,8 +49,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      *
      * @param node its number, 0 to 255
      * @param replicas numbers of all replicas
-     * @param protocolName how the protocol is called in configurations; nodes with different ones refuse each other
-     * @param protocolParameters what of it is not as by default; nodes with different ones refuse each other
+     * @param protocol with its parameters; nodes with different ones refuse each other
      * @param appliers how many write sets are applied side by side, at least 1
      * @param groupPositionsMax how many positions are made visible by one engine transaction at most
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
@@ -61,25 +60,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param lingerNanos for how long transactions of other nodes may wait for more, while nobody here waits to see them, in
      *            nanoseconds; 0 for never
      */
-    public record Settings(int node, Set<Integer> replicas, String protocolName,
-            Map<String, String> protocolParameters, int appliers,
+    public record Settings(int node, Set<Integer> replicas, ChosenProtocol protocol, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
             long snapshotPositions, long lingerNanos) {
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more. */
-        public static Settings defaults(int node, Set<Integer> replicas, String protocolName) {
-            return defaults(node, replicas, protocolName, Map.of());
-        }
-
-        /** Likewise, with parameters of the protocol. */
-        public static Settings defaults(int node, Set<Integer> replicas, String protocolName,
-                Map<String, String> protocolParameters) {
-            return new Settings(node, replicas, protocolName, protocolParameters, 4, 64, 1000, 256L << 20,
+        public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
+            return new Settings(node, replicas, protocol, 4, 64, 1000, 256L << 20,
                     2_000_000_000L, 50_000, 0);
-        }
-
-        /** The protocol as nodes tell it each other. */
-        String protocol() {
-            return protocolParameters.isEmpty() ? protocolName : protocolName + " " + new TreeMap<>(protocolParameters);
         }
     }
 
@@ -210,37 +197,37 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     @Override
     public boolean executesAtOnce() {
-        return core.protocol().executesAtOnce();
+        return core.claims().has(Trait.EXECUTES_AT_ONCE);
     }
 
     @Override
     public boolean needsReads() {
-        return core.protocol().needsReads();
+        return core.claims().has(Trait.NEEDS_READS);
     }
 
     @Override
     public boolean needsClasses() {
-        return core.claims().needsClasses();
+        return core.claims().has(Trait.NEEDS_CLASSES);
     }
 
     @Override
     public boolean everywhereIfPossible() {
-        return core.claims().everywhereIfPossible();
+        return core.claims().has(Trait.EVERYWHERE_IF_POSSIBLE);
     }
 
     @Override
     public boolean wholeOnly() {
-        return core.claims().wholeOnly();
+        return core.claims().has(Trait.WHOLE_ONLY);
     }
 
     @Override
     public boolean classesCoverReads() {
-        return core.claims().needsClasses() && serializable();
+        return needsClasses() && serializable();
     }
 
     @Override
     public boolean serializable() {
-        return core.claims().isolation() == Protocols.Isolation.SERIALIZABILITY;
+        return core.claims().guarantee() == Guarantee.SERIALIZABILITY;
     }
 
     @Override

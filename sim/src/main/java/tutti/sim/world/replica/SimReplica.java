@@ -167,7 +167,7 @@ final class SimReplica implements Replica {
     private void tentative(int sender, byte[] payload) {
         Envelope envelope = Envelope.decode(ByteBuffer.wrap(payload));
         if (envelope.kind() == Envelope.Kind.PROTOCOL) {
-            Message message = protocol.decode(envelope.content());
+            Message message = home.settings().chosen().decode(envelope.content());
             tell(() -> protocol.tentative(sender, message));
         }
     }
@@ -179,7 +179,7 @@ final class SimReplica implements Replica {
             home.log().delivered(node, host.life(), position, envelope.number());
             switch (envelope.kind()) {
                 case PROTOCOL -> {
-                    Message message = protocol.decode(envelope.content());
+                    Message message = home.settings().chosen().decode(envelope.content());
                     tell(() -> deliver(position, sender, message));
                 }
                 case HELLO -> {
@@ -205,7 +205,7 @@ final class SimReplica implements Replica {
 
         @Override
         public void received(int sender, ByteBuffer payload) {
-            Message message = protocol.decode(payload);
+            Message message = home.settings().chosen().decode(payload);
             tell(() -> protocol.received(sender, message));
         }
 

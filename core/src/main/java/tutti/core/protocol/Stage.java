@@ -1,6 +1,4 @@
-package tutti.model;
-
-import java.util.Map;
+package tutti.core.protocol;
 
 /** Where a transaction of a client is, as its replica sees it. */
 public enum Stage {
@@ -17,11 +15,6 @@ public enum Stage {
     /** Visible, or aborted; its client waits for what the protocol demands besides. */
     ENDING("to be answered");
 
-    private static final Map<String, Map<Stage, String>> QUEUES = Map.of("nodo", Map.of(ORDERING, "Q0, Q1, Q2"),
-            "akara", Map.of(ORDERING, "Q0, Q2a", EXECUTING, "Q2b, running", EXECUTED, "Q2b, Q2c"), "dbsm",
-            Map.of(EXECUTING, "Q0", EXECUTED, "Q1", DECIDED, "Q2"), "postgres-r",
-            Map.of(EXECUTING, "Q0", EXECUTED, "Q1", DECIDED, "Q2"));
-
     private final String description;
 
     Stage(String description) {
@@ -31,11 +24,5 @@ public enum Stage {
     /** In words. */
     public String description() {
         return description;
-    }
-
-    /** In words, and which queues of AKARA's figures 2 to 5 it is made of, if the protocol is one of those. */
-    public String description(String protocol) {
-        String queues = QUEUES.getOrDefault(protocol, Map.of()).get(this);
-        return queues == null ? description : description + " (" + queues + ")";
     }
 }
