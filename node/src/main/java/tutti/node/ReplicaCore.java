@@ -245,7 +245,8 @@ final class ReplicaCore {
 
     /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
     private boolean unwatched() {
-        return lifecycle.state() == State.READY && transactions.none() && !claims.has(Trait.VISIBILITY_AWAITED_ELSEWHERE);
+        return lifecycle.state() == State.READY && transactions.none()
+                && !claims.has(Trait.VISIBILITY_AWAITED_ELSEWHERE);
     }
 
     // ------------------------------------------------------------------------------------------ its parts

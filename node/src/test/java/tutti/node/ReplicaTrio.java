@@ -43,7 +43,8 @@ abstract class ReplicaTrio {
             default -> Map.of();
         };
         ChosenProtocol chosen = Protocols.STANDARD.choose(protocol, parameters);
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, 20, 0);
+        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, 20,
+                0);
         ReplicaNode replica = new ReplicaNode(settings, RealMachine.INSTANCE,
                 PathDirectory.of(directory.resolve("node" + node)), group.open(node), engine,
                 world -> chosen.create(node, ALL, world), NodeMetrics.NONE,
