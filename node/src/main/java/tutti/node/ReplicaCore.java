@@ -81,7 +81,8 @@ final class ReplicaCore {
         this.failureListener = failureListener;
         this.files = new NodeFiles(directory);
         this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
-                machine.random("life of node " + settings.node()).nextLong(), settings.protocol().toString());
+                machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(),
+                settings.protocol().toString());
         this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         Parts parts = new Parts();
         this.world = new ProtocolWorld(parts, loop, metrics);
