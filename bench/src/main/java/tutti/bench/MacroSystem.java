@@ -5,7 +5,6 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -15,7 +14,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
 import tutti.core.protocol.Protocols;
-import tutti.core.spi.Order.TruncatedException;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.SnapshotIsolation;
+import tutti.core.protocol.Trait;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
@@ -25,6 +26,8 @@ import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 import tutti.session.EmbeddedSession;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccPopulation;
@@ -49,7 +52,7 @@ final class MacroSystem implements AutoCloseable {
      */
     record Kind(String label, int nodes, int replicas, String protocol) {
         /** With the thesis' protocol, certification of write sets. */
-        static final String CERTIFICATION = "si";
+        static final String CERTIFICATION = SnapshotIsolation.NAME;
 
         Kind(String label, int nodes, int replicas) {
             this(label, nodes, replicas, CERTIFICATION);
@@ -73,6 +76,7 @@ final class MacroSystem implements AutoCloseable {
 
     private final boolean h2;
     private final Kind kind;
+    private final ChosenProtocol protocol;
     private final List<AutoCloseable> closing = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final List<ClientEngine> engines = new ArrayList<>();
@@ -82,6 +86,7 @@ final class MacroSystem implements AutoCloseable {
     private MacroSystem(boolean h2, Kind kind) {
         this.h2 = h2;
         this.kind = kind;
+        this.protocol = Protocols.STANDARD.choose(kind.protocol);
     }
 
     /** Loads it and starts it. */
@@ -125,17 +130,16 @@ final class MacroSystem implements AutoCloseable {
             return;
         }
         Set<Integer> all = IntStream.range(0, Math.max(1, kind.nodes)).boxed().collect(Collectors.toSet());
-        LocalOrderGroup group = new LocalOrderGroup(all);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int node : all) {
             ClientEngine engine = engine(population);
             closing.add(engine);
             engines.add(engine);
             if (kind.nodes > 0) {
                 ReplicaNode replica = new ReplicaNode(
-                        ReplicaNode.Settings.defaults(node, all, directory.resolve(kind.label + "-" + node),
-                                kind.protocol),
-                        group.openDirect(node), engine,
-                        world -> Protocols.create(kind.protocol, node, all, Map.of(), world),
+                        ReplicaNode.Settings.defaults(node, all, protocol), RealMachine.INSTANCE,
+                        PathDirectory.of(directory.resolve(kind.label + "-" + node)), group.openDirect(node), engine,
+                        world -> protocol.create(node, all, world),
                         NodeMetrics.NONE, (cause, _) -> {
                             throw new IllegalStateException(cause);
                         });
@@ -153,11 +157,11 @@ final class MacroSystem implements AutoCloseable {
         }
     }
 
-    private static void begin(ReplicaNode replica) throws IOException {
+    private static void begin(ReplicaNode replica) throws IOException, InterruptedException {
         try {
-            replica.start();
-        } catch (TruncatedException truncated) {
-            throw new IOException(truncated.getMessage(), truncated);
+            replica.start().get();
+        } catch (ExecutionException failed) {
+            throw new IOException(failed.getCause().getMessage(), failed.getCause());
         }
     }
 
@@ -172,7 +176,7 @@ final class MacroSystem implements AutoCloseable {
             return new MacroSessions.Local(engines.get(node).openSession(() -> null), positions);
         }
         EmbeddedSession reads = session(node);
-        int primary = kind.protocol.equals("passive") ? PRIMARY : node;
+        int primary = protocol.has(Trait.ONE_PRIMARY) ? PRIMARY : node;
         return new MacroSessions.OfNode(reads, primary == node ? reads : session(primary));
     }
 

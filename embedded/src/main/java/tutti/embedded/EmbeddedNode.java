@@ -1,6 +1,7 @@
 package tutti.embedded;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -25,6 +26,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
@@ -41,6 +43,8 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 import tutti.session.EmbeddedSession;
 
 /** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
@@ -65,7 +69,7 @@ final class EmbeddedNode implements AutoCloseable {
         private final Map<Integer, Long> left = new ConcurrentHashMap<>();
 
         Group(Set<Integer> members) {
-            order = new LocalOrderGroup(members);
+            order = new LocalOrderGroup(RealMachine.INSTANCE, members);
             try {
                 directory = Files.createTempDirectory("tutti-embedded");
             } catch (IOException failed) {
@@ -104,21 +108,24 @@ final class EmbeddedNode implements AutoCloseable {
             started.push(engine);
             Order order = order(directory);
             started.push(order);
+            ChosenProtocol protocol = Protocols.STANDARD.choose(url.protocol(), url.parameters());
             replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol(),
-                            url.parameters()),
-                    order, engine,
-                    world -> Protocols.create(url.protocol(), url.node(), members, url.parameters(), world),
+                    ReplicaNode.Settings.defaults(url.node(), members, protocol), RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("replica")), order, engine,
+                    world -> protocol.create(url.node(), members, world),
                     NodeMetrics.NONE,
                     (cause, _) -> failure = cause);
             started.push(replica);
-            replica.start();
+            replica.start().get();
             if (group != null) {
                 group.present.put(url.node(), this);
             }
             complete = true;
-        } catch (Order.TruncatedException truncated) {
-            throw new IOException(truncated.getMessage(), truncated);
+        } catch (ExecutionException failed) {
+            throw new IOException(failed.getCause().getMessage(), failed.getCause());
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while the node started");
         } finally {
             if (!complete) {
                 close();

@@ -11,12 +11,12 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
@@ -30,6 +30,8 @@ import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.pgwire.Transport;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 import tutti.wire.Door;
 import tutti.wire.FrontEndSettings;
 
@@ -60,21 +62,22 @@ final class JdbcNodes implements AutoCloseable {
     JdbcNodes(Dialect dialect, Path directory, int count, String protocol, @Nullable SslContext tls)
             throws Exception {
         Set<Integer> all = IntStream.range(0, count).boxed().collect(Collectors.toSet());
-        LocalOrderGroup group = new LocalOrderGroup(all);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int i = 0; i < count; i++) {
             int node = i;
             MacroDb engine = MacroDb.open(
                     JdbcEngine.open(empty(dialect), CaptureMode.NOTES, new SequenceSteps(i, 16)), () -> empty(dialect),
                     0, MacroDb.Settings.DEFAULT);
             engines.add(engine);
+            ChosenProtocol chosen = Protocols.STANDARD.choose(protocol);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(i, all, directory.resolve("node" + i), protocol), group.open(i),
-                    engine,
-                    world -> Protocols.create(protocol, node, all, Map.of(), world), NodeMetrics.NONE, (cause, _) -> {
+                    ReplicaNode.Settings.defaults(i, all, chosen), RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("node" + i)), group.open(i), engine,
+                    world -> chosen.create(node, all, world), NodeMetrics.NONE, (cause, _) -> {
                         throw new AssertionError(cause);
                     });
             nodes.add(replica);
-            replica.start();
+            replica.start().get(20, TimeUnit.SECONDS);
         }
         for (int i = 0; i < count; i++) {
             nodes.get(i).ready().get(20, TimeUnit.SECONDS);

@@ -2,7 +2,8 @@ package tutti.server;
 
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.node.ReplicaNode;
 import tutti.server.config.HostPort;
@@ -13,10 +14,6 @@ import tutti.wire.FrontEnd;
 
 /** Puts together what a node says of itself, from whatever parts of it there are at the moment. */
 final class NodeStatuses {
-    private static final Order.Status NO_ORDER = new Order.Status(new Order.View(java.util.Set.of(), false, -1), 0, 0,
-            0,
-            0, 0);
-
     private NodeStatuses() {}
 
     /**
@@ -29,8 +26,8 @@ final class NodeStatuses {
             @Nullable String between, boolean stopping, long uptimeSeconds) {
         ReplicaNode replica = life == null ? null : life.replica();
         FrontEnd frontEnd = life == null ? null : life.frontEnd();
-        Order.Status order = replica == null ? NO_ORDER : replica.orderStatus();
-        Order.View view = order.view();
+        DurableLog.Status order = replica == null ? DurableLog.Status.NONE : replica.orderStatus();
+        Group.View view = replica == null ? Group.View.NONE : replica.view();
         String refusal = replica == null ? between : replica.refusal();
         NodeStatus.State state = state(replica, frontEnd, refusal, stopping);
         String reason = state == NodeStatus.State.READY

@@ -39,6 +39,8 @@ import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** Three nodes with databases in this virtual machine: what their clients see, and that they stay the same. */
 @Timeout(120)
@@ -73,7 +75,7 @@ class EmbeddedClusterTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final List<ClientEngine> engines = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final CompletableFuture<Throwable> failure = new CompletableFuture<>();
@@ -83,12 +85,13 @@ class EmbeddedClusterTest {
             ClientEngine engine = kind.open(node);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), "si"),
+                    ReplicaNode.Settings.defaults(node, ALL, Protocols.STANDARD.choose("si")), RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("node" + node)),
                     group.openDirect(node),
-                    engine, world -> Protocols.create("si", node, ALL, Map.of(), world), NodeMetrics.NONE,
+                    engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world), NodeMetrics.NONE,
                     (cause, _) -> failure.complete(cause));
             nodes.add(replica);
-            replica.start();
+            replica.start().get(20, TimeUnit.SECONDS);
         }
         for (ReplicaNode node : nodes) {
             node.ready().get(20, TimeUnit.SECONDS);

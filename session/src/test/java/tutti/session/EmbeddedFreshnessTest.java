@@ -7,7 +7,6 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -23,6 +22,8 @@ import tutti.node.ReplicaNode;
 import tutti.node.Transactions;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** A transaction that may write begins with all that its node has been delivered. */
 @Timeout(60)
@@ -40,9 +41,10 @@ class EmbeddedFreshnessTest {
     @BeforeEach
     void start() throws Exception {
         engine = JdbcEngine.open(H2Database.inMemory());
-        node = new ReplicaNode(ReplicaNode.Settings.defaults(0, ALONE, directory, "si"),
-                new LocalOrderGroup(ALONE).openDirect(0), engine,
-                world -> Protocols.create("si", 0, ALONE, Map.of(), world), NodeMetrics.NONE, (_, _) -> {});
+        node = new ReplicaNode(ReplicaNode.Settings.defaults(0, ALONE, Protocols.STANDARD.choose("si")),
+                RealMachine.INSTANCE, PathDirectory.of(directory),
+                new LocalOrderGroup(RealMachine.INSTANCE, ALONE).openDirect(0), engine,
+                world -> Protocols.STANDARD.choose("si").create(0, ALONE, world), NodeMetrics.NONE, (_, _) -> {});
         node.start();
         node.ready().get(20, TimeUnit.SECONDS);
         try (EmbeddedSession session = new EmbeddedSession(node, engine, 1 << 20)) {

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -19,6 +18,8 @@ import tutti.engine.jdbc.h2.H2Database;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** The log of nodes in memory does not grow with what they have done. */
 @Timeout(60)
@@ -31,7 +32,7 @@ class EmbeddedLogTest {
 
     @Test
     void whatAllNodesHaveIsForgotten() throws Exception {
-        LocalOrderGroup group = new LocalOrderGroup(ALL);
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
         List<JdbcEngine> engines = new ArrayList<>();
         List<ReplicaNode> nodes = new ArrayList<>();
         CompletableFuture<Throwable> failure = new CompletableFuture<>();
@@ -40,9 +41,10 @@ class EmbeddedLogTest {
             engine.lostWithLog();
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node), "si", Map.of(), 2, 64, 100,
-                            1 << 24, 5_000_000L, 20, 0),
-                    group.open(node), engine, world -> Protocols.create("si", node, ALL, Map.of(), world),
+                    new ReplicaNode.Settings(node, ALL, Protocols.STANDARD.choose("si"), 2, 64, 100, 1 << 24,
+                            5_000_000L, 20, 0),
+                    RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)),
+                    group.open(node), engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
             nodes.add(replica);
             replica.start();

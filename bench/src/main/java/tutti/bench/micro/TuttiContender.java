@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.SortedMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
@@ -20,7 +21,12 @@ final class TuttiContender implements OrderContender {
     TuttiContender(int self, SortedMap<Integer, InetSocketAddress> members, Path directory) throws Exception {
         this.self = self;
         order = RaftOrder.open(RaftOrderConfig.of(self, members, directory));
-        order.start(0, new Order.Listener() {
+        order.group().join(view -> {
+            if (view.majority() && view.members().size() == members.size()) {
+                ready.countDown();
+            }
+        });
+        order.log().start(0, new DurableLog.Reader() {
             @Override
             public void delivered(long position, int sender, ByteBuffer payload) {
                 if (sender == self) {
@@ -28,13 +34,6 @@ final class TuttiContender implements OrderContender {
                     if (acknowledged != null) {
                         acknowledged.run();
                     }
-                }
-            }
-
-            @Override
-            public void view(Order.View view) {
-                if (view.majority() && view.members().size() == members.size()) {
-                    ready.countDown();
                 }
             }
 
@@ -52,13 +51,13 @@ final class TuttiContender implements OrderContender {
 
     @Override
     public boolean leads() {
-        return order.status().view().leader() == self;
+        return order.group().view().leader() == self;
     }
 
     @Override
     public synchronized void submit(byte[] payload, Runnable acknowledged) throws Exception {
         waiting.add(acknowledged);
-        order.submit(payload);
+        order.log().append(payload);
     }
 
     @Override

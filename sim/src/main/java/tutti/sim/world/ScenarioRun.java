@@ -5,8 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
-import tutti.core.protocol.Protocols;
-import tutti.core.protocol.TwoPhaseCommit;
+import tutti.core.protocol.Trait;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.Injector;
@@ -67,7 +66,7 @@ public final class ScenarioRun {
         recording = new Recording(kernel);
         clients = new ListAppendHistory(scenario.transactions() + scenario.hosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"));
-        mix = new Mix(knobs.fork("mix"), scenario.claims());
+        mix = new Mix(knobs.fork("mix"), scenario.protocol().claims());
         toBegin = scenario.transactions();
         Network network = new Network(kernel);
         Segment lan = network.segment("lan", LinkConfig.LAN);
@@ -78,9 +77,9 @@ public final class ScenarioRun {
         }
         Orders orders = Orders.of(scenario, mutation, kernel, network, knobs.fork("order"));
         calm = orders.calm();
-        ReplicaHost.Settings settings = new ReplicaHost.Settings(scenario.hosts(),
+        ReplicaHost.Settings settings = new ReplicaHost.Settings(scenario.hosts(), scenario.protocol(),
                 (node, all, replica) -> mutation.protocol(node,
-                        seam -> Protocols.create(scenario.protocol(), node, all, scenario.parameters(), seam), replica),
+                        seam -> scenario.protocol().create(node, all, seam), replica),
                 (host, node) -> mutation.order(node, orders.factory().open(host, node)), scenario.concurrency(),
                 new SimEngine.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
@@ -257,15 +256,15 @@ public final class ScenarioRun {
     }
 
     boolean hasOnePrimary() {
-        return scenario.claims().onePrimary();
+        return scenario.protocol().has(Trait.ONE_PRIMARY);
     }
 
     /**
-     * Whether sessions may die while they wait for their outcome. With their locks two-phase commit on locking engines
-     * loses what makes it serializable (its page says so).
+     * Whether sessions may die while they wait for their outcome. A guarantee that rests on read locks is lost with them.
      */
     boolean mayLoseSessions() {
-        return !(scenario.protocol().equals(TwoPhaseCommit.NAME) && Checks.isSerializable(scenario));
+        return !(scenario.protocol().claims().restsOnReadLocks()
+                && scenario.concurrency() == SimEngine.Concurrency.LOCKING);
     }
 
     ReplicaHost anyReplica(RandomStream random) {

@@ -9,9 +9,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
+import tutti.core.protocol.Trait;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
@@ -48,6 +50,7 @@ final class Locals implements SimEngine.Blockers {
     private final Host host;
     private final SimEngine engine;
     private final WorldLog log;
+    private final ChosenProtocol protocol;
     private final Distribution statement;
     private final boolean repliesEarly;
     private final RandomStream random;
@@ -60,6 +63,7 @@ final class Locals implements SimEngine.Blockers {
         this.host = host;
         this.engine = engine;
         this.log = log;
+        this.protocol = settings.chosen();
         this.statement = settings.statement();
         this.repliesEarly = settings.repliesEarly();
         this.random = random;
@@ -100,7 +104,7 @@ final class Locals implements SimEngine.Blockers {
         Local local = new Local(id, submission, client);
         open.put(id, local);
         log.begun(id, submission.session());
-        if (replica.protocol().executesAtOnce() && !submission.forAll()) {
+        if (protocol.has(Trait.EXECUTES_AT_ONCE) && !submission.forAll()) {
             start(local);
             if (submission.toldEarly()) {
                 submit(local);
@@ -159,7 +163,7 @@ final class Locals implements SimEngine.Blockers {
         local.captured = writes;
         local.executed = run;
         log.executed(run);
-        if (writes.isEmpty() && replica.protocol().executesAtOnce()) {
+        if (writes.isEmpty() && protocol.has(Trait.EXECUTES_AT_ONCE)) {
             session.answer(new Outcome.Committed(0));
             end(local, Client.End.COMMITTED, "");
             return;
@@ -167,7 +171,7 @@ final class Locals implements SimEngine.Blockers {
         submit(local);
         local.phase = Phase.ASKED;
         local.asked = true;
-        ReadSet reads = replica.protocol().needsReads() ? run.readSet() : ReadSet.EMPTY;
+        ReadSet reads = protocol.has(Trait.NEEDS_READS) ? run.readSet() : ReadSet.EMPTY;
         Execution execution = new Execution(local.begun, replica.visible(), writes, reads);
         if (local.submission.loses()) {
             host.after((long) random.exponential((double) LOSE_NANOS_MEAN), LOSE, () -> lose(local, session));

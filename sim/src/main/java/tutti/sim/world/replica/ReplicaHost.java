@@ -6,9 +6,10 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
 import tutti.core.txn.TransactionId;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
@@ -40,6 +41,7 @@ public final class ReplicaHost {
      * What replicas are made of.
      *
      * @param hosts names by node; all are replicas
+     * @param chosen what the protocol needs, and how its messages are read
      * @param protocol makes protocols
      * @param order opens orders
      * @param concurrency of the engines
@@ -50,7 +52,7 @@ public final class ReplicaHost {
      * @param restartInterval how often a replica tells from where on it would need the order
      * @param repliesEarly whether, broken on purpose, clients are told success when a transaction has executed
      */
-    public record Settings(List<String> hosts, ProtocolFactory protocol, OrderFactory order,
+    public record Settings(List<String> hosts, ChosenProtocol chosen, ProtocolFactory protocol, OrderFactory order,
             SimEngine.Concurrency concurrency, SimEngine.Timing timing, Distribution statement, int appliers,
             long snapshotPositions, Distribution restartInterval, boolean repliesEarly) {
         public Settings {
@@ -104,7 +106,7 @@ public final class ReplicaHost {
             SimReplica next = new SimReplica(this, settings.order.open(host, node));
             replica = next;
             next.start();
-        } catch (Order.TruncatedException truncated) {
+        } catch (DurableLog.TruncatedException truncated) {
             throw new IllegalStateException("replica " + node + " cannot recover", truncated);
         }
     }
