@@ -19,7 +19,7 @@ import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.config.NodeConfig;
 import tutti.node.http.NodeStatus;
-import tutti.wire.Door;
+import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
 import tutti.wire.jdbc.Dialect;
@@ -115,12 +115,13 @@ final class InProcessDatabase implements NodeDatabase {
     @Override
     public FrontEnd frontEnd(ReplicaNode node) throws IOException {
         NodeConfig.InProcess settings = config.inProcess();
-        Door door = new Door(FrontEndSettings.Authentication.SCRAM, NodeDatabase.tls(config), false,
+        AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, NodeDatabase.tls(config),
+                false,
                 config.limits().sessions(), AUTHENTICATION_TIMEOUT, MESSAGE_BYTES_MAX);
         try {
             return new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),
-                            settings.database(), settings.user(), settings.password(), door, dialect,
+                            settings.database(), settings.user(), settings.password(), admission, dialect,
                             Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride()),
                     node, engine, primary::tables, loops);
         } catch (SQLException refused) {
