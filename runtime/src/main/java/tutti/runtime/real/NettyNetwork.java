@@ -1,0 +1,296 @@
+package tutti.runtime.real;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.FixedRecvByteBufAllocator;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.DatagramPacket;
+import io.netty.channel.socket.nio.NioDatagramChannel;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tutti.runtime.Loop;
+import tutti.runtime.Network;
+
+/**
+ * TCP and UDP, on one thread. What is sent in one turn of the loop is handed to the operating system in one call per
+ * connection, at the end of the turn.
+ */
+final class NettyNetwork implements Network {
+    private static final int DATAGRAM_BYTES_MAX = 65_507;
+    private static final long CLOSE_MILLIS_MAX = 5_000;
+
+    private final EventLoopGroup group;
+    private final EventLoop thread;
+    private final NettyLoop loop;
+    private final ChannelGroup channels;
+    /** Channels with something to flush. Of the loop. */
+    private final List<Channel> unflushed = new ArrayList<>();
+
+    NettyNetwork(String name, Consumer<Throwable> onFailure) {
+        group = new MultiThreadIoEventLoopGroup(1, Thread.ofPlatform().daemon().name(name).factory(),
+                NioIoHandler.newFactory());
+        thread = group.next();
+        loop = new NettyLoop(thread, onFailure);
+        channels = new DefaultChannelGroup(name, thread, true);
+    }
+
+    @Override
+    public Loop loop() {
+        return loop;
+    }
+
+    @Override
+    public AutoCloseable listen(InetSocketAddress address, Acceptor acceptor) throws IOException {
+        Channel bound = bound(new ServerBootstrap().group(group).channel(NioServerSocketChannel.class)
+                .option(ChannelOption.SO_REUSEADDR, true).childOption(ChannelOption.TCP_NODELAY, true)
+                .childHandler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                        channels.add(channel);
+                        NettyStream stream = new NettyStream(channel.remoteAddress().toString());
+                        loop.enter(() -> stream.accepted(channel, acceptor.accepted(stream)));
+                    }
+                }).bind(address), address);
+        return () -> bound.close().syncUninterruptibly();
+    }
+
+    private Channel bound(ChannelFuture binding, InetSocketAddress address) throws IOException {
+        binding.awaitUninterruptibly();
+        Throwable cause = binding.cause();
+        if (cause != null) {
+            throw new IOException("cannot listen at " + address.getHostString() + ":" + address.getPort() + ": "
+                    + cause.getMessage(), cause);
+        }
+        channels.add(binding.channel());
+        return binding.channel();
+    }
+
+    @Override
+    public Stream connect(InetSocketAddress address, long timeoutNanos, StreamListener listener) {
+        NettyStream stream = new NettyStream(address.getHostString() + ":" + address.getPort());
+        stream.listener = listener;
+        if (address.isUnresolved()) {
+            // A name server may be slow, and the loop must not wait for it.
+            Thread.ofVirtual().start(() -> {
+                InetSocketAddress resolved = new InetSocketAddress(address.getHostString(), address.getPort());
+                loop.execute(() -> {
+                    if (resolved.isUnresolved()) {
+                        stream.ended("the host name " + address.getHostString() + " is not known");
+                    } else {
+                        stream.connect(resolved, timeoutNanos);
+                    }
+                });
+            });
+        } else {
+            stream.connect(address, timeoutNanos);
+        }
+        return stream;
+    }
+
+    @Override
+    public Datagrams datagrams(InetSocketAddress address, DatagramListener listener) throws IOException {
+        Channel channel = bound(new Bootstrap().group(group).channel(NioDatagramChannel.class)
+                .option(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(DATAGRAM_BYTES_MAX))
+                .handler(new SimpleChannelInboundHandler<DatagramPacket>() {
+                    @Override
+                    protected void channelRead0(ChannelHandlerContext context, DatagramPacket packet) {
+                        loop.enter(() -> listener.received(packet.sender(), packet.content().nioBuffer()));
+                    }
+
+                    @Override
+                    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+                        // A datagram that could not be received is one that was lost.
+                    }
+                }).bind(address), address);
+        return new Datagrams() {
+            @Override
+            public void send(InetSocketAddress to, ByteBuffer bytes) {
+                var _ = channel.write(new DatagramPacket(Unpooled.wrappedBuffer(bytes), to));
+                flushLater(channel);
+            }
+
+            @Override
+            public int maxBytes() {
+                return DATAGRAM_BYTES_MAX;
+            }
+
+            @Override
+            public void close() {
+                channel.close().awaitUninterruptibly();
+            }
+        };
+    }
+
+    private void flushLater(Channel channel) {
+        if (unflushed.isEmpty()) {
+            thread.execute(this::flush);
+        }
+        if (unflushed.isEmpty() || !unflushed.getLast().equals(channel)) {
+            unflushed.add(channel);
+        }
+    }
+
+    private void flush() {
+        unflushed.forEach(Channel::flush);
+        unflushed.clear();
+    }
+
+    @Override
+    public void close() {
+        loop.close();
+        var closing = channels.close();
+        var end = group.shutdownGracefully(0, CLOSE_MILLIS_MAX, TimeUnit.MILLISECONDS);
+        if (!thread.inEventLoop()) {
+            closing.awaitUninterruptibly();
+            end.awaitUninterruptibly();
+        }
+    }
+
+    /** One end of a connection. */
+    private final class NettyStream extends ChannelInboundHandlerAdapter implements Stream {
+        private final String remote;
+        private volatile @Nullable Channel channel;
+        private volatile boolean closed;
+        private @Nullable StreamListener listener;
+
+        NettyStream(String remote) {
+            this.remote = remote;
+        }
+
+        void accepted(Channel from, StreamListener to) {
+            listener = to;
+            channel = from;
+            if (closed) {
+                from.close();
+            } else {
+                from.pipeline().addLast(this);
+            }
+        }
+
+        void connect(InetSocketAddress address, long timeoutNanos) {
+            if (closed) {
+                return;
+            }
+            int millis = Math.clamp(TimeUnit.NANOSECONDS.toMillis(timeoutNanos), 1, Integer.MAX_VALUE);
+            ChannelFuture connecting = new Bootstrap().group(group).channel(NioSocketChannel.class)
+                    .option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.CONNECT_TIMEOUT_MILLIS, millis)
+                    .handler(this).connect(address);
+            channel = connecting.channel();
+            channels.add(connecting.channel());
+            var _ = connecting.addListener(done -> {
+                Throwable cause = done.cause();
+                if (cause != null) {
+                    loop.enter(() -> ended(String.valueOf(cause.getMessage())));
+                } else if (closed) {
+                    connecting.channel().close();
+                } else {
+                    loop.enter(() -> listener().connected());
+                }
+            });
+        }
+
+        private StreamListener listener() {
+            StreamListener present = listener;
+            if (present == null) {
+                throw new IllegalStateException("nobody listens to the connection with " + remote);
+            }
+            return present;
+        }
+
+        void ended(String why) {
+            if (!closed) {
+                closed = true;
+                listener().closed(why);
+            }
+        }
+
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object message) {
+            ByteBuf bytes = (ByteBuf) message;
+            try {
+                if (!closed) {
+                    loop.enter(() -> listener().received(bytes.nioBuffer()));
+                }
+            } finally {
+                bytes.release();
+            }
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext context) {
+            loop.enter(() -> ended("the other end closed the connection"));
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            loop.enter(() -> ended(String.valueOf(cause.getMessage())));
+            context.close();
+        }
+
+        @Override
+        public String remote() {
+            return remote;
+        }
+
+        @Override
+        public void send(ByteBuffer bytes) {
+            Channel to = channel;
+            if (!closed && to != null) {
+                var _ = to.write(Unpooled.wrappedBuffer(bytes));
+                flushLater(to);
+            }
+        }
+
+        @Override
+        public long unsentBytes() {
+            Channel to = channel;
+            ChannelOutboundBuffer waiting = to == null ? null : to.unsafe().outboundBuffer();
+            return waiting == null ? 0 : waiting.totalPendingWriteBytes();
+        }
+
+        @Override
+        public void read(boolean wanted) {
+            Channel from = channel;
+            if (from != null) {
+                from.config().setAutoRead(wanted);
+            }
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+            Channel open = channel;
+            if (open != null) {
+                open.close();
+            }
+        }
+
+        @Override
+        public String toString() {
+            return "connection with " + remote;
+        }
+    }
+}

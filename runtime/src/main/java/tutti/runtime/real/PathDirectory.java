@@ -1,0 +1,167 @@
+package tutti.runtime.real;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.stream.Stream;
+import tutti.runtime.DataFile;
+import tutti.runtime.Directory;
+
+/** A directory of the file system. */
+public final class PathDirectory implements Directory {
+    private final Path path;
+
+    private PathDirectory(Path path) {
+        this.path = path;
+    }
+
+    /**
+     * A directory, made if need be with all above it.
+     *
+     * @throws IOException if it cannot be made
+     */
+    public static PathDirectory of(Path path) throws IOException {
+        Files.createDirectories(path);
+        return new PathDirectory(path);
+    }
+
+    @Override
+    public String location() {
+        return path.toString();
+    }
+
+    @Override
+    public Directory directory(String name) throws IOException {
+        Path inside = file(name);
+        if (!Files.isDirectory(inside)) {
+            Files.createDirectory(inside);
+            sync();
+        }
+        return new PathDirectory(inside);
+    }
+
+    private Path file(String name) {
+        Path file = path.resolve(name);
+        if (name.isEmpty() || name.equals(".") || name.equals("..") || !path.equals(file.getParent())) {
+            throw new IllegalArgumentException("'" + name + "' is no name of a file in " + path);
+        }
+        return file;
+    }
+
+    @Override
+    public List<String> list() throws IOException {
+        try (Stream<Path> entries = Files.list(path)) {
+            return entries.filter(Files::isRegularFile).map(entry -> entry.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @Override
+    public boolean exists(String name) {
+        return Files.exists(file(name), LinkOption.NOFOLLOW_LINKS);
+    }
+
+    @Override
+    public DataFile open(String name, Open how) throws IOException {
+        Path file = file(name);
+        return new ChannelFile(switch (how) {
+            case EXISTING -> FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            case NEW -> FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE,
+                    StandardOpenOption.CREATE_NEW);
+            case EMPTY -> FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE,
+                    StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING);
+        });
+    }
+
+    @Override
+    public void move(String from, String to) throws IOException {
+        Files.move(file(from), file(to), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    @Override
+    public void delete(String name) throws IOException {
+        Files.deleteIfExists(file(name));
+    }
+
+    @Override
+    public void sync() throws IOException {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+            channel.force(true);
+        }
+    }
+
+    @Override
+    public Closeable lock(String name) throws IOException {
+        FileChannel channel = FileChannel.open(file(name), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        try {
+            FileLock held = channel.tryLock();
+            if (held != null) {
+                return channel;
+            }
+        } catch (OverlappingFileLockException ofThisProcess) {
+            channel.close();
+            throw new IOException(path + " is in use by this very process", ofThisProcess);
+        } catch (IOException | RuntimeException failure) {
+            channel.close();
+            throw failure;
+        }
+        channel.close();
+        throw new IOException(path + " is in use by another process");
+    }
+
+    @Override
+    public String toString() {
+        return location();
+    }
+
+    private record ChannelFile(FileChannel channel) implements DataFile {
+        @Override
+        public long size() throws IOException {
+            return channel.size();
+        }
+
+        @Override
+        public int read(ByteBuffer into, long at) throws IOException {
+            int total = 0;
+            while (into.hasRemaining()) {
+                int read = channel.read(into, at + total);
+                if (read < 0) {
+                    break;
+                }
+                total += read;
+            }
+            return total;
+        }
+
+        @Override
+        public void write(ByteBuffer from, long at) throws IOException {
+            long next = at;
+            while (from.hasRemaining()) {
+                next += channel.write(from, next);
+            }
+        }
+
+        @Override
+        public void truncate(long size) throws IOException {
+            channel.truncate(size);
+        }
+
+        @Override
+        public void force(boolean size) throws IOException {
+            channel.force(size);
+        }
+
+        @Override
+        public void close() throws IOException {
+            channel.close();
+        }
+    }
+}
