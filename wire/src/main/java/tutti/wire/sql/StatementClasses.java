@@ -21,13 +21,13 @@ import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.wire.sql.SqlText.Token;
 
 /**
- * Conflict classes of transactions: one class for each table. They are computed from statements ({@link Footprint}), or
+ * Conflict classes of transactions: one class for each table. They are computed from statements ({@link TouchedTables}), or
  * declared by the client, who lists tables; what their triggers, cascades and partitions touch is added.
  */
-public final class Classes {
+public final class StatementClasses {
     /** Of a statement that touches no replicated table, and has to have some class. */
     private static final long NO_TABLE = KeyHash.seed("no table");
-    private Classes() {}
+    private StatementClasses() {}
 
     /**
      * The classes of a piece of SQL.
@@ -46,21 +46,13 @@ public final class Classes {
             References references, ReadPlan.Values values) {
         Set<Long> hashes = new HashSet<>();
         boolean vouched = false;
-        List<Token> tokens = SqlText.of(sql, from, to, standardStrings).tokens();
-        int start = 0;
-        for (int i = 0; i <= tokens.size(); i++) {
-            if (i == tokens.size() || tokens.get(i).is(';')) {
-                List<Token> statement = tokens.subList(start, i);
-                Footprint.Tables tables = Footprint.declared(statement, references);
-                if (tables == null) {
-                    return new Computed(ConflictClasses.ALL, false);
-                }
-                vouched |= tables.vouched();
-                if (!statement.isEmpty()) {
-                    hashes.addAll(new Divided(statement, catalog, references, values).classes(tables));
-                }
-                start = i + 1;
+        for (List<Token> statement : SqlText.of(sql, from, to, standardStrings).statements()) {
+            TouchedTables.Tables tables = TouchedTables.declared(statement, references);
+            if (tables == null) {
+                return new Computed(ConflictClasses.ALL, false);
             }
+            vouched |= tables.vouched();
+            hashes.addAll(new DividedTableClasses(statement, catalog, references, values).classes(tables));
         }
         return new Computed(of(hashes), vouched);
     }
@@ -95,7 +87,7 @@ public final class Classes {
                 texts.add(new String(sql, start, reader.start() - start, StandardCharsets.UTF_8));
                 List<Token> tokens = SqlText.of(sql, start, reader.start(), standardStrings).tokens();
                 if (varying == null) {
-                    varying = changesSession(tokens) ? "SET without LOCAL" : Footprint.varying(tokens, references);
+                    varying = changesSession(tokens) ? "SET without LOCAL" : TouchedTables.varying(tokens, references);
                 }
                 mode = mode == null ? mode(tokens, references) : mode;
             }
@@ -132,10 +124,10 @@ public final class Classes {
         List<String> unknown = new ArrayList<>();
         Set<Long> hashes = new HashSet<>();
         boolean partly = false;
-        for (List<Token> entry : Footprint.entries(SqlText.of(list).tokens())) {
-            Token value = Footprint.value(entry);
+        for (List<Token> entry : TouchedTables.entries(SqlText.of(list).tokens())) {
+            Token value = TouchedTables.value(entry);
             List<Token> name = value == null ? entry : entry.subList(0, entry.size() - 3);
-            Footprint.Tables tables = Footprint.of(name, references);
+            TouchedTables.Tables tables = TouchedTables.of(name, references);
             if (!known(name, catalog, references)) {
                 unknown.add(String.join("", name.stream().map(Token::text).toList()));
             } else if (tables == null) {
@@ -145,9 +137,10 @@ public final class Classes {
                         ? Set.of(TableCatalog.tableKey(name.get(0).text(), name.get(2).text()))
                         : tables.direct();
                 own.forEach(table -> hashes.addAll(part(table, value, references)));
-                partly |= own.stream().anyMatch(table -> !hashes.containsAll(Divided.all(table, references)));
-                tables.brought().forEach(table -> hashes.addAll(Divided.all(table, references)));
-                tables.cascaded().forEach(table -> hashes.addAll(Divided.all(table, references)));
+                partly |= own.stream()
+                        .anyMatch(table -> !hashes.containsAll(DividedTableClasses.all(table, references)));
+                tables.brought().forEach(table -> hashes.addAll(DividedTableClasses.all(table, references)));
+                tables.cascaded().forEach(table -> hashes.addAll(DividedTableClasses.all(table, references)));
             }
         }
         return new Declaration(of(hashes), unknown, partly);
@@ -157,7 +150,7 @@ public final class Classes {
     private static Set<Long> part(long table, @Nullable Token value, References references) {
         Division division = references.divisions().get(table);
         return division == null || value == null || value.text().startsWith("$")
-                ? Divided.all(table, references)
+                ? DividedTableClasses.all(table, references)
                 : Set.of(division.of(Long.parseLong(value.text())));
     }
 
@@ -239,7 +232,7 @@ public final class Classes {
                 }
                 case Change.Truncate(Changes.TableName name) -> {
                     long hash = TableCatalog.tableKey(name.schema(), name.name());
-                    yield Divided.all(hash, references).stream().allMatch(classes::contains)
+                    yield DividedTableClasses.all(hash, references).stream().allMatch(classes::contains)
                             ? null
                             : name.name();
                 }
@@ -273,7 +266,8 @@ public final class Classes {
             References references) {
         for (long relation : relations) {
             Table table = catalog.table(relation);
-            if (table != null && Divided.all(table.hash(), references).stream().noneMatch(classes::contains)) {
+            if (table != null
+                    && DividedTableClasses.all(table.hash(), references).stream().noneMatch(classes::contains)) {
                 return table.displayName();
             }
         }

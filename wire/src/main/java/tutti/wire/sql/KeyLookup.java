@@ -11,7 +11,7 @@ import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.wire.sql.SqlText.Token;
 
 /**
- * Which rows does a statement look for by their primary keys? Understands SELECT, UPDATE and DELETE over tables that are
+ * Finds out which rows a statement looks for by their primary keys. Understands SELECT, UPDATE and DELETE over tables that are
  * joined by conditions which all have to hold; of each table it finds out whether the conditions give every column of the
  * primary key a value, written or bound, directly or by way of another table's column. About everything else it says
  * nothing, which means: any row.
@@ -21,7 +21,7 @@ import tutti.wire.sql.SqlText.Token;
  * values is never seen, whether it exists or not. Outer joins, alternatives, subqueries and the like may make a conjunct
  * not decisive; a statement that contains any of them is not understood.
  */
-final class Lookup {
+final class KeyLookup {
     private static final Set<String> NOT_UNDERSTOOD = Set.of("union", "intersect", "except", "with", "lateral", "left",
             "right", "full", "natural", "using", "tablesample", "case", "between", "or", "rows", "unnest", "xmltable",
             "json_table", "into", "array", "exists", "recursive", "current", "set_masklen");
@@ -51,20 +51,20 @@ final class Lookup {
     private final Map<ColumnOf, RowValue> values = new HashMap<>();
     private int at;
 
-    private Lookup(List<Token> tokens, TableCatalog catalog) {
+    private KeyLookup(List<Token> tokens, TableCatalog catalog) {
         this.tokens = tokens;
         this.catalog = catalog;
     }
 
     /** The rows that are looked for, of those tables for which that is known. */
     static List<Row> of(List<Token> tokens, TableCatalog catalog) {
-        Lookup lookup = new Lookup(tokens, catalog);
+        KeyLookup lookup = new KeyLookup(tokens, catalog);
         return lookup.understand() ? lookup.rows() : List.of();
     }
 
     /** The value that the conditions give a column of a table, which is named once; null if they give none. */
     static @Nullable RowValue value(List<Token> tokens, TableCatalog catalog, long table, String column) {
-        Lookup lookup = new Lookup(tokens, catalog);
+        KeyLookup lookup = new KeyLookup(tokens, catalog);
         if (!lookup.understand()) {
             return null;
         }

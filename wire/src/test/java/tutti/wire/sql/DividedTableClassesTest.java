@@ -29,7 +29,7 @@ import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.QueryResult;
 
 /** Conflict classes of tables that are divided by a column. */
-class DividedTest {
+class DividedTableClassesTest {
     private static final Division EIGHT = new Division("w", "house", 8);
     private static final TableCatalog CATALOG = catalog();
     private static final References REFERENCES = new References(Map.of("stock", named("stock"), "line", named("line"),
@@ -96,7 +96,7 @@ class DividedTest {
 
     private static ConflictClasses of(String sql, String... values) {
         byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
-        return Classes.of(bytes, 0, bytes.length, true, CATALOG, REFERENCES, values(values)).classes();
+        return StatementClasses.of(bytes, 0, bytes.length, true, CATALOG, REFERENCES, values(values)).classes();
     }
 
     private static String shown(ConflictClasses classes) {
@@ -139,9 +139,9 @@ class DividedTest {
 
     @Test
     void declaredByClients() {
-        assertEquals("5 item", shown(Classes.declaration("stock(13), item", CATALOG, REFERENCES).classes()));
-        assertEquals("whole", shown(Classes.declaration("public.stock", CATALOG, REFERENCES).classes()));
-        assertEquals(List.of("shelf"), Classes.declaration("shelf(1)", CATALOG, REFERENCES).unknown());
+        assertEquals("5 item", shown(StatementClasses.declaration("stock(13), item", CATALOG, REFERENCES).classes()));
+        assertEquals("whole", shown(StatementClasses.declaration("public.stock", CATALOG, REFERENCES).classes()));
+        assertEquals(List.of("shelf"), StatementClasses.declaration("shelf(1)", CATALOG, REFERENCES).unknown());
     }
 
     @Test
@@ -152,8 +152,8 @@ class DividedTest {
         assertNull(outside("(1,6)", of("delete from stock")));
         assertEquals("public.stock with w = 6", outside("(1,6)", of("select 1 from item")));
         ConflictClasses five = of("delete from stock where w = 5");
-        assertNull(Classes.outside(List.of(1L), five, CATALOG, REFERENCES));
-        assertEquals("public.item", Classes.outside(List.of(1L, 3L), five, CATALOG, REFERENCES));
+        assertNull(StatementClasses.outside(List.of(1L), five, CATALOG, REFERENCES));
+        assertEquals("public.item", StatementClasses.outside(List.of(1L, 3L), five, CATALOG, REFERENCES));
         assertTrue(of("select seller(1, 2)").contains(key("item")));
     }
 
@@ -164,7 +164,7 @@ class DividedTest {
         Changes.Writer writer = new Changes.Writer(10);
         changes.forEach(writer::add);
         KeySet keys = new KeySet.Builder().add(key("stock"), KeyKind.REFERENCE).build();
-        return Classes.outside(new WriteSet(keys, writer.toBytes()), classes, CATALOG, REFERENCES);
+        return StatementClasses.outside(new WriteSet(keys, writer.toBytes()), classes, CATALOG, REFERENCES);
     }
 
     @Test

@@ -14,8 +14,8 @@ import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.wire.sql.SqlText.Token;
 
 /**
- * Which classes of {@linkplain Division divided} tables does a statement touch? Those of the values that it gives the dividing
- * column, in conditions that all have to hold ({@link Lookup}) or in the rows that it inserts; those of the values that a function
+ * Computes which classes of {@linkplain Division divided} tables a statement touches: those of the values that it gives the dividing
+ * column, in conditions that all have to hold ({@link KeyLookup}) or in the rows that it inserts; those of the values that a function
  * says; otherwise all of the table's.
  *
  * <p>
@@ -23,7 +23,7 @@ import tutti.wire.sql.SqlText.Token;
  * among the inserted ones. A statement that assigns to the column touches all classes. What functions say is held against
  * what they have changed when they are over.
  */
-final class Divided {
+final class DividedTableClasses {
     private static final int INT2_ARRAY = 1005;
     private static final int INT4_ARRAY = 1007;
     private static final int INT8_ARRAY = 1016;
@@ -33,7 +33,7 @@ final class Divided {
     private final References references;
     private final ReadPlan.Values values;
 
-    Divided(List<Token> tokens, TableCatalog catalog, References references, ReadPlan.Values values) {
+    DividedTableClasses(List<Token> tokens, TableCatalog catalog, References references, ReadPlan.Values values) {
         this.tokens = tokens;
         this.catalog = catalog;
         this.references = references;
@@ -41,7 +41,7 @@ final class Divided {
     }
 
     /** The classes of all that a statement touches. */
-    Set<Long> classes(Footprint.Tables tables) {
+    Set<Long> classes(TouchedTables.Tables tables) {
         Set<Long> whole = new HashSet<>(tables.brought());
         whole.addAll(tables.cascaded());
         Set<Long> classes = new HashSet<>();
@@ -51,7 +51,7 @@ final class Divided {
                 classes.addAll(direct(table));
             }
         }
-        for (Footprint.Part part : tables.parts()) {
+        for (TouchedTables.Part part : tables.parts()) {
             for (long table : part.tables()) {
                 classes.addAll(classes(table, said(part)));
             }
@@ -78,30 +78,19 @@ final class Divided {
     private Set<Long> direct(long hash) {
         Division division = references.divisions().get(hash);
         Table table = division == null ? null : table(hash);
-        if (division == null || table == null || mentions(table.name()) != 1 || assigns(division.column())) {
+        if (division == null || table == null || SqlText.mentions(tokens, table.name()) != 1
+                || assigns(division.column())) {
             return all(hash, references);
         }
         if (tokens.getFirst().isWord("insert")) {
             return classes(hash, inserted(table, division.column()));
         }
-        RowValue value = Lookup.value(tokens, catalog, hash, division.column());
+        RowValue value = KeyLookup.value(tokens, catalog, hash, division.column());
         return classes(hash, value == null ? null : numbers(value));
     }
 
     private @Nullable Table table(long hash) {
         return catalog.tables().stream().filter(table -> table.hash() == hash).findFirst().orElse(null);
-    }
-
-    /** How often a name stands for something else than the qualifier of a column. */
-    private long mentions(String name) {
-        long count = 0;
-        for (int i = 0; i < tokens.size(); i++) {
-            if (tokens.get(i).isName() && tokens.get(i).text().equals(name)
-                    && (i + 1 == tokens.size() || !tokens.get(i + 1).is('.'))) {
-                count++;
-            }
-        }
-        return count;
     }
 
     /** Whether a column of this name stands behind SET, before WHERE. */
@@ -141,7 +130,7 @@ final class Divided {
             List<List<Token>> row = list(at);
             RowValue value = row == null || row.size() <= place
                     ? null
-                    : Lookup.value(row.get(place), 0, row.get(place).size());
+                    : KeyLookup.value(row.get(place), 0, row.get(place).size());
             List<Long> numbers = value == null ? null : numbers(value);
             if (numbers == null) {
                 return null;
@@ -190,13 +179,13 @@ final class Divided {
     }
 
     /** The values of which a function says that it touches their rows; null if they are not known. */
-    private @Nullable List<Long> said(Footprint.Part part) {
+    private @Nullable List<Long> said(TouchedTables.Part part) {
         String text = part.value().text();
         if (!text.startsWith("$")) {
             return List.of(Long.parseLong(text));
         }
         String function = part.function();
-        if (function == null || mentions(function) != 1) {
+        if (function == null || SqlText.mentions(tokens, function) != 1) {
             return null;
         }
         for (int i = 0; i + 1 < tokens.size(); i++) {
@@ -206,7 +195,7 @@ final class Divided {
                 if (arguments == null || index < 0 || index >= arguments.size()) {
                     return null;
                 }
-                RowValue value = Lookup.value(arguments.get(index), 0, arguments.get(index).size());
+                RowValue value = KeyLookup.value(arguments.get(index), 0, arguments.get(index).size());
                 List<Long> numbers = value == null ? null : numbers(value);
                 return numbers == null || numbers.isEmpty() ? null : numbers;
             }

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.wire.FrontEndSettings.Authentication;
 
 /**
- * Whom a front end lets in. Immutable.
+ * What a front end asks of clients before it lets them in, and how many it takes. Immutable.
  *
  * @param authentication what clients must prove
  * @param tls certificate and key for clients that ask for TLS; null refuses TLS
@@ -15,5 +15,6 @@ import tutti.wire.FrontEndSettings.Authentication;
  * @param authenticationTimeout from connecting to the end of authentication
  * @param messageLimit longest message of a client, in bytes
  */
-public record Door(Authentication authentication, @Nullable SslContext tls, boolean tlsRequired, int connectionLimit,
+public record AdmissionLimits(Authentication authentication, @Nullable SslContext tls, boolean tlsRequired,
+        int connectionLimit,
         Duration authenticationTimeout, int messageLimit) {}

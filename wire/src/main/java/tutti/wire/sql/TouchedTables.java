@@ -10,7 +10,7 @@ import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.References.Named;
 
 /**
- * Which tables may a piece of SQL touch? All whose name it mentions anywhere, whatever for, and all that views, functions,
+ * Computes which tables a statement may touch: all whose name it mentions anywhere, whatever for, and all that views, functions,
  * triggers, policies, defaults, cascades and partitions of what it mentions mention in turn. A name that stands for a column
  * or an alias as well is counted too: too much is never wrong here.
  *
@@ -20,7 +20,7 @@ import tutti.engine.postgres.catalog.References.Named;
  * pg_catalog that take SQL or names of tables as strings, prepared statements run by name) or cannot be looked into
  * (functions in other languages) is taken to touch everything. Strings in function bodies are read as SQL as well.
  */
-final class Footprint {
+final class TouchedTables {
     private static final Set<String> BY_STRING = Set.of("execute", "query_to_xml", "query_to_xml_and_xmlschema",
             "query_to_xmlschema", "cursor_to_xml", "cursor_to_xmlschema", "table_to_xml", "table_to_xml_and_xmlschema",
             "schema_to_xml", "schema_to_xml_and_xmlschema", "database_to_xml", "database_to_xml_and_xmlschema",
@@ -66,7 +66,7 @@ final class Footprint {
     private boolean vouched;
     private final List<Part> parts = new ArrayList<>();
 
-    private Footprint(References references, boolean believing) {
+    private TouchedTables(References references, boolean believing) {
         this.references = references;
         this.believing = believing;
         this.everything = references.opaque();
@@ -102,15 +102,15 @@ final class Footprint {
 
     /** The tables that a statement may touch; null if that may be any. */
     static @Nullable Tables of(List<SqlText.Token> tokens, References references) {
-        return of(tokens, new Footprint(references, false));
+        return of(tokens, new TouchedTables(references, false));
     }
 
     /** The same, where functions of which it is declared what they touch are believed. */
     static @Nullable Tables declared(List<SqlText.Token> tokens, References references) {
-        return of(tokens, new Footprint(references, true));
+        return of(tokens, new TouchedTables(references, true));
     }
 
-    private static @Nullable Tables of(List<SqlText.Token> tokens, Footprint footprint) {
+    private static @Nullable Tables of(List<SqlText.Token> tokens, TouchedTables footprint) {
         boolean body = tokens.stream().findFirst().filter(first -> first.isWord("do")).isPresent();
         footprint.add(tokens, body, 0);
         footprint.addDefaults();
@@ -127,7 +127,7 @@ final class Footprint {
      * the order of rows in their last digits, are not noticed.)
      */
     static @Nullable String varying(List<SqlText.Token> tokens, References references) {
-        Footprint footprint = new Footprint(references, false);
+        TouchedTables footprint = new TouchedTables(references, false);
         footprint.add(tokens, tokens.stream().findFirst().filter(first -> first.isWord("do")).isPresent(), 0);
         footprint.addDefaults();
         return footprint.varying != null
