@@ -40,13 +40,13 @@ class RoomsTest {
             entry("node", Set.of("core", "runtime", "order", "engine")),
             entry("wire", Set.of("core", "pgwire", "engine", "node")),
             entry("jdbc", Set.of()),
-            entry("embedded", Set.of("core", "order", "engine", "node", "jdbc")),
+            entry("embedded", Set.of("core", "runtime", "order", "engine", "node", "jdbc")),
             entry("workload", Set.of("core")),
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
             entry("bench", Set.of("core", "order", "engine", "sim", "macro")),
-            entry("cli", Set.of("core", "sim", "pgwire", "order", "engine", "node", "wire", "workload", "check",
-                    "group", "model", "minha", "macro", "bench", "jdbc", "embedded"))));
+            entry("cli", Set.of("core", "runtime", "sim", "pgwire", "order", "engine", "node", "wire", "workload",
+                    "check", "group", "model", "minha", "macro", "bench", "jdbc", "embedded"))));
 
     static Set<String> rooms() {
         return MAY_USE.keySet();
@@ -94,6 +94,60 @@ class RoomsTest {
         purity("core").check(TUTTI);
         purity("group").check(TUTTI);
         assertThrows(AssertionError.class, () -> purity("node").check(TUTTI), "an impure room would be found");
+    }
+
+    /** Rooms whose code runs from the same class files on a real and on a simulated machine. */
+    static Set<String> onTheSeam() {
+        return Set.of("node");
+    }
+
+    /** Packages of these rooms that only ever run on a real machine. */
+    private static final String[] REAL_ONLY = {"tutti.node.config..", "tutti.node.http..", "tutti.node.embedded..",
+            "tutti.node.metrics.."};
+
+    @ParameterizedTest
+    @MethodSource("onTheSeam")
+    void whatRunsOnASimulatedMachineUsesTheRealOneThroughTheSeamOnly(String room) {
+        onlyTheSeam(room).check(TUTTI);
+    }
+
+    @Test
+    void aRoomThatUsesTheRealMachineWouldBeFound() {
+        assertThrows(AssertionError.class, () -> onlyTheSeam("engine").check(TUTTI));
+    }
+
+    /** No thread is made or put to sleep, no clock read, no file or socket opened, no random number drawn. */
+    private static ArchRule onlyTheSeam(String room) {
+        Set<String> types = Set.of("java.lang.Thread", "java.lang.ThreadLocal", "java.lang.Process",
+                "java.lang.ProcessBuilder", "java.lang.ProcessHandle", "java.lang.Runtime", "java.util.Random",
+                "java.util.SplittableRandom", "java.util.UUID", "java.util.Timer", "java.util.Date",
+                "java.util.Scanner", "java.nio.MappedByteBuffer", "java.time.Clock", "java.security.SecureRandom",
+                "java.util.concurrent.BlockingQueue", "java.util.concurrent.CountDownLatch",
+                "java.util.concurrent.ExecutorService", "java.util.concurrent.Executors",
+                "java.util.concurrent.ForkJoinPool", "java.util.concurrent.ScheduledExecutorService",
+                "java.util.concurrent.Semaphore", "java.util.concurrent.StructuredTaskScope",
+                "java.util.concurrent.ThreadLocalRandom",
+                "java.util.concurrent.locks.Condition", "java.util.concurrent.locks.LockSupport");
+        Set<String> packages = Set.of("java.nio.file", "java.nio.channels", "tutti.runtime.real");
+        Set<String> filesAndSockets = Set.of("java.io.File", "java.io.FileInputStream", "java.io.FileOutputStream",
+                "java.io.FileReader", "java.io.FileWriter", "java.io.RandomAccessFile", "java.net.Socket",
+                "java.net.ServerSocket", "java.net.DatagramSocket", "java.net.MulticastSocket", "java.net.URL");
+        DescribedPredicate<JavaClass> machine = describe("are of the real machine", used -> {
+            String name = used.getBaseComponentType().getName();
+            return types.contains(name) || filesAndSockets.contains(name)
+                    || packages.contains(used.getBaseComponentType().getPackageName());
+        });
+        Set<String> readers = Set.of("java.lang.System.nanoTime", "java.lang.System.currentTimeMillis",
+                "java.lang.System.identityHashCode", "java.lang.Math.random", "java.time.Instant.now",
+                "java.time.LocalDateTime.now", "java.time.ZonedDateTime.now",
+                "java.util.random.RandomGenerator.of", "java.util.random.RandomGenerator.getDefault",
+                "java.util.concurrent.TimeUnit.sleep",
+                "java.util.concurrent.CompletableFuture.get", "java.util.concurrent.CompletableFuture.join");
+        return noClasses().that(inRoom(room)).and().resideOutsideOfPackages(REAL_ONLY).should()
+                .dependOnClassesThat(machine)
+                .orShould(ArchConditions.callMethodWhere(describe("reads the real machine's clock, or waits",
+                        call -> readers.contains(call.getTargetOwner().getName() + "." + call.getTarget().getName()))))
+                .because("it must run on a simulated machine, too");
     }
 
     /** No threads, no clocks, no input or output, no randomness: the same code runs in the simulator. */

@@ -1,6 +1,7 @@
 package tutti.embedded;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -42,6 +43,8 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
 final class EmbeddedNode implements AutoCloseable {
@@ -105,20 +108,22 @@ final class EmbeddedNode implements AutoCloseable {
             Order order = order(directory);
             started.push(order);
             replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol(),
-                            url.parameters()),
-                    order, engine,
+                    ReplicaNode.Settings.defaults(url.node(), members, url.protocol(), url.parameters()),
+                    RealMachine.INSTANCE, PathDirectory.of(directory.resolve("replica")), order, engine,
                     world -> Protocols.create(url.protocol(), url.node(), members, url.parameters(), world),
                     NodeMetrics.NONE,
                     (cause, _) -> failure = cause);
             started.push(replica);
-            replica.start();
+            replica.start().get();
             if (group != null) {
                 group.present.put(url.node(), this);
             }
             complete = true;
-        } catch (Order.TruncatedException truncated) {
-            throw new IOException(truncated.getMessage(), truncated);
+        } catch (ExecutionException failed) {
+            throw new IOException(failed.getCause().getMessage(), failed.getCause());
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while the node started");
         } finally {
             if (!complete) {
                 close();

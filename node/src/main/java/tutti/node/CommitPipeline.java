@@ -21,6 +21,8 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
+import tutti.runtime.Clock;
+import tutti.runtime.Loop;
 
 /**
  * Makes decided positions visible in the engine, in order: local transactions commit in their own sessions, remote write
@@ -92,7 +94,7 @@ final class CommitPipeline {
         Group group;
         boolean counted;
         int attempts;
-        /** Until when it may wait for more to come, in {@link System#nanoTime}. */
+        /** Until when it may wait for more to come, by {@link Clock#nanoTime}. */
         long lingersUntilNanos;
 
         Slot(long position, Kind kind) {
@@ -130,10 +132,12 @@ final class CommitPipeline {
     }
 
     private final Engine engine;
-    private final EventLoop loop;
+    private final Clock clock;
+    private final Loop loop;
     private final Events events;
     private final NodeMetrics metrics;
     private final int groupPositionsMax;
+    private final int applierCount;
     private final Preparations preparations;
     private final Linger linger;
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
@@ -152,24 +156,33 @@ final class CommitPipeline {
     private boolean advanceAgain;
 
     /**
-     * Opens the appliers.
+     * Puts it together; {@link #open} begins.
      *
-     * @param visible position that the engine's state equals now
      * @param applierCount how many appliers work side by side, at least 1
      * @param groupPositionsMax most positions in one engine transaction, at least 1
      * @param lingerNanos for how long remote transactions may wait for others to be applied with, in nanoseconds; 0 for never
      * @param unwatched whether nobody at this node waits to see something
      */
-    CommitPipeline(Engine engine, EventLoop loop, Events events, NodeMetrics metrics, long visible, int applierCount,
+    CommitPipeline(Engine engine, Clock clock, Loop loop, Events events, NodeMetrics metrics, int applierCount,
             int groupPositionsMax, long lingerNanos, BooleanSupplier unwatched) {
         this.metrics = metrics;
-        this.linger = new Linger(lingerNanos, unwatched);
+        this.linger = new Linger(clock, lingerNanos, unwatched);
+        this.applierCount = applierCount;
         this.groupPositionsMax = groupPositionsMax;
         this.engine = engine;
+        this.clock = clock;
         this.loop = loop;
         this.events = events;
-        this.visible = visible;
         this.preparations = new Preparations(engine, loop, events);
+    }
+
+    /**
+     * Opens the appliers.
+     *
+     * @param position that the engine's state equals now
+     */
+    void open(long position) {
+        visible = position;
         for (int i = 0; i < applierCount; i++) {
             Engine.Applier applier = engine.openApplier();
             appliers.add(applier);
@@ -271,7 +284,7 @@ final class CommitPipeline {
         slot.kind = Kind.REMOTE;
         slot.state = State.WAITING;
         slot.local = null;
-        slot.lingersUntilNanos = System.nanoTime();
+        slot.lingersUntilNanos = clock.nanoTime();
         awaited--;
         waits(slot, 1);
         count(slot, -1);
@@ -299,7 +312,7 @@ final class CommitPipeline {
         slots.add(slot);
         queuedBytes += slot.writes.changes().length;
         if (slot.kind == Kind.REMOTE) {
-            slot.lingersUntilNanos = linger.arrived(System.nanoTime());
+            slot.lingersUntilNanos = linger.arrived();
             waits(slot, 1);
         } else if (slot.kind != Kind.SKIP) {
             awaited++;
@@ -401,15 +414,13 @@ final class CommitPipeline {
             becameVisible(slot);
         }, failure -> {
             idle.add(applier);
-            retryLater(slot, failure, () -> {
-                if (engine.appliedPosition() >= slot.position) {
-                    events.executed(slot.position, new ExecuteResult(true, new byte[0]));
-                    becameVisible(slot);
-                } else {
-                    slot.state = State.WAITING;
-                    advance();
-                }
-            });
+            retryLater(slot, failure, () -> ifApplied(slot.position, () -> {
+                events.executed(slot.position, new ExecuteResult(true, new byte[0]));
+                becameVisible(slot);
+            }, () -> {
+                slot.state = State.WAITING;
+                advance();
+            }));
         }));
     }
 
@@ -452,10 +463,10 @@ final class CommitPipeline {
         boolean enough = awaited > 0 || waiting >= LINGER_MAX || waitingBytes >= WAITING_BYTES_MAX;
         long nanos = linger.remaining(head.position, head.lingersUntilNanos, enough);
         if (nanos > 0 && linger.setTimer()) {
-            loop.schedule(() -> {
+            loop.schedule(nanos, () -> {
                 linger.timerRan();
                 advance();
-            }, nanos);
+            });
         }
         return nanos > 0;
     }
@@ -545,7 +556,7 @@ final class CommitPipeline {
                 writes.add(slot.writes);
             }
         }
-        group.startedNanos = System.nanoTime();
+        group.startedNanos = clock.nanoTime();
         group.transactions = writes.size();
         Engine.Applier applier = idle.remove();
         group.applier = applier;
@@ -563,16 +574,16 @@ final class CommitPipeline {
             advance();
         }, failure -> {
             release(group);
-            if (group.first().attempts > 0 && group.first() == slots.peek()
-                    && engine.appliedPosition() >= group.last().position) {
-                // The commit that was tried before has worked, and that is why its changes cannot be made again.
-                groupVisible(group);
-                return;
-            }
-            retryLater(group.first(), failure, () -> {
+            Runnable again = () -> retryLater(group.first(), failure, () -> {
                 disband(group);
                 advance();
             });
+            if (group.first().attempts > 0 && group.first() == slots.peek()) {
+                // If the commit that was tried before has worked, that is why its changes cannot be made again.
+                ifApplied(group.last().position, () -> groupVisible(group), again);
+            } else {
+                again.run();
+            }
         }));
     }
 
@@ -584,16 +595,15 @@ final class CommitPipeline {
         for (Slot slot : group.slots) {
             slot.state = State.COMMITTING;
         }
-        if (group.first().attempts > 0 && engine.appliedPosition() >= group.last().position) {
-            // A commit that was reported as failed had worked after all; applying it again would not be harmless.
-            applier.rollback(() -> loop.execute(() -> {
-                release(group);
-                groupVisible(group);
-            }));
-            return;
-        }
-        applier.commit(group.last().position,
+        Runnable commit = () -> applier.commit(group.last().position,
                 onLoop(_ -> committed(group), failure -> commitFailed(group, failure)));
+        if (group.first().attempts > 0) {
+            // A commit that was reported as failed may have worked after all; applying it again would not be harmless.
+            ifApplied(group.last().position,
+                    () -> applier.rollback(() -> loop.execute(() -> committed(group))), commit);
+        } else {
+            commit.run();
+        }
     }
 
     private void committed(Group group) {
@@ -603,18 +613,21 @@ final class CommitPipeline {
 
     private void commitFailed(Group group, EngineFailure failure) {
         release(group);
-        retryLater(group.first(), failure, () -> {
-            if (engine.appliedPosition() >= group.last().position) {
-                groupVisible(group);
-            } else {
-                disband(group);
-                advance();
-            }
-        });
+        retryLater(group.first(), failure, () -> ifApplied(group.last().position, () -> groupVisible(group), () -> {
+            disband(group);
+            advance();
+        }));
+    }
+
+    /** Does the one or the other, later, by whether the engine has committed a position. */
+    private void ifApplied(long position, Runnable applied, Runnable not) {
+        engine.appliedPosition(onLoop(last -> (last >= position ? applied : not).run(),
+                failure -> events.failed(new IllegalStateException("the engine does not tell whether it has committed"
+                        + " position " + position + ": " + failure.sqlState() + " " + failure.message()))));
     }
 
     private void groupVisible(Group group) {
-        metrics.applied(group.transactions, System.nanoTime() - group.startedNanos);
+        metrics.applied(group.transactions, clock.nanoTime() - group.startedNanos);
         for (Slot slot : group.slots) {
             if (slots.remove() != slot) {
                 throw new IllegalStateException("position " + slot.position + " was committed out of order");
@@ -653,7 +666,7 @@ final class CommitPipeline {
                     + slot.attempts + " attempts: " + failure.sqlState() + " " + failure.message()));
             return;
         }
-        loop.schedule(again, Math.min(RETRY_NANOS * slot.attempts * slot.attempts, RETRY_NANOS_MAX));
+        loop.schedule(Math.min(RETRY_NANOS * slot.attempts * slot.attempts, RETRY_NANOS_MAX), again);
     }
 
     /**
@@ -698,17 +711,7 @@ final class CommitPipeline {
     }
 
     private <T> Completion<T> onLoop(Consumer<T> success, Consumer<EngineFailure> failure) {
-        return new Completion<>() {
-            @Override
-            public void succeeded(T value) {
-                loop.execute(() -> success.accept(value));
-            }
-
-            @Override
-            public void failed(EngineFailure cause) {
-                loop.execute(() -> failure.accept(cause));
-            }
-        };
+        return new LoopCompletion<>(loop, success, failure);
     }
 
     /** Closes the appliers. */

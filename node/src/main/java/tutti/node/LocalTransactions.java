@@ -29,6 +29,8 @@ import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
+import tutti.runtime.Clock;
+import tutti.runtime.Loop;
 
 /**
  * The transactions of this node's clients: from their begin to their answer, between their sessions, the protocol and the
@@ -104,7 +106,7 @@ final class LocalTransactions {
         private boolean gone;
         private long certifiedAt;
         private long askedNanos;
-        private final long sinceNanos = System.nanoTime();
+        private final long sinceNanos = clock.nanoTime();
         /** When it was let run. */
         private long startedNanos = sinceNanos;
         private volatile KeySet touched = KeySet.EMPTY;
@@ -192,7 +194,8 @@ final class LocalTransactions {
 
     private final int number;
     private final int inFlightMax;
-    private final EventLoop loop;
+    private final Clock clock;
+    private final Loop loop;
     private final Node node;
     private final NodeMetrics metrics;
     private final Horizon horizon;
@@ -212,8 +215,9 @@ final class LocalTransactions {
     private final List<CompletableFuture<Void>> idleWaiters = new ArrayList<>();
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
 
-    LocalTransactions(int number, long incarnation, int inFlightMax, EventLoop loop, Node node, NodeMetrics metrics,
-            Horizon horizon) {
+    LocalTransactions(int number, long incarnation, int inFlightMax, Clock clock, Loop loop, Node node,
+            NodeMetrics metrics, Horizon horizon) {
+        this.clock = clock;
         this.number = number;
         this.serial = new AtomicLong(incarnation << 32);
         this.inFlightMax = inFlightMax;
@@ -308,7 +312,7 @@ final class LocalTransactions {
         if (classes.all() && node.needsClasses()) {
             metrics.undeclared();
         }
-        everywhere(request, classes, keys, name, new Barrier(done, System.nanoTime()));
+        everywhere(request, classes, keys, name, new Barrier(done, clock.nanoTime()));
     }
 
     private void everywhere(byte[] statement, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
@@ -368,7 +372,7 @@ final class LocalTransactions {
             return;
         }
         if (open.askedNanos == 0) {
-            open.askedNanos = System.nanoTime();
+            open.askedNanos = clock.nanoTime();
             WorkloadRecorder to = recorder;
             if (to != null) {
                 to.asks(open.sinceNanos, open.whole(), open.startedNanos, open.request.classes(), writes, reads);
@@ -471,7 +475,7 @@ final class LocalTransactions {
         }
         if (!open.gone) {
             switch (outcome) {
-                case Outcome.Committed _ -> metrics.committed(System.nanoTime() - open.askedNanos);
+                case Outcome.Committed _ -> metrics.committed(clock.nanoTime() - open.askedNanos);
                 case Outcome.Aborted aborted -> metrics.aborted(aborted.reason().label());
             }
         }
@@ -625,7 +629,7 @@ final class LocalTransactions {
             horizon.end(open.begun);
         }
         open.begun = horizon.begin();
-        open.startedNanos = System.nanoTime();
+        open.startedNanos = clock.nanoTime();
         open.phase = Phase.RUNNING;
         open.session.run(priority);
     }
@@ -697,7 +701,7 @@ final class LocalTransactions {
         barrier.waiters.forEach(Runnable::run);
         ExecuteResult result = barrier.result;
         if (barrier.askedNanos != 0 && result != null && result.tookEffect()) {
-            metrics.committed(System.nanoTime() - barrier.askedNanos);
+            metrics.committed(clock.nanoTime() - barrier.askedNanos);
         }
         if (result != null) {
             barrier.done.succeeded(result);

@@ -7,9 +7,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
-import tutti.core.spi.EngineFailure;
+import tutti.runtime.Background;
+import tutti.runtime.Loop;
+import tutti.runtime.Machine;
 
 /**
  * What a node keeps to begin from after a crash, and what it lets the order's log forget: snapshots of the protocol in files,
@@ -44,7 +45,8 @@ final class LogKeeping {
 
     private final ReplicaNode.Settings settings;
     private final Engine engine;
-    private final EventLoop loop;
+    private final Machine machine;
+    private final Loop loop;
     private final NodeFiles files;
     private final Node node;
     /** From where on each node would need the log after a crash, as it has told. */
@@ -55,9 +57,10 @@ final class LogKeeping {
     private boolean snapshotRuns;
     private long toldRestart;
     private volatile long durablePosition;
-    private volatile @Nullable Thread snapshotWriter;
+    private volatile @Nullable Background snapshotWriter;
 
-    LogKeeping(ReplicaNode.Settings settings, Engine engine, EventLoop loop, NodeFiles files, Node node) {
+    LogKeeping(ReplicaNode.Settings settings, Engine engine, Machine machine, Loop loop, NodeFiles files, Node node) {
+        this.machine = machine;
         this.settings = settings;
         this.engine = engine;
         this.loop = loop;
@@ -78,27 +81,19 @@ final class LogKeeping {
 
     /** Tells the others, now and from time to time, from where on this node would need the log after a crash. */
     void tellDurable() {
-        engine.durablePosition(new Completion<>() {
-            @Override
-            public void succeeded(Long position) {
-                loop.execute(() -> {
-                    durablePosition = position;
-                    long needed = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
-                    if (needed > toldRestart && node.isReady()) {
-                        toldRestart = needed;
-                        node.tellRestart(needed);
-                    }
-                    loop.schedule(LogKeeping.this::tellDurable, settings.durabilityNanos());
-                });
+        engine.durablePosition(new LoopCompletion<>(loop, position -> {
+            durablePosition = position;
+            long needed = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
+            if (needed > toldRestart && node.isReady()) {
+                toldRestart = needed;
+                node.tellRestart(needed);
             }
-
-            @Override
-            public void failed(EngineFailure cause) {
-                LOG.warn("node {}: the engine does not tell its durable position: {} {}", settings.node(),
-                        cause.sqlState(), cause.message());
-                loop.schedule(LogKeeping.this::tellDurable, settings.durabilityNanos());
-            }
-        });
+            loop.schedule(settings.durabilityNanos(), this::tellDurable);
+        }, cause -> {
+            LOG.warn("node {}: the engine does not tell its durable position: {} {}", settings.node(),
+                    cause.sqlState(), cause.message());
+            loop.schedule(settings.durabilityNanos(), this::tellDurable);
+        }));
     }
 
     /** Writes a snapshot in the background if enough has been delivered since the last one. */
@@ -109,17 +104,18 @@ final class LogKeeping {
         NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(position, state.get());
         snapshotPosition = position;
         snapshotRuns = true;
-        snapshotWriter = Thread.ofVirtual().name("tutti-snapshot").start(() -> {
+        snapshotWriter = machine.background("tutti-snapshot-" + settings.node(), () -> {
             try {
                 files.save(snapshot);
-                loop.execute(() -> {
-                    snapshotRuns = false;
-                    snapshots.add(snapshot.position());
-                });
             } catch (IOException broken) {
                 node.fail(new IOException(
-                        "cannot keep a snapshot in " + settings.directory() + ": " + broken.getMessage(), broken));
+                        "cannot keep a snapshot in " + files.location() + ": " + broken.getMessage(), broken));
+                return;
             }
+            loop.execute(() -> {
+                snapshotRuns = false;
+                snapshots.add(snapshot.position());
+            });
         });
     }
 
@@ -144,14 +140,9 @@ final class LogKeeping {
 
     /** A snapshot that is being written is finished first: the directory may have another user next. */
     void awaitSnapshot() {
-        Thread writer = snapshotWriter;
-        if (writer == null) {
-            return;
-        }
-        try {
+        Background writer = snapshotWriter;
+        if (writer != null) {
             writer.join();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 }

@@ -87,8 +87,9 @@ final class Outcomes {
     }
 
     private final boolean conclusive;
-    private final Map<Integer, TreeMap<Long, Life>> nodes = new HashMap<>();
-    private final Map<Integer, Long> fenced = new HashMap<>();
+    /** Sorted, as is {@link #fenced}: equal states are encoded alike. */
+    private final SortedMap<Integer, TreeMap<Long, Life>> nodes = new TreeMap<>();
+    private final SortedMap<Integer, Long> fenced = new TreeMap<>();
     /** Requests that this replica is executing, by position. */
     private final Map<Long, TransactionId> executing = new HashMap<>();
 

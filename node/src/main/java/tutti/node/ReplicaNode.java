@@ -2,7 +2,6 @@ package tutti.node;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
@@ -34,6 +33,9 @@ import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
+import tutti.runtime.Directory;
+import tutti.runtime.Loop;
+import tutti.runtime.Machine;
 
 /**
  * One replica in the real world: runs a {@link Protocol} on an event loop between a total order, an engine and the
@@ -61,7 +63,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      *
      * @param node its number, 0 to 255
      * @param replicas numbers of all replicas
-     * @param directory for the node's own files
      * @param protocolName how the protocol is called in configurations; nodes with different ones refuse each other
      * @param protocolParameters what of it is not as by default; nodes with different ones refuse each other
      * @param appliers how many write sets are applied side by side, at least 1
@@ -74,19 +75,19 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param lingerNanos for how long transactions of other nodes may wait for more, while nobody here waits to see them, in
      *            nanoseconds; 0 for never
      */
-    public record Settings(int node, Set<Integer> replicas, Path directory, String protocolName,
+    public record Settings(int node, Set<Integer> replicas, String protocolName,
             Map<String, String> protocolParameters, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
             long snapshotPositions, long lingerNanos) {
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more. */
-        public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName) {
-            return defaults(node, replicas, directory, protocolName, Map.of());
+        public static Settings defaults(int node, Set<Integer> replicas, String protocolName) {
+            return defaults(node, replicas, protocolName, Map.of());
         }
 
         /** Likewise, with parameters of the protocol. */
-        public static Settings defaults(int node, Set<Integer> replicas, Path directory, String protocolName,
+        public static Settings defaults(int node, Set<Integer> replicas, String protocolName,
                 Map<String, String> protocolParameters) {
-            return new Settings(node, replicas, directory, protocolName, protocolParameters, 4, 64, 1000, 256L << 20,
+            return new Settings(node, replicas, protocolName, protocolParameters, 4, 64, 1000, 256L << 20,
                     2_000_000_000L, 50_000, 0);
         }
 
@@ -131,12 +132,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final NodeFiles files;
     private final NodeMetrics metrics;
     private final FailureListener failureListener;
-    private final EventLoop loop;
+    private final Loop loop;
     private final long incarnation;
     private final Horizon horizon = new Horizon();
     private final LocalTransactions transactions;
     private final Outcomes outcomes;
     private final Questions questions;
+    private final CompletableFuture<Void> joined = new CompletableFuture<>();
     private final CompletableFuture<Void> ready = new CompletableFuture<>();
 
     /* Between the order's thread and the loop. */
@@ -162,7 +164,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private long timerTurns;
     private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
     private final LogKeeping logKeeping;
-    private @Nullable CommitPipeline pipeline;
+    private final CommitPipeline pipeline;
     private long recoveredPosition;
     private Set<Integer> orderers = Set.of();
     private long helloPosition;
@@ -170,49 +172,43 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /**
      * Puts a replica together; {@link #start} begins.
      *
+     * @param machine that it runs on
+     * @param directory for the node's own files; nobody else's
      * @param protocol makes the protocol for the world it is given
      * @throws IOException if the node's files cannot be used
      */
-    public ReplicaNode(Settings settings, Order order, Engine engine, Function<Replica, Protocol> protocol,
-            NodeMetrics metrics, FailureListener failureListener) throws IOException {
+    public ReplicaNode(Settings settings, Machine machine, Directory directory, Order order, Engine engine,
+            Function<Replica, Protocol> protocol, NodeMetrics metrics, FailureListener failureListener)
+            throws IOException {
         this.metrics = metrics;
         this.settings = settings;
         this.order = order;
         this.engine = engine;
         this.failureListener = failureListener;
-        this.files = new NodeFiles(settings.directory());
+        this.files = new NodeFiles(directory);
         this.incarnation = files.nextIncarnation();
         this.protocol = protocol.apply(new World());
         this.claims = Protocols.describe(settings.protocolName(), settings.protocolParameters()).claims();
-        this.loop = new EventLoop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
-        this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(), loop,
-                new Parts(), metrics, horizon);
+        this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
+        this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(),
+                machine.clock(), loop, new Parts(), metrics, horizon);
         this.outcomes = new Outcomes(this.protocol.commitsByOwnMessage());
         this.backlog = new Backlog(settings.backlogBytesMax());
-        this.logKeeping = new LogKeeping(settings, engine, loop, files, new Log());
+        this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, new Log());
+        this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
+                settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
         this.questions = new Questions(new Asked(), outcomes, incarnation << 32);
     }
 
     /**
-     * Recovers, joins the order, and returns while it catches up; {@link #ready} completes when it has.
+     * Begins: the engine is asked for its position, the newest snapshot up to there is restored, and the replica joins the
+     * order and catches up, until {@link #ready}. Called once.
      *
-     * @throws IOException if the node's files cannot be read
-     * @throws Order.TruncatedException if the log no longer holds what this engine has missed
+     * @return completes when it has joined the order; fails, as the replica does, if the node's files cannot be read, the
+     *         engine does not answer, or the log no longer holds what the engine has missed ({@link Order.TruncatedException})
      */
-    public void start() throws IOException, Order.TruncatedException {
-        recoveredPosition = engine.appliedPosition();
-        Optional<NodeFiles.Snapshot> snapshot = files.newestUpTo(recoveredPosition);
-        long snapshotPosition = snapshot.map(NodeFiles.Snapshot::position).orElse(0L);
-        if (snapshot.isPresent()) {
-            NodeSnapshot kept = NodeSnapshot.of(snapshot.get().state());
-            protocol.restore(kept.protocol());
-            kept.restore(outcomes);
-            logKeeping.recovered(snapshotPosition);
-        }
+    public CompletableFuture<Void> start() {
         state = State.CATCHING_UP;
-        visiblePosition = recoveredPosition;
-        horizon.visible(recoveredPosition);
-        deliveredPosition = snapshotPosition;
         engine.onBlocked(new Engine.BlockedListener() {
             @Override
             public void blocked(long position, LocalTransaction holder) {
@@ -226,28 +222,44 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
             @Override
             public void waits(Engine.Applier waiter, Set<LocalTransaction> locals, Set<Engine.Applier> appliers) {
-                loop.execute(() -> pipeline().waits(waiter, transactions.asking(locals), appliers));
+                loop.execute(() -> pipeline.waits(waiter, transactions.asking(locals), appliers));
             }
         });
         engine.onLost(() -> fail(new IllegalStateException(
                 "the engine's server went away or restarted; its last commits must be made again from the log"), true));
-        pipeline = new CommitPipeline(engine, loop, new PipelineEvents(), metrics, recoveredPosition,
-                settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
-        LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
-                incarnation,
-                recoveredPosition, snapshotPosition);
-        // the first message of this life, as a fence ends with it
-        unsent.add(new Control.Hello(incarnation, settings.protocol()).encode());
-        order.start(snapshotPosition, new OrderEvents());
-        loop.execute(() -> {
-            sendQueued();
-            // What the order has delivered meanwhile may be visible already, and has been told.
-            if (visiblePosition == recoveredPosition) {
-                long seen = horizon.visible(recoveredPosition);
-                tell(() -> protocol.committed(recoveredPosition, seen));
+        engine.appliedPosition(new LoopCompletion<>(loop, position -> {
+            try {
+                recover(position);
+                joined.complete(null);
+            } catch (IOException | Order.TruncatedException | RuntimeException cannot) {
+                fail(cannot, false);
             }
-        });
-        loop.schedule(logKeeping::tellDurable, settings.durabilityNanos());
+        }, unknown -> fail(new IllegalStateException(
+                "the engine does not tell its position: " + unknown.sqlState() + " " + unknown.message()), true)));
+        return joined.copy();
+    }
+
+    private void recover(long position) throws IOException, Order.TruncatedException {
+        recoveredPosition = position;
+        Optional<NodeFiles.Snapshot> snapshot = files.newestUpTo(position);
+        long snapshotPosition = snapshot.map(NodeFiles.Snapshot::position).orElse(0L);
+        if (snapshot.isPresent()) {
+            NodeSnapshot kept = NodeSnapshot.of(snapshot.get().state());
+            protocol.restore(kept.protocol());
+            kept.restore(outcomes);
+            logKeeping.recovered(snapshotPosition);
+        }
+        visiblePosition = position;
+        long seen = horizon.visible(position);
+        deliveredPosition = snapshotPosition;
+        pipeline.open(position);
+        LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
+                incarnation, position, snapshotPosition);
+        order.start(snapshotPosition, new OrderEvents());
+        // the first message of this life, as a fence ends with it
+        send(new Control.Hello(incarnation, settings.protocol()).encode());
+        tell(() -> protocol.committed(position, seen));
+        loop.schedule(settings.durabilityNanos(), logKeeping::tellDurable);
     }
 
     /** Has what clients do written down; before {@link #start}. */
@@ -472,7 +484,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public CommitPipeline pipeline() {
-            return ReplicaNode.this.pipeline();
+            return pipeline;
         }
 
         @Override
@@ -492,7 +504,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public long lockedSince(long begun) {
-            return engine.locksReferencedRows() ? ReplicaNode.this.pipeline().visible() : begun;
+            return engine.locksReferencedRows() ? pipeline.visible() : begun;
         }
 
         @Override
@@ -505,7 +517,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final class Asked implements Questions.Node {
         @Override
         public void hurry(long position) {
-            pipeline().hurry(position);
+            pipeline.hurry(position);
         }
 
         @Override
@@ -529,8 +541,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
-        public void schedule(Runnable task, long delayNanos) {
-            loop.schedule(task, delayNanos);
+        public void schedule(long delayNanos, Runnable task) {
+            loop.schedule(delayNanos, task);
         }
     }
 
@@ -540,11 +552,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         public void apply(TransactionId transaction, long position, WriteSet writes) {
             outcomes.committed(transaction);
             effects.add(() -> {
-                pipeline().drop(transaction);
+                pipeline.drop(transaction);
                 if (position > recoveredPosition) {
                     metrics.certified(writes.keys().size());
                     transactions.pushAside(writes.keys(), position);
-                    pipeline().remote(position, writes);
+                    pipeline.remote(position, writes);
                 }
             });
         }
@@ -555,7 +567,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             effects.add(() -> {
                 metrics.certified(writes.keys().size());
                 if (!transactions.commit(transaction, position, writes)
-                        && !pipeline().prepared(transaction, position, writes)) {
+                        && !pipeline.prepared(transaction, position, writes)) {
                     throw new IllegalStateException(transaction + " is to be committed but is not known");
                 }
             });
@@ -567,7 +579,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             effects.add(() -> {
                 if (position > recoveredPosition) {
                     transactions.executing(transaction, position);
-                    pipeline().barrier(position, request);
+                    pipeline.barrier(position, request);
                 }
             });
         }
@@ -579,19 +591,19 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void prepare(TransactionId transaction, WriteSet writes) {
-            effects.add(() -> pipeline().prepare(transaction, writes));
+            effects.add(() -> pipeline.prepare(transaction, writes));
         }
 
         @Override
         public void skip(long position) {
-            effects.add(() -> pipeline().skip(position));
+            effects.add(() -> pipeline.skip(position));
         }
 
         @Override
         public void abort(TransactionId transaction) {
             effects.add(() -> {
                 transactions.abort(transaction);
-                pipeline().drop(transaction);
+                pipeline.drop(transaction);
             });
         }
 
@@ -618,11 +630,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             effects.add(() -> {
                 long turn = ++timerTurns;
                 timers.put(timer, turn);
-                loop.schedule(() -> {
+                loop.schedule(delayNanos, () -> {
                     if (timers.remove(timer, turn)) {
                         tell(() -> protocol.timer(timer));
                     }
-                }, delayNanos);
+                });
             });
         }
     }
@@ -691,12 +703,12 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             Control control = delivery.control();
             Message message = delivery.message();
             if (control != null) {
-                pipeline().skip(delivery.position());
+                pipeline.skip(delivery.position());
                 if (control instanceof Control.Hello || outcomes.counts(delivery.sender())) {
                     onControl(delivery, control);
                 }
             } else if (!outcomes.counts(delivery.sender())) {
-                pipeline().skip(delivery.position());
+                pipeline.skip(delivery.position());
             } else if (message != null) {
                 Delivery told = delivery;
                 tell(() -> protocol.delivered(told.position(), told.sender(), message));
@@ -705,7 +717,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         questions.reconsider();
         sendQueued();
         advise();
-        backlog.measured(pipeline().queuedBytes());
+        backlog.measured(pipeline.queuedBytes());
         logKeeping.delivered(deliveredPosition,
                 () -> new NodeSnapshot(protocol.snapshot(), outcomes.encode()).encode());
     }
@@ -765,9 +777,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     private void maybeReady() {
-        if (state == State.CATCHING_UP && helloPosition > 0 && pipeline().visible() >= helloPosition) {
+        if (state == State.CATCHING_UP && helloPosition > 0 && pipeline.visible() >= helloPosition) {
             state = State.READY;
-            LOG.info("node {} is ready at position {}", settings.node(), pipeline().visible());
+            LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
             ready.complete(null);
         }
     }
@@ -781,7 +793,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             questions.visible(position);
             long seen = horizon.visible(position);
             tell(() -> protocol.committed(position, seen));
-            backlog.measured(pipeline().queuedBytes());
+            backlog.measured(pipeline.queuedBytes());
             maybeReady();
         }
 
@@ -851,16 +863,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
         LOG.error("node {} stops: {}", settings.node(), cause.getMessage(), cause);
         backlog.open();
+        joined.completeExceptionally(cause);
         ready.completeExceptionally(cause);
         failureListener.failed(cause, restartable);
-    }
-
-    private CommitPipeline pipeline() {
-        CommitPipeline present = pipeline;
-        if (present == null) {
-            throw new IllegalStateException("the replica has not been started");
-        }
-        return present;
     }
 
     /** Leaves the order and stops; transactions that were not answered stay in doubt. Does not close the engine. */
@@ -872,13 +877,13 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             }
         }
         backlog.open();
-        order.close();
         loop.close();
-        if (pipeline != null) {
-            pipeline.close();
-        }
+        order.close();
+        pipeline.close();
         logKeeping.awaitSnapshot();
-        ready.completeExceptionally(new IllegalStateException("the replica was stopped before it was ready"));
+        IllegalStateException stopped = new IllegalStateException("the replica was stopped before it was ready");
+        joined.completeExceptionally(stopped);
+        ready.completeExceptionally(stopped);
     }
 
     @Override

@@ -151,7 +151,7 @@ class OutcomesTest {
             }
 
             @Override
-            public void schedule(Runnable task, long delayNanos) {
+            public void schedule(long delayNanos, Runnable task) {
                 // Nobody loses patience here.
             }
         }, outcomes, 0);

@@ -31,6 +31,8 @@ import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** Three replicas in one process, over an order in memory and engines that are lists. */
 @Timeout(60)
@@ -54,14 +56,15 @@ class ReplicaNodeTest {
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine());
         CompletableFuture<Throwable> failure = new CompletableFuture<>();
         failures.put(node, failure);
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node),
-                SnapshotIsolation.NAME, Map.of(), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS, lingerNanos);
-        ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
+        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, SnapshotIsolation.NAME, Map.of(), 3, 16,
+                100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS, lingerNanos);
+        ReplicaNode replica = new ReplicaNode(settings, RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("node" + node)), group.open(node), engine,
                 world -> new SnapshotIsolation(
                         new SnapshotIsolation.Parameters(node, ALL, 1000, 5_000_000L), world),
                 NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
         nodes.put(node, replica);
-        replica.start();
+        replica.start().get(20, TimeUnit.SECONDS);
         return replica;
     }
 

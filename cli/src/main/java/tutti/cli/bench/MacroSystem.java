@@ -15,7 +15,6 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.cli.Failure;
 import tutti.core.protocol.Protocols;
-import tutti.core.spi.Order.TruncatedException;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
@@ -26,6 +25,8 @@ import tutti.node.ReplicaNode;
 import tutti.node.embedded.EmbeddedSession;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccPopulation;
 
@@ -132,9 +133,8 @@ final class MacroSystem implements AutoCloseable {
             engines.add(engine);
             if (kind.nodes > 0) {
                 ReplicaNode replica = new ReplicaNode(
-                        ReplicaNode.Settings.defaults(node, all, directory.resolve(kind.label + "-" + node),
-                                kind.protocol),
-                        group.openDirect(node), engine,
+                        ReplicaNode.Settings.defaults(node, all, kind.protocol), RealMachine.INSTANCE,
+                        PathDirectory.of(directory.resolve(kind.label + "-" + node)), group.openDirect(node), engine,
                         world -> Protocols.create(kind.protocol, node, all, Map.of(), world),
                         NodeMetrics.NONE, (cause, _) -> {
                             throw new IllegalStateException(cause);
@@ -153,11 +153,11 @@ final class MacroSystem implements AutoCloseable {
         }
     }
 
-    private static void begin(ReplicaNode replica) throws IOException {
+    private static void begin(ReplicaNode replica) throws IOException, InterruptedException {
         try {
-            replica.start();
-        } catch (TruncatedException truncated) {
-            throw new IOException(truncated.getMessage(), truncated);
+            replica.start().get();
+        } catch (ExecutionException failed) {
+            throw new IOException(failed.getCause().getMessage(), failed.getCause());
         }
     }
 

@@ -23,7 +23,6 @@ import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
-import tutti.core.spi.Order.TruncatedException;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
 import tutti.node.WorkloadRecorder;
@@ -33,6 +32,8 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
 import tutti.pgwire.Transport;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 import tutti.wire.FrontEnd;
 
 /**
@@ -96,7 +97,7 @@ final class NodeLife implements AutoCloseable {
                     : "this node's flight recorder is off; set `flight-recorder: {enabled: true}` in its configuration and"
                             + " start it again");
         }
-        return recorder.write();
+        return Path.of(recorder.write());
     }
 
     @Nullable
@@ -137,15 +138,15 @@ final class NodeLife implements AutoCloseable {
         Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet());
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
-                config.data().resolve("replica"), config.protocol(), config.protocolParameters(),
-                config.apply().appliers(),
+                config.protocol(), config.protocolParameters(), config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000, config.apply().linger().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
         Function<Replica, Protocol> protocol = world -> Protocols.create(config.protocol(), config.node(), replicas,
                 config.protocolParameters(), world);
-        ReplicaNode node = new ReplicaNode(settings, order, opened.engine(),
+        ReplicaNode node = new ReplicaNode(settings, RealMachine.INSTANCE,
+                PathDirectory.of(config.data().resolve("replica")), order, opened.engine(),
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, (cause, restartable) -> {
                     if (recorder != null) {
                         recorder.failed(cause);
@@ -154,27 +155,29 @@ final class NodeLife implements AutoCloseable {
                 });
         started.push(node);
         if (config.workloadRecording().enabled()) {
-            WorkloadRecorder workload = new WorkloadRecorder(config.data().resolve("workload"), config.node(),
+            WorkloadRecorder workload = new WorkloadRecorder(RealMachine.INSTANCE,
+                    PathDirectory.of(config.data().resolve("workload")), config.node(),
                     config.workloadRecording().fileBytes());
             started.addLast(workload);
             node.record(workload);
         }
         replica = node;
         try {
-            node.start();
-        } catch (TruncatedException truncated) {
-            throw new IOException(truncated.getMessage(), truncated);
+            node.start().get();
+        } catch (ExecutionException failed) {
+            throw new IOException(failed.getCause().getMessage(), failed.getCause());
         }
         node.ready().thenRunAsync(() -> openFrontEnd(opened, node), Thread::startVirtualThread);
     }
 
     /** Closed after everything else, when what is written because of a failure is complete. */
-    private @Nullable NodeFlightRecorder recorder(Set<Integer> replicas) {
+    private @Nullable NodeFlightRecorder recorder(Set<Integer> replicas) throws IOException {
         NodeConfig.FlightRecorder wanted = config.flightRecorder();
         if (!wanted.enabled()) {
             return null;
         }
-        NodeFlightRecorder recorder = new NodeFlightRecorder(config.data().resolve("flight"),
+        NodeFlightRecorder recorder = new NodeFlightRecorder(RealMachine.INSTANCE,
+                PathDirectory.of(config.data().resolve("flight")),
                 new FlightRecording.Subject(config.protocol(), config.protocolParameters(), config.node(), replicas),
                 new FlightRecorder.Limits(wanted.memoryBytes(), wanted.keep().toNanos()));
         started.addLast(recorder);

@@ -212,31 +212,41 @@ public final class PostgresEngine implements Engine {
         void close();
     }
 
+    /** A server that does not answer is taken for lost. */
     @Override
-    public long appliedPosition() {
-        try {
-            return position(await(admin()).execute("SELECT tutti.position()",
-                    TIMEOUT).value());
-        } catch (IOException gone) {
-            connectionLost();
-            throw new java.io.UncheckedIOException(gone);
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while asking for the applied position", interrupted);
-        }
+    public void appliedPosition(Completion<Long> done) {
+        tellPosition(query("SELECT tutti.position()").orTimeout(TIMEOUT.toSeconds(), TimeUnit.SECONDS), done,
+                failed -> {
+                    if (!(failed instanceof PostgresException)) {
+                        connectionLost();
+                    }
+                });
     }
 
     @Override
     public void durablePosition(Completion<Long> done) {
-        admin().thenCompose(connection -> connection
-                .query("SELECT tutti.durable_position()"))
-                .whenComplete((result, failed) -> {
-                    if (failed == null) {
-                        done.succeeded(position(result.value()));
-                    } else {
-                        done.failed(new EngineFailure("08006", String.valueOf(failed.getMessage()), true));
-                    }
-                });
+        tellPosition(query("SELECT tutti.durable_position()"), done, _ -> {});
+    }
+
+    private CompletableFuture<QueryResult> query(String sql) {
+        return admin().thenCompose(connection -> connection.query(sql));
+    }
+
+    private static void tellPosition(CompletableFuture<QueryResult> asked, Completion<Long> done,
+            Consumer<Throwable> onFailure) {
+        var _ = asked.whenComplete((result, failed) -> {
+            if (failed == null) {
+                done.succeeded(position(result.value()));
+                return;
+            }
+            Throwable cause = failed instanceof CompletionException wrapped && wrapped.getCause() != null
+                    ? wrapped.getCause()
+                    : failed;
+            onFailure.accept(cause);
+            done.failed(new EngineFailure("08006", cause instanceof TimeoutException
+                    ? "PostgreSQL did not answer within " + TIMEOUT
+                    : String.valueOf(cause.getMessage()), true));
+        });
     }
 
     @Override

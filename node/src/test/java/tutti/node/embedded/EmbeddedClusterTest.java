@@ -39,6 +39,8 @@ import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** Three nodes with databases in this virtual machine: what their clients see, and that they stay the same. */
 @Timeout(120)
@@ -83,12 +85,13 @@ class EmbeddedClusterTest {
             ClientEngine engine = kind.open(node);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), "si"),
+                    ReplicaNode.Settings.defaults(node, ALL, "si"), RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("node" + node)),
                     group.openDirect(node),
                     engine, world -> Protocols.create("si", node, ALL, Map.of(), world), NodeMetrics.NONE,
                     (cause, _) -> failure.complete(cause));
             nodes.add(replica);
-            replica.start();
+            replica.start().get(20, TimeUnit.SECONDS);
         }
         for (ReplicaNode node : nodes) {
             node.ready().get(20, TimeUnit.SECONDS);

@@ -23,6 +23,8 @@ import tutti.node.ReplicaNode;
 import tutti.node.Transactions;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** A transaction that may write begins with all that its node has been delivered. */
 @Timeout(60)
@@ -40,7 +42,8 @@ class EmbeddedFreshnessTest {
     @BeforeEach
     void start() throws Exception {
         engine = JdbcEngine.open(H2Database.inMemory());
-        node = new ReplicaNode(ReplicaNode.Settings.defaults(0, ALONE, directory, "si"),
+        node = new ReplicaNode(ReplicaNode.Settings.defaults(0, ALONE, "si"), RealMachine.INSTANCE,
+                PathDirectory.of(directory),
                 new LocalOrderGroup(ALONE).openDirect(0), engine,
                 world -> Protocols.create("si", 0, ALONE, Map.of(), world), NodeMetrics.NONE, (_, _) -> {});
         node.start();

@@ -19,6 +19,8 @@ import tutti.engine.jdbc.h2.H2Database;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** The log of nodes in memory does not grow with what they have done. */
 @Timeout(60)
@@ -40,8 +42,8 @@ class EmbeddedLogTest {
             engine.lostWithLog();
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node), "si", Map.of(), 2, 64, 100,
-                            1 << 24, 5_000_000L, 20, 0),
+                    new ReplicaNode.Settings(node, ALL, "si", Map.of(), 2, 64, 100, 1 << 24, 5_000_000L, 20, 0),
+                    RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)),
                     group.open(node), engine, world -> Protocols.create("si", node, ALL, Map.of(), world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
             nodes.add(replica);

@@ -33,6 +33,8 @@ import tutti.engine.jdbc.ClientEngine;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** Three nodes with databases in this virtual machine, under every protocol that there is. */
 @Timeout(60)
@@ -68,11 +70,12 @@ class EmbeddedProtocolsTest {
             ClientEngine engine = kind.open(node);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), protocol, parameters),
+                    ReplicaNode.Settings.defaults(node, ALL, protocol, parameters), RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("node" + node)),
                     group.openDirect(node), engine, world -> Protocols.create(protocol, node, ALL, parameters, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
             nodes.add(replica);
-            replica.start();
+            replica.start().get(20, TimeUnit.SECONDS);
         }
         for (ReplicaNode node : nodes) {
             node.ready().get(20, TimeUnit.SECONDS);

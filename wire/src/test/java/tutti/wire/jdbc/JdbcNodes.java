@@ -30,6 +30,8 @@ import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.pgwire.Transport;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 import tutti.wire.Door;
 import tutti.wire.FrontEndSettings;
 
@@ -68,13 +70,13 @@ final class JdbcNodes implements AutoCloseable {
                     0, MacroDb.Settings.DEFAULT);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(i, all, directory.resolve("node" + i), protocol), group.open(i),
-                    engine,
+                    ReplicaNode.Settings.defaults(i, all, protocol), RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("node" + i)), group.open(i), engine,
                     world -> Protocols.create(protocol, node, all, Map.of(), world), NodeMetrics.NONE, (cause, _) -> {
                         throw new AssertionError(cause);
                     });
             nodes.add(replica);
-            replica.start();
+            replica.start().get(20, TimeUnit.SECONDS);
         }
         for (int i = 0; i < count; i++) {
             nodes.get(i).ready().get(20, TimeUnit.SECONDS);

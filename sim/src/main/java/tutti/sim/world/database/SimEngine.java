@@ -123,8 +123,8 @@ public final class SimEngine implements Engine {
     // ------------------------------------------------------------------------------------------ Engine
 
     @Override
-    public long appliedPosition() {
-        return database.visible();
+    public void appliedPosition(Completion<Long> done) {
+        ask(done, database::visible);
     }
 
     @Override

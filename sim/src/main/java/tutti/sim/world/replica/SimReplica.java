@@ -81,7 +81,7 @@ final class SimReplica implements Replica {
     }
 
     void start() throws Order.TruncatedException {
-        recovered = engine.appliedPosition();
+        recovered = engine.visible();
         Snapshots.Saved snapshot = home.snapshots().newestUpTo(recovered);
         if (snapshot != null) {
             protocol.restore(snapshot.state());
