@@ -37,16 +37,28 @@ class RoomsTest {
             entry("pgwire", Set.of()),
             entry("order", Set.of("core", "runtime")),
             entry("engine", Set.of("core", "pgwire")),
-            entry("node", Set.of("core", "runtime", "order", "engine")),
+            entry("node", Set.of("core", "runtime")),
+            entry("session", Set.of("core", "engine", "node")),
             entry("wire", Set.of("core", "pgwire", "engine", "node")),
+            entry("pgfront", Set.of("core", "pgwire", "engine", "node", "session", "wire")),
             entry("jdbc", Set.of()),
-            entry("embedded", Set.of("core", "runtime", "order", "engine", "node", "jdbc")),
+            entry("embedded", Set.of("core", "runtime", "order", "engine", "node", "session", "jdbc")),
             entry("workload", Set.of("core")),
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
-            entry("bench", Set.of("core", "order", "engine", "sim", "macro")),
-            entry("cli", Set.of("core", "runtime", "sim", "pgwire", "order", "engine", "node", "wire", "workload",
-                    "check", "group", "model", "minha", "macro", "bench", "jdbc", "embedded"))));
+            entry("command", Set.of()),
+            entry("report", Set.of("command")),
+            entry("server",
+                    Set.of("core", "runtime", "pgwire", "order", "engine", "node", "wire", "pgfront", "command")),
+            entry("cluster", Set.of("core", "server", "command")),
+            entry("bench",
+                    Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "workload",
+                            "cluster",
+                            "report", "command")),
+            entry("eval", Set.of("engine", "sim", "model", "workload", "report", "command")),
+            entry("cli",
+                    Set.of("core", "runtime", "node", "sim", "minha", "workload", "check", "server", "cluster", "bench",
+                            "eval", "report", "command"))));
 
     static Set<String> rooms() {
         return MAY_USE.keySet();

@@ -29,6 +29,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Protocols;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
@@ -38,11 +39,11 @@ import tutti.engine.jdbc.h2.H2Database;
 import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
-import tutti.node.embedded.EmbeddedSession;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.session.EmbeddedSession;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 
@@ -68,7 +69,7 @@ final class EmbeddedNode implements AutoCloseable {
         private final Map<Integer, Long> left = new ConcurrentHashMap<>();
 
         Group(Set<Integer> members) {
-            order = new LocalOrderGroup(members);
+            order = new LocalOrderGroup(RealMachine.INSTANCE, members);
             try {
                 directory = Files.createTempDirectory("tutti-embedded");
             } catch (IOException failed) {

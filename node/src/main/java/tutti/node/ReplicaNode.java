@@ -21,9 +21,11 @@ import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
+import tutti.core.spi.Group;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
@@ -149,7 +151,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /* Read from any thread. */
     private volatile State state = State.NEW;
     private volatile @Nullable Throwable failure;
-    private volatile Order.View view = new Order.View(Set.of(), false, -1);
+    private volatile Group.View view = Group.View.NONE;
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
     /** Of what the order has handed over, whether the loop has come to it or not. */
@@ -193,7 +195,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         this.transactions = new LocalTransactions(settings.node(), incarnation, settings.inFlightMax(),
                 machine.clock(), loop, new Parts(), metrics, horizon);
         this.outcomes = new Outcomes(this.protocol.commitsByOwnMessage());
-        this.backlog = new Backlog(settings.backlogBytesMax());
+        this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, new Log());
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
                 settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
@@ -205,7 +207,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * order and catches up, until {@link #ready}. Called once.
      *
      * @return completes when it has joined the order; fails, as the replica does, if the node's files cannot be read, the
-     *         engine does not answer, or the log no longer holds what the engine has missed ({@link Order.TruncatedException})
+     *         engine does not answer, or the log no longer holds what the engine has missed ({@link DurableLog.TruncatedException})
      */
     public CompletableFuture<Void> start() {
         state = State.CATCHING_UP;
@@ -231,7 +233,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             try {
                 recover(position);
                 joined.complete(null);
-            } catch (IOException | Order.TruncatedException | RuntimeException cannot) {
+            } catch (IOException | DurableLog.TruncatedException | RuntimeException cannot) {
                 fail(cannot, false);
             }
         }, unknown -> fail(new IllegalStateException(
@@ -239,7 +241,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return joined.copy();
     }
 
-    private void recover(long position) throws IOException, Order.TruncatedException {
+    private void recover(long position) throws IOException, DurableLog.TruncatedException {
         recoveredPosition = position;
         Optional<NodeFiles.Snapshot> snapshot = files.newestUpTo(position);
         long snapshotPosition = snapshot.map(NodeFiles.Snapshot::position).orElse(0L);
@@ -255,7 +257,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         pipeline.open(position);
         LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
                 incarnation, position, snapshotPosition);
-        order.start(snapshotPosition, new OrderEvents());
+        OrderEvents events = new OrderEvents();
+        order.group().join(events);
+        order.log().start(snapshotPosition, events);
         // the first message of this life, as a fence ends with it
         send(new Control.Hello(incarnation, settings.protocol()).encode());
         tell(() -> protocol.committed(position, seen));
@@ -302,9 +306,14 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return incarnation;
     }
 
-    /** What the order says of itself. */
-    public Order.Status orderStatus() {
-        return order.status();
+    /** What the order's log says of itself. */
+    public DurableLog.Status orderStatus() {
+        return order.log().status();
+    }
+
+    /** Which nodes can be reached. */
+    public Group.View view() {
+        return view;
     }
 
     /** Local transactions that wait for the outcome of their commit. */
@@ -622,7 +631,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         public void multicast(Message message, Set<Integer> nodes) {
             ByteBuffer payload = ByteBuffer.allocate(message.encodedSize());
             message.encode(payload);
-            effects.add(() -> order.multicast(payload.array(), nodes));
+            effects.add(() -> order.group().multicast(payload.array(), nodes));
         }
 
         @Override
@@ -648,9 +657,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private void sendQueued() {
         while (!unsent.isEmpty()) {
             try {
-                order.submit(unsent.peek());
+                order.log().append(unsent.peek());
                 unsent.remove();
-            } catch (Order.OverflowException full) {
+            } catch (DurableLog.OverflowException full) {
                 return;
             }
         }
@@ -658,14 +667,14 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     // ------------------------------------------------------------------------------------------ order
 
-    /** Called on the order's thread, or on the loop from inside {@link Order#submit}. */
-    private final class OrderEvents implements Order.Listener {
+    /** Called on the order's thread, or on the loop from inside {@link DurableLog#append}. */
+    private final class OrderEvents implements DurableLog.Reader, Group.Listener {
         @Override
         public void delivered(long position, int sender, ByteBuffer payload) {
             int bytes = payload.remaining();
             Control control = Control.decode(payload);
             Message message = control == null ? protocol.decode(payload) : null;
-            backlog.add(bytes, !loop.isCurrent());
+            backlog.add(bytes);
             deliveries.add(new Delivery(position, sender, control, message));
             arrivedPosition = position;
             if (!deliveriesScheduled.get() && deliveriesScheduled.compareAndSet(false, true)) {
@@ -674,7 +683,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
-        public void view(Order.View newView) {
+        public void view(Group.View newView) {
             view = newView;
             LOG.info("node {} sees {}, leader {}, {}", settings.node(), newView.members(), newView.leader(),
                     newView.majority() ? "a majority" : "no majority");
@@ -727,7 +736,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         Set<Integer> wanted = protocol.orderers();
         if (!wanted.equals(orderers)) {
             orderers = wanted;
-            order.prefer(wanted);
+            order.group().prefer(wanted);
         }
     }
 
@@ -842,7 +851,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         @Override
         public void truncate(long position) {
-            order.truncate(position);
+            order.log().truncate(position);
         }
 
         @Override
@@ -862,7 +871,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             failure = cause;
         }
         LOG.error("node {} stops: {}", settings.node(), cause.getMessage(), cause);
-        backlog.open();
         joined.completeExceptionally(cause);
         ready.completeExceptionally(cause);
         failureListener.failed(cause, restartable);
@@ -876,7 +884,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
                 state = State.STOPPED;
             }
         }
-        backlog.open();
         loop.close();
         order.close();
         pipeline.close();

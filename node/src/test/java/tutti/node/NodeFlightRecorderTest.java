@@ -46,7 +46,7 @@ class NodeFlightRecorderTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final Map<Integer, ListEngine> engines = new HashMap<>();
     private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
     private final Map<Integer, NodeFlightRecorder> recorders = new HashMap<>();

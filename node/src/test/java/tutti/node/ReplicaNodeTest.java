@@ -22,7 +22,6 @@ import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
-import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -47,7 +46,7 @@ class ReplicaNodeTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final Map<Integer, ListEngine> engines = new HashMap<>();
     private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
     private final Map<Integer, CompletableFuture<Throwable>> failures = new HashMap<>();
@@ -327,7 +326,6 @@ class ReplicaNodeTest {
         assertTrue(failures.get(2).get(20, TimeUnit.SECONDS).getMessage().contains("from the log"));
         assertEquals(ReplicaNode.State.FAILED, nodes.get(2).state());
         assertNotNull(nodes.get(2).refusal());
-        Order.Status status = nodes.get(0).orderStatus();
-        assertTrue(status.view().majority());
+        assertTrue(nodes.get(0).view().majority());
     }
 }

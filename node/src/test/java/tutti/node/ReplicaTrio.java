@@ -24,7 +24,7 @@ abstract class ReplicaTrio {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     final Map<Integer, ListEngine> engines = new HashMap<>();
     final Map<Integer, ReplicaNode> nodes = new HashMap<>();
     /** The first end of a replica that nobody asked for: why, and whether starting anew helps. */
