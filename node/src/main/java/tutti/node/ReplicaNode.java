@@ -700,6 +700,14 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
 
         @Override
+        public void tentative(int sender, ByteBuffer payload) {
+            if (Control.decode(payload) == null) {
+                Message message = protocol.decode(payload);
+                loop.execute(() -> tell(() -> protocol.tentative(sender, message)));
+            }
+        }
+
+        @Override
         public void failed(Throwable cause) {
             fail(cause, false);
         }

@@ -86,6 +86,16 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public boolean commitsByOwnMessage() {
+        return protocol.commitsByOwnMessage();
+    }
+
+    @Override
+    public Set<Integer> orderers() {
+        return protocol.orderers();
+    }
+
+    @Override
     public boolean visibilityAwaitedElsewhere() {
         return protocol.visibilityAwaitedElsewhere();
     }

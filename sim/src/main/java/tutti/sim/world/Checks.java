@@ -9,13 +9,12 @@ import tutti.check.isolation.IsolationCheck;
 import tutti.check.isolation.PrefixSnapshotCheck;
 import tutti.check.isolation.PrefixSnapshotCheck.Freshness;
 import tutti.check.listappend.ListAppendCheck;
-import tutti.check.order.DeliveryHistory;
 import tutti.check.order.TotalOrderCheck;
 import tutti.check.replica.AcknowledgedHistoryCheck;
 import tutti.check.replica.CommitSequenceCheck;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.TwoPhaseCommit;
-import tutti.sim.world.engine.SimEngine;
+import tutti.sim.world.database.EngineKind;
 import tutti.workload.listappend.ListAppendHistory;
 
 /**
@@ -27,10 +26,10 @@ import tutti.workload.listappend.ListAppendHistory;
 final class Checks {
     private Checks() {}
 
-    static List<CheckResult> run(Scenario scenario, History history, DeliveryHistory deliveries,
-            ListAppendHistory clients) {
+    static List<CheckResult> run(Scenario scenario, Recording recording, History history, ListAppendHistory clients) {
         List<CheckResult> results = new ArrayList<>();
-        results.add(TotalOrderCheck.check(deliveries));
+        results.add(recording.violations());
+        results.add(TotalOrderCheck.check(recording.deliveries()));
         results.add(CommitSequenceCheck.check(history));
         results.add(AcknowledgedHistoryCheck.check(history));
         boolean serializable = isSerializable(scenario);
@@ -52,6 +51,6 @@ final class Checks {
     static boolean isSerializable(Scenario scenario) {
         return scenario.claims().isolation() == Protocols.Isolation.SERIALIZABILITY
                 || (scenario.protocol().equals(TwoPhaseCommit.NAME)
-                        && scenario.concurrency() == SimEngine.Concurrency.LOCKING);
+                        && scenario.engine() == EngineKind.LOCKING);
     }
 }

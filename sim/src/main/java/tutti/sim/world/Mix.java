@@ -3,7 +3,7 @@ package tutti.sim.world;
 import tutti.core.protocol.Protocols;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.world.replica.Submission.Form;
+import tutti.sim.world.node.Submission.Form;
 
 /** How many clients there are, how they hand in their transactions, and how long they think: by seed and protocol. */
 final class Mix {

@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import tutti.sim.fault.FaultPlan;
-import tutti.sim.world.engine.SimEngine;
+import tutti.sim.world.database.EngineKind;
 
 /**
  * A scenario as text, for people and for {@code ./tutti sim replay}: lines of a word and its value, then the fault plan.
@@ -23,9 +23,9 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
     public static final String NO_MUTANT = "none";
 
     private static final String FORMAT = "tutti-scenario";
-    private static final String VERSION = "1";
+    private static final String VERSION = "2";
     private static final String PLAN = "fault-plan";
-    private static final List<String> HEAD = List.of(FORMAT, "protocol", "parameters", "order", "engines", "seed",
+    private static final List<String> HEAD = List.of(FORMAT, "protocol", "parameters", "order", "engine", "seed",
             "transactions", "mutant", "failed", "fingerprint");
 
     public ReplayFile {
@@ -60,7 +60,7 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
         FaultPlan faults = FaultPlan.parse(String.join("\n", plan));
         Scenario scenario = new Scenario(number("seed", head), value("protocol", head),
                 parameters(value("parameters", head)),
-                word(Scenario.OrderKind.values(), "order", head), word(SimEngine.Concurrency.values(), "engines", head),
+                word(Scenario.OrderKind.values(), "order", head), word(EngineKind.values(), "engine", head),
                 faults.hosts(), (int) number("transactions", head), faults);
         scenario.claims();
         String failed = value("failed", head);
@@ -115,7 +115,7 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
         head.put("protocol", scenario.protocol());
         head.put("parameters", String.join(", ", parameters));
         head.put("order", word(scenario.order()));
-        head.put("engines", word(scenario.concurrency()));
+        head.put("engine", word(scenario.engine()));
         head.put("seed", Long.toString(scenario.seed()));
         head.put("transactions", Integer.toString(scenario.transactions()));
         head.put("mutant", mutant);

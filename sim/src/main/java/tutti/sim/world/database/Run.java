@@ -26,6 +26,7 @@ public final class Run {
     private long seen;
     private int next;
     private long snapshot;
+    private List<Long> written = List.of();
 
     /**
      * At its beginning.
@@ -134,7 +135,7 @@ public final class Run {
         return next == 0;
     }
 
-    /** What it changed, given what was there before. */
+    /** What it changed, given what was there before: all that it will have changed. */
     Changes changes(LongFunction<Store.Version> before) {
         TreeMap<Long, Changes.Change> rows = new TreeMap<>();
         writes.forEach((row, value) -> {
@@ -143,7 +144,13 @@ public final class Run {
                 rows.put(row, change);
             }
         });
+        written = List.copyOf(rows.keySet());
         return new Changes(transaction, rows);
+    }
+
+    /** The rows that it has changed, ascending; known when it has executed all. */
+    public List<Long> written() {
+        return written;
     }
 
     /** What it read, as a read set. */

@@ -64,6 +64,11 @@ public final class SimTransaction extends Locks.Owner {
         return run;
     }
 
+    /** Whether it has ended: committed, rolled back, or lost. */
+    public boolean isOver() {
+        return state == State.OVER || rollingBack;
+    }
+
     /** Whether there is another statement. */
     public boolean hasNext() {
         return run.next() != null;
@@ -216,11 +221,6 @@ public final class SimTransaction extends Locks.Owner {
         Changes changes = run.changes(this::see);
         captured = changes;
         return changes.writeSet();
-    }
-
-    /** The rows that it changed, ascending; once captured. */
-    public List<Long> written() {
-        return captured == null ? List.of() : List.copyOf(captured.rows().keySet());
     }
 
     /** What it read, as a read set. */
