@@ -43,9 +43,9 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
-import tutti.session.EmbeddedSession;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
+import tutti.session.EmbeddedSession;
 
 /** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
 final class EmbeddedNode implements AutoCloseable {

@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL front end of nodes whose database is in their own virtual machine (H2, HSQLDB): the protocol, sessions,
- * types and catalogs that a PostgreSQL server would bring along.
+ * The full PostgreSQL front end, for nodes whose database is in their own virtual machine (H2, HSQLDB): the protocol,
+ * sessions, types and catalogs that a PostgreSQL server would bring along. Begin with {@link tutti.pgfront.JdbcFrontEnd}.
  */
 @NullMarked
 package tutti.pgfront;

@@ -1,4 +1,8 @@
-/** Reports of runs: numbers, plots, one file of HTML. */
+/**
+ * What measurements report and how it is drawn: the machine that they ran on ({@link tutti.report.Machine},
+ * {@link tutti.report.Ground}), processor time of processes ({@link tutti.report.ProcessTimes}), numbers as JSON, charts as
+ * SVG or PNG, and pages of HTML that need nothing else.
+ */
 @NullMarked
 package tutti.report;
 

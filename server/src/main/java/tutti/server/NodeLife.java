@@ -30,10 +30,10 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
 import tutti.pgwire.Transport;
-import tutti.server.config.NodeConfig;
-import tutti.server.http.NodeStatus;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.NodeStatus;
 import tutti.wire.FrontEnd;
 
 /**

@@ -86,7 +86,7 @@ final class PostgresDatabase implements NodeDatabase {
             front = front.withTls(tls, false);
         }
         EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh, engine.secret(),
-                PostgresEngine.RECORD);
+                CaptureInstaller.RECORD);
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }
 

@@ -1,4 +1,8 @@
-/** Clients in the node's own virtual machine: their sessions on an engine that is there, too. */
+/**
+ * Clients of a database in the node's own virtual machine (H2, HSQLDB). {@link tutti.session.EmbeddedSession} joins a
+ * session of the engine with the node: it tells what a transaction reads and changes, has it certified and ordered when it
+ * commits, and rolls it back when it stands in the way. The full PostgreSQL front end and the embedded driver both use it.
+ */
 @NullMarked
 package tutti.session;
 

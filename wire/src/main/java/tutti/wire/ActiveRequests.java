@@ -3,7 +3,7 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
-import tutti.engine.postgres.Statement;
+import tutti.engine.postgres.capture.Statement;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
-import tutti.engine.postgres.Statement;
+import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.Frontend;
 
 /**

@@ -42,7 +42,7 @@ class EngineCaptureTest {
                             node,
                             new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog,
                                     engine.secret(),
-                                    PostgresEngine.RECORD),
+                                    CaptureInstaller.RECORD),
                             (_, _) -> () -> {}, loops)) {
                 InetSocketAddress address = frontEnd.start();
                 BackendConnection client = BackendConnection

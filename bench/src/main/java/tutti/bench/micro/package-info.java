@@ -1,4 +1,4 @@
-/** Benchmarks. */
+/** Measurements of single classes with JMH, and of the order beside its peers under the same load. */
 @NullMarked
 package tutti.bench.micro;
 

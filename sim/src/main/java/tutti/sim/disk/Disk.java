@@ -5,7 +5,7 @@ import java.util.Deque;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import tutti.sim.host.Host;
+import java.util.function.BiConsumer;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
@@ -18,7 +18,8 @@ import tutti.sim.kernel.RandomStream;
  */
 public final class Disk {
     private final Kernel kernel;
-    private final Host host;
+    private final String host;
+    private final BiConsumer<Label, Runnable> enter;
     private final DiskConfig config;
     private final RandomStream random;
     private final Label label;
@@ -31,13 +32,19 @@ public final class Disk {
 
     private record Request(long bytes, Runnable effect, Runnable done) {}
 
-    /** Of a host, empty. */
-    public Disk(Kernel kernel, Host host, DiskConfig config) {
+    /**
+     * Of a host, empty.
+     *
+     * @param host its name
+     * @param enter has something done as an event of the host: not while it is paused, never once it has crashed
+     */
+    public Disk(Kernel kernel, String host, BiConsumer<Label, Runnable> enter, DiskConfig config) {
         this.kernel = kernel;
         this.host = host;
+        this.enter = enter;
         this.config = config;
-        this.random = kernel.random("disk " + host.name());
-        this.label = Label.of("disk", host.name());
+        this.random = kernel.random("disk " + host);
+        this.label = Label.of("disk", host);
     }
 
     /** A file, made if there is none of that name. */
@@ -67,7 +74,7 @@ public final class Disk {
     public void rename(String from, String to) {
         DiskFile file = files.remove(from);
         if (file == null) {
-            throw new IllegalArgumentException("host " + host.name() + " has no file '" + from + "' to rename");
+            throw new IllegalArgumentException("host " + host + " has no file '" + from + "' to rename");
         }
         file.rename(to);
         files.put(to, file);
@@ -104,7 +111,7 @@ public final class Disk {
     /** Has a request served: first the effect on the disk, then, as an event of the host, what follows. */
     void request(long bytes, Runnable effect, Runnable done) {
         if (requests() == config.requestsMax()) {
-            throw new IllegalStateException("the disk of host " + host.name() + " has " + config.requestsMax()
+            throw new IllegalStateException("the disk of host " + host + " has " + config.requestsMax()
                     + " requests already, which is its bound");
         }
         waiting.add(new Request(bytes, effect, done));
@@ -130,7 +137,7 @@ public final class Disk {
         serving--;
         served++;
         request.effect.run();
-        host.enter(label, request.done);
+        enter.accept(label, request.done);
         serve();
     }
 

@@ -1,4 +1,4 @@
-package tutti.engine.postgres;
+package tutti.engine.postgres.capture;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
