@@ -63,9 +63,9 @@ public record Program(long tag, List<Step> steps) {
         }
     }
 
-    /** Whether it may change anything. */
+    /** Whether it may change anything, as its statements' texts say; reading for update does in some databases. */
     public boolean writes() {
-        return steps.stream().anyMatch(step -> step.action.writes());
+        return steps.stream().anyMatch(step -> step.action.writes() || step.action == Action.LOCK);
     }
 
     /** What it tries to do to lists, as a client knows it that was not told how it ended. */

@@ -145,7 +145,6 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
     private void lock(long own, List<LockStep> steps, Runnable then) {
         if (database.kind().appliersQueue()) {
             lockNext(own, steps.iterator(), then);
-            lookIfWaiting(own);
         } else {
             database.whenAlive(() -> lockAll(own, steps, then));
         }
@@ -159,16 +158,11 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
                     lockNext(own, steps, then);
                 }
             }) != Locks.Result.GRANTED) {
+                database.lookLater(() -> look(own));
                 return;
             }
         }
         then.run();
-    }
-
-    private void lookIfWaiting(long own) {
-        if (isWaiting()) {
-            database.lookLater(() -> look(own));
-        }
     }
 
     private void look(long own) {

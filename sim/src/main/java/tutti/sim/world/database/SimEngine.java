@@ -93,6 +93,11 @@ public final class SimEngine implements Engine {
         tellBlocked(position, List.copyOf(open));
     }
 
+    /** Names all others that are open to one that has met a row of one of them. */
+    void tellAllBlocked(SimTransaction waiter) {
+        tellBlocked(waiter, open.stream().filter(each -> !each.equals(waiter)).toList());
+    }
+
     boolean hasOpen() {
         return !open.isEmpty();
     }

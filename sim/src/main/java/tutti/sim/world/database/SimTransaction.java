@@ -76,9 +76,11 @@ public final class SimTransaction extends Locks.Owner {
 
     /** It has its place in the order: whoever of the clients' transactions makes it wait is named to the node. */
     public void prioritize() {
-        if (!first && database.kind().appliersQueue()) {
+        if (!first) {
             first = true;
-            look();
+            if (database.kind().appliersQueue()) {
+                look();
+            }
         }
     }
 
@@ -86,6 +88,22 @@ public final class SimTransaction extends Locks.Owner {
         if (state == State.OPEN) {
             engine.tellBlocked(this, Locks.directlyWaitsFor(this));
             database.lookLater(this::look);
+        }
+    }
+
+    /** It has met a row of another transaction; which it was is not known, where appliers do not wait in turn. */
+    private void met() {
+        if (!database.kind().appliersQueue() && state == State.OPEN) {
+            engine.tellAllBlocked(this);
+            if (isWaiting()) {
+                database.lookLater(this::metStill);
+            }
+        }
+    }
+
+    private void metStill() {
+        if (isWaiting()) {
+            met();
         }
     }
 
@@ -161,6 +179,7 @@ public final class SimTransaction extends Locks.Owner {
                     // On to the next.
                 }
                 case WAITS -> {
+                    met();
                     if (!database.kind().clientsWait()) {
                         fail(StatementEnd.FIRST_UPDATER);
                     }

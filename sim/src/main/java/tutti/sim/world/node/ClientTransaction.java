@@ -38,6 +38,7 @@ final class ClientTransaction implements LocalTransaction {
     private @Nullable Run executed;
     private boolean handedIn;
     private boolean mayCommit;
+    private boolean answered;
     private boolean over;
     private int runs;
 
@@ -220,10 +221,10 @@ final class ClientTransaction implements LocalTransaction {
 
     @Override
     public void answer(Outcome outcome) {
-        if (over) {
-            life.log().violated("answers", id + " is answered " + outcome + " after its end");
-            return;
+        if (answered) {
+            life.log().violated("answers", id + " is answered again: " + outcome);
         }
+        answered = true;
         switch (outcome) {
             case Outcome.Committed _ -> end(Client.Outcome.COMMITTED, "");
             case Outcome.Aborted(AbortReason reason) -> end(Client.Outcome.ABORTED, reason.label());
