@@ -17,7 +17,7 @@ import tutti.cli.Screen;
 import tutti.cli.Tutti;
 import tutti.cli.bench.BenchFiles;
 import tutti.cli.bench.Ground;
-import tutti.sim.model.ModelConfig;
+import tutti.model.ModelConfig;
 
 /** Measures a real PostgreSQL, for the performance model. */
 @Command(name = "calibrate", description = "Start a real PostgreSQL with TPC-C, measure what its transactions cost, one at a"

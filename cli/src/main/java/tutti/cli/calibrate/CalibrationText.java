@@ -7,9 +7,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import tutti.sim.fit.Fit;
-import tutti.sim.fit.Fits;
-import tutti.sim.model.Kind;
+import tutti.model.Kind;
+import tutti.model.fit.Fit;
+import tutti.model.fit.Fits;
 
 /** A calibration as the file that scenarios name, as tables for people, and as values for programs. */
 final class CalibrationText {

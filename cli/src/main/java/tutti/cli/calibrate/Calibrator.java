@@ -9,7 +9,7 @@ import java.util.Map;
 import tutti.cli.Screen;
 import tutti.cli.bench.BenchFiles;
 import tutti.cli.bench.Ground;
-import tutti.sim.model.WorkloadModel;
+import tutti.model.WorkloadModel;
 
 /** Makes a calibration: profiles, and measures disk and network. */
 final class Calibrator {

@@ -2,8 +2,8 @@ package tutti.cli.calibrate;
 
 import java.util.List;
 import tutti.cli.report.Chart;
-import tutti.sim.fit.Fit;
-import tutti.sim.fit.Fits;
+import tutti.model.fit.Fit;
+import tutti.model.fit.Fits;
 
 /** The charts of D5.1 chapter 2 and its appendices: histograms with what was fitted, Q-Q plots, distribution functions. */
 final class Charts {

@@ -12,8 +12,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
-import tutti.sim.fit.Fits;
-import tutti.sim.model.Kind;
+import tutti.model.Kind;
+import tutti.model.fit.Fits;
 
 /**
  * What writing costs (D5.1, section 2.5.2): on the disk itself, and as the server counts it.

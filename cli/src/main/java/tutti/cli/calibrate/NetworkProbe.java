@@ -11,7 +11,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import tutti.sim.fit.Fits;
+import tutti.model.fit.Fits;
 
 /**
  * What the network costs on this machine.

@@ -1,6 +1,6 @@
 package tutti.cli.calibrate;
 
-import tutti.sim.model.Kind;
+import tutti.model.Kind;
 
 /**
  * One transaction of a real client.

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import tutti.sim.fit.Fits;
-import tutti.sim.model.Kind;
+import tutti.model.Kind;
+import tutti.model.fit.Fits;
 
 /** What clients have seen in one world, transaction by transaction. Filled by one thread, in the order of answers. */
 final class Outcomes {

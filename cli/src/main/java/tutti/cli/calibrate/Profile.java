@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
 import tutti.cli.Failure;
-import tutti.sim.fit.Fits;
-import tutti.sim.model.Kind;
+import tutti.model.Kind;
+import tutti.model.fit.Fits;
 
 /**
  * Where the time of transactions goes that had the machine to themselves. In the latency of one, its server process computes,

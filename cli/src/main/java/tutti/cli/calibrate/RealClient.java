@@ -12,22 +12,22 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import tutti.cli.Failure;
+import tutti.model.Kind;
+import tutti.model.WorkloadModel;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.model.Kind;
-import tutti.sim.model.WorkloadModel;
 import tutti.workload.client.SqlFailure;
 import tutti.workload.tpcc.TpccConstants;
+import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccInput;
 import tutti.workload.tpcc.TpccInputs;
 import tutti.workload.tpcc.TpccOutput;
 import tutti.workload.tpcc.TpccScale;
 import tutti.workload.tpcc.TpccSession;
-import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccTransaction;
 
 /**
  * One client of a real database, with a connection, and so a server process, of its own. It does what a client of the
- * model does ({@code tutti.sim.model.Clients}): the same inputs, the same mix, the same warehouses; nobody rolls an order
+ * model does ({@code tutti.model.Clients}): the same inputs, the same mix, the same warehouses; nobody rolls an order
  * back. One thread.
  */
 final class RealClient implements AutoCloseable {

@@ -11,12 +11,12 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import tutti.cli.Failure;
 import tutti.cli.Screen;
+import tutti.model.Kind;
+import tutti.model.ModelConfig;
+import tutti.model.WorkloadModel;
+import tutti.model.scenario.ScenarioException;
+import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;
-import tutti.sim.model.Kind;
-import tutti.sim.model.ModelConfig;
-import tutti.sim.model.WorkloadModel;
-import tutti.sim.scenario.ScenarioException;
-import tutti.sim.scenario.ScenarioReader;
 import tutti.workload.tpcc.TpccScale;
 
 /** What calibration and validation have in common: a scenario of one database, and where the real one is. */

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 import tutti.cli.Failure;
 import tutti.cli.Screen;
 import tutti.cli.bench.ProcessTimes;
-import tutti.sim.model.Kind;
-import tutti.sim.model.WorkloadModel;
+import tutti.model.Kind;
+import tutti.model.WorkloadModel;
 
 /**
  * Closed clients at work against a real database: each thinks, asks, waits for its answer. Before that each runs every kind

@@ -18,10 +18,10 @@ import tutti.cli.Screen;
 import tutti.cli.Tutti;
 import tutti.cli.bench.BenchFiles;
 import tutti.cli.bench.Ground;
-import tutti.sim.model.ModelConfig;
-import tutti.sim.model.ModelRun;
-import tutti.sim.model.RunResult;
-import tutti.sim.model.TraceFile;
+import tutti.model.ModelConfig;
+import tutti.model.ModelRun;
+import tutti.model.RunResult;
+import tutti.model.TraceFile;
 
 /** Runs one scenario in both worlds. */
 @Command(name = "validate", description = "Run the same scenario on a real PostgreSQL and on the performance model, and"

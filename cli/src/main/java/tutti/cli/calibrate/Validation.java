@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import tutti.cli.Screen;
 import tutti.cli.report.Page;
-import tutti.sim.model.Kind;
+import tutti.model.Kind;
 
 /**
  * The same scenario in both worlds (D5.1, section 2.6 and appendix B).

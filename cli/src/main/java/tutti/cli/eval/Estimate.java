@@ -3,7 +3,7 @@ package tutti.cli.eval;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
-import tutti.sim.model.RunResult;
+import tutti.model.RunResult;
 
 /**
  * A mean over repetitions with its 95 percent confidence interval, by Student's distribution: repetitions differ in their

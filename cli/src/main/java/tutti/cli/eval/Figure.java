@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import tutti.cli.report.Chart;
-import tutti.sim.model.RunResult;
+import tutti.model.RunResult;
 
 /**
  * A figure or a table of a paper.

@@ -20,9 +20,9 @@ import tutti.cli.Failure;
 import tutti.cli.Screen;
 import tutti.cli.Tutti;
 import tutti.cli.report.Page;
-import tutti.sim.model.RunResult;
-import tutti.sim.scenario.ScenarioFile;
-import tutti.sim.scenario.ScenarioReader;
+import tutti.model.RunResult;
+import tutti.model.scenario.ScenarioFile;
+import tutti.model.scenario.ScenarioReader;
 
 /** Makes the figures of the papers again. */
 @Command(name = "figures", description = "Make the figures and tables of a paper again, on the performance model: SVG and CSV"

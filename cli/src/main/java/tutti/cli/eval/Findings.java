@@ -17,10 +17,10 @@ import tutti.cli.report.Chart;
 import tutti.cli.report.Machine;
 import tutti.cli.report.Page;
 import tutti.cli.report.Plot;
-import tutti.sim.model.Kind;
-import tutti.sim.model.Latencies;
-import tutti.sim.model.RunResult;
-import tutti.sim.model.Stage;
+import tutti.model.Kind;
+import tutti.model.Latencies;
+import tutti.model.RunResult;
+import tutti.model.Stage;
 
 /** What the runs of a scenario have shown: as lines, as JSON, as a page. */
 final class Findings {

@@ -14,12 +14,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.jspecify.annotations.Nullable;
 import tutti.cli.Screen;
-import tutti.sim.model.Costs;
-import tutti.sim.model.ModelRun;
-import tutti.sim.model.RunResult;
-import tutti.sim.model.TraceFile;
+import tutti.model.Costs;
+import tutti.model.ModelRun;
+import tutti.model.RunResult;
+import tutti.model.TraceFile;
+import tutti.model.scenario.ScenarioFile;
 import tutti.sim.net.PacketCapture;
-import tutti.sim.scenario.ScenarioFile;
 
 /** Makes runs of the model, several side by side, each on one thread, and shows how far they are. */
 final class Laboratory {

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
-import tutti.sim.model.Kind;
-import tutti.sim.model.RunResult;
+import tutti.model.Kind;
+import tutti.model.RunResult;
 
 /**
  * How gracefully a system degrades (D5.1, section 3.5.2): P(L &le; &tau;), the share of committed transactions whose latency

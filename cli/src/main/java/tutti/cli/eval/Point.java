@@ -3,8 +3,8 @@ package tutti.cli.eval;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import tutti.sim.model.RunResult;
-import tutti.sim.scenario.ScenarioFile;
+import tutti.model.RunResult;
+import tutti.model.scenario.ScenarioFile;
 
 /**
  * One combination of the values of a sweep.

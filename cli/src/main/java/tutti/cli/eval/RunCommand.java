@@ -23,13 +23,13 @@ import picocli.CommandLine.Spec;
 import tutti.cli.Failure;
 import tutti.cli.Screen;
 import tutti.cli.Tutti;
-import tutti.sim.model.Costs;
-import tutti.sim.model.ModelConfig;
-import tutti.sim.model.RunResult;
-import tutti.sim.model.TraceFile;
-import tutti.sim.scenario.ScenarioException;
-import tutti.sim.scenario.ScenarioFile;
-import tutti.sim.scenario.ScenarioReader;
+import tutti.model.Costs;
+import tutti.model.ModelConfig;
+import tutti.model.RunResult;
+import tutti.model.TraceFile;
+import tutti.model.scenario.ScenarioException;
+import tutti.model.scenario.ScenarioFile;
+import tutti.model.scenario.ScenarioReader;
 
 /** Runs a scenario file on the performance model. */
 @Command(name = "run", description = "Run a scenario: the real protocols between models of clients, databases and networks;"

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import tutti.cli.report.Chart;
 import tutti.cli.report.Page;
-import tutti.sim.model.RunResult;
+import tutti.model.RunResult;
 
 /** Where figures are drawn: files in a directory, and one page with all of them. */
 final class Sheet {

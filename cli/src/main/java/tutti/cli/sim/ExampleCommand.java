@@ -11,7 +11,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import tutti.cli.Failure;
 import tutti.cli.Tutti;
-import tutti.sim.example.Example;
+import tutti.minha.example.Example;
 
 /** Runs the examples of the programming library. */
 @Command(name = "example", description = "Run a program that is written as for the JDK in the simulation: the examples of the"

@@ -17,12 +17,12 @@ import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.cli.Failure;
-import tutti.sim.fit.Fits;
+import tutti.model.Calibration;
+import tutti.model.Kind;
+import tutti.model.fit.Fits;
+import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.model.Calibration;
-import tutti.sim.model.Kind;
-import tutti.sim.scenario.ScenarioReader;
 
 class CalibrationTest {
     private static final long MILLI = 1_000_000;

@@ -13,11 +13,11 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.cli.Screen;
+import tutti.model.Kind;
+import tutti.model.WorkloadModel;
+import tutti.model.scenario.ScenarioException;
+import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;
-import tutti.sim.model.Kind;
-import tutti.sim.model.WorkloadModel;
-import tutti.sim.scenario.ScenarioException;
-import tutti.sim.scenario.ScenarioReader;
 import tutti.workload.tpcc.TpccScale;
 
 class RealRunTest {
