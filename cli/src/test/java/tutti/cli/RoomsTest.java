@@ -14,6 +14,9 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.conditions.ArchConditions;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -37,16 +40,28 @@ class RoomsTest {
             entry("pgwire", Set.of()),
             entry("order", Set.of("core", "runtime")),
             entry("engine", Set.of("core", "pgwire")),
-            entry("node", Set.of("core", "runtime", "order", "engine")),
+            entry("node", Set.of("core", "runtime")),
+            entry("session", Set.of("core", "engine", "node")),
             entry("wire", Set.of("core", "pgwire", "engine", "node")),
+            entry("pgfront", Set.of("core", "pgwire", "engine", "node", "session", "wire")),
             entry("jdbc", Set.of()),
-            entry("embedded", Set.of("core", "order", "engine", "node", "jdbc")),
+            entry("embedded", Set.of("core", "runtime", "order", "engine", "node", "session", "jdbc")),
             entry("workload", Set.of("core")),
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
-            entry("bench", Set.of("core", "order", "engine", "sim", "macro")),
-            entry("cli", Set.of("core", "sim", "pgwire", "order", "engine", "node", "wire", "workload", "check",
-                    "group", "model", "minha", "macro", "bench", "jdbc", "embedded"))));
+            entry("command", Set.of()),
+            entry("report", Set.of("command")),
+            entry("server",
+                    Set.of("core", "runtime", "pgwire", "order", "engine", "node", "wire", "pgfront", "command")),
+            entry("cluster", Set.of("core", "server", "command")),
+            entry("bench",
+                    Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "workload",
+                            "cluster",
+                            "report", "command")),
+            entry("eval", Set.of("engine", "sim", "model", "workload", "report", "command")),
+            entry("cli",
+                    Set.of("core", "runtime", "node", "sim", "minha", "workload", "check", "server", "cluster", "bench",
+                            "eval", "report", "command"))));
 
     static Set<String> rooms() {
         return MAY_USE.keySet();
@@ -81,6 +96,31 @@ class RoomsTest {
     }
 
     @Test
+    void thereAreNoCyclesBetweenPackages() {
+        SlicesRuleDefinition.slices().assignedFrom(PACKAGES).should().beFreeOfCycles().check(TUTTI);
+    }
+
+    /**
+     * Packages, with one exception: the mirrors of JDK classes in {@code minha} have the JDK's packages, and with these the
+     * cycles that the JDK has between them, and with its process, whose threads and sockets they are.
+     */
+    private static final SliceAssignment PACKAGES = new SliceAssignment() {
+        @Override
+        public SliceIdentifier getIdentifierOf(JavaClass of) {
+            String name = of.getPackageName();
+            if (!name.startsWith("tutti.")) {
+                return SliceIdentifier.ignore();
+            }
+            return SliceIdentifier.of(name.startsWith("tutti.minha.jdk.") ? "tutti.minha" : name);
+        }
+
+        @Override
+        public String getDescription() {
+            return "packages";
+        }
+    };
+
+    @Test
     void noRoomIsForgotten() {
         for (JavaClass found : TUTTI) {
             if (!MAY_USE.containsKey(room(found))) {
@@ -94,6 +134,56 @@ class RoomsTest {
         purity("core").check(TUTTI);
         purity("group").check(TUTTI);
         assertThrows(AssertionError.class, () -> purity("node").check(TUTTI), "an impure room would be found");
+    }
+
+    /** Rooms whose code runs from the same class files on a real and on a simulated machine. */
+    static Set<String> onTheSeam() {
+        return Set.of("node");
+    }
+
+    @ParameterizedTest
+    @MethodSource("onTheSeam")
+    void whatRunsOnASimulatedMachineUsesTheRealOneThroughTheSeamOnly(String room) {
+        onlyTheSeam(room).check(TUTTI);
+    }
+
+    @Test
+    void aRoomThatUsesTheRealMachineWouldBeFound() {
+        assertThrows(AssertionError.class, () -> onlyTheSeam("engine").check(TUTTI));
+    }
+
+    /** No thread is made or put to sleep, no clock read, no file or socket opened, no random number drawn. */
+    private static ArchRule onlyTheSeam(String room) {
+        Set<String> types = Set.of("java.lang.Thread", "java.lang.ThreadLocal", "java.lang.Process",
+                "java.lang.ProcessBuilder", "java.lang.ProcessHandle", "java.lang.Runtime", "java.util.Random",
+                "java.util.SplittableRandom", "java.util.UUID", "java.util.Timer", "java.util.Date",
+                "java.util.Scanner", "java.nio.MappedByteBuffer", "java.time.Clock", "java.security.SecureRandom",
+                "java.util.concurrent.BlockingQueue", "java.util.concurrent.CountDownLatch",
+                "java.util.concurrent.ExecutorService", "java.util.concurrent.Executors",
+                "java.util.concurrent.ForkJoinPool", "java.util.concurrent.ScheduledExecutorService",
+                "java.util.concurrent.Semaphore", "java.util.concurrent.StructuredTaskScope",
+                "java.util.concurrent.ThreadLocalRandom",
+                "java.util.concurrent.locks.Condition", "java.util.concurrent.locks.LockSupport");
+        Set<String> packages = Set.of("java.nio.file", "java.nio.channels", "tutti.runtime.real");
+        Set<String> filesAndSockets = Set.of("java.io.File", "java.io.FileInputStream", "java.io.FileOutputStream",
+                "java.io.FileReader", "java.io.FileWriter", "java.io.RandomAccessFile", "java.net.Socket",
+                "java.net.ServerSocket", "java.net.DatagramSocket", "java.net.MulticastSocket", "java.net.URL");
+        DescribedPredicate<JavaClass> machine = describe("are of the real machine", used -> {
+            String name = used.getBaseComponentType().getName();
+            return types.contains(name) || filesAndSockets.contains(name)
+                    || packages.contains(used.getBaseComponentType().getPackageName());
+        });
+        Set<String> readers = Set.of("java.lang.System.nanoTime", "java.lang.System.currentTimeMillis",
+                "java.lang.System.identityHashCode", "java.lang.Math.random", "java.time.Instant.now",
+                "java.time.LocalDateTime.now", "java.time.ZonedDateTime.now",
+                "java.util.random.RandomGenerator.of", "java.util.random.RandomGenerator.getDefault",
+                "java.util.concurrent.TimeUnit.sleep",
+                "java.util.concurrent.CompletableFuture.get", "java.util.concurrent.CompletableFuture.join");
+        return noClasses().that(inRoom(room)).should()
+                .dependOnClassesThat(machine)
+                .orShould(ArchConditions.callMethodWhere(describe("reads the real machine's clock, or waits",
+                        call -> readers.contains(call.getTargetOwner().getName() + "." + call.getTarget().getName()))))
+                .because("it must run on a simulated machine, too");
     }
 
     /** No threads, no clocks, no input or output, no randomness: the same code runs in the simulator. */

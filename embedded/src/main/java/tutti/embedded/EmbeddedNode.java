@@ -1,6 +1,7 @@
 package tutti.embedded;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -28,6 +29,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Protocols;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
@@ -37,11 +39,13 @@ import tutti.engine.jdbc.h2.H2Database;
 import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
-import tutti.node.embedded.EmbeddedSession;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
+import tutti.session.EmbeddedSession;
 
 /** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
 final class EmbeddedNode implements AutoCloseable {
@@ -65,7 +69,7 @@ final class EmbeddedNode implements AutoCloseable {
         private final Map<Integer, Long> left = new ConcurrentHashMap<>();
 
         Group(Set<Integer> members) {
-            order = new LocalOrderGroup(members);
+            order = new LocalOrderGroup(RealMachine.INSTANCE, members);
             try {
                 directory = Files.createTempDirectory("tutti-embedded");
             } catch (IOException failed) {
@@ -105,20 +109,22 @@ final class EmbeddedNode implements AutoCloseable {
             Order order = order(directory);
             started.push(order);
             replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(url.node(), members, directory.resolve("replica"), url.protocol(),
-                            url.parameters()),
-                    order, engine,
+                    ReplicaNode.Settings.defaults(url.node(), members, url.protocol(), url.parameters()),
+                    RealMachine.INSTANCE, PathDirectory.of(directory.resolve("replica")), order, engine,
                     world -> Protocols.create(url.protocol(), url.node(), members, url.parameters(), world),
                     NodeMetrics.NONE,
                     (cause, _) -> failure = cause);
             started.push(replica);
-            replica.start();
+            replica.start().get();
             if (group != null) {
                 group.present.put(url.node(), this);
             }
             complete = true;
-        } catch (Order.TruncatedException truncated) {
-            throw new IOException(truncated.getMessage(), truncated);
+        } catch (ExecutionException failed) {
+            throw new IOException(failed.getCause().getMessage(), failed.getCause());
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while the node started");
         } finally {
             if (!complete) {
                 close();

@@ -1,6 +1,6 @@
 package tutti.group;
 
-import tutti.core.spi.Order;
+import tutti.core.spi.Group;
 
 /**
  * What a {@link GroupMember} asks of its world. Each call is made during an event; the world carries it out after it and
@@ -34,7 +34,7 @@ public interface GroupEffects {
     default void optimistic(int sender, long incarnation, long number, byte[] payload) {}
 
     /** Membership or reachability changed; told when it did. */
-    void view(Order.View view);
+    void view(Group.View view);
 
     /** Nothing submitted here is ordered for the time being. Told when the reason changed. */
     default void blocked(Blocked why) {}

@@ -3,7 +3,8 @@ package tutti.group;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 
 /**
  * One member's part in a durable, uniform total order of messages, made by a group that communicates over an unreliable
@@ -68,7 +69,7 @@ public final class GroupMember {
     private boolean askArmed;
     private boolean paceArmed;
     private boolean started;
-    private Order.View told = new Order.View(Set.of(), false, -1);
+    private Group.View told = Group.View.NONE;
     private long toldLiving;
     private GroupEffects.@Nullable Blocked blocked;
 
@@ -77,18 +78,18 @@ public final class GroupMember {
      *
      * @param log what was on stable storage; the member takes it over
      * @param after last position that is not to be delivered again; one that was delivered in a former life, or 0
-     * @throws Order.TruncatedException if the log has been truncated beyond {@code after}
+     * @throws DurableLog.TruncatedException if the log has been truncated beyond {@code after}
      */
     public GroupMember(GroupParameters parameters, MessageLog log, long after, GroupEffects effects)
-            throws Order.TruncatedException {
+            throws DurableLog.TruncatedException {
         this(parameters, parameters.majority(), parameters.majority(), log, after, effects);
     }
 
     /** With other numbers than a majority, to see what they are good for. */
     GroupMember(GroupParameters parameters, int membersForView, int membersForDelivery, MessageLog log, long after,
-            GroupEffects effects) throws Order.TruncatedException {
+            GroupEffects effects) throws DurableLog.TruncatedException {
         if (after < log.base()) {
-            throw new Order.TruncatedException(after, log.base() + 1);
+            throw new DurableLog.TruncatedException(after, log.base() + 1);
         }
         if (after > log.end()) {
             throw new IllegalArgumentException("position " + after + " was never delivered here: the log ends at "
@@ -268,7 +269,7 @@ public final class GroupMember {
     }
 
     /** As last told, with nobody in it before the first time. */
-    public Order.View view() {
+    public Group.View view() {
         return told;
     }
 
@@ -342,7 +343,7 @@ public final class GroupMember {
                     members.add(links.id(i));
                 }
             }
-            told = new Order.View(members, ordering, leader);
+            told = new Group.View(members, ordering, leader);
             effects.view(told);
         }
         GroupEffects.Blocked why = null;

@@ -10,7 +10,8 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 
 class GroupMemberTest {
     private static final long MILLI = 1_000_000;
@@ -88,8 +89,8 @@ class GroupMemberTest {
         }
         network.run(500 * MILLI);
         assertEquals(GroupEffects.Blocked.NO_MAJORITY, network.hosts.get(0).blocked);
-        assertEquals(new Order.View(Set.of(0, 1), false, -1), network.hosts.get(1).view);
-        assertEquals(new Order.View(Set.of(2, 3, 4), true, 2), network.hosts.get(4).view);
+        assertEquals(new Group.View(Set.of(0, 1), false, -1), network.hosts.get(1).view);
+        assertEquals(new Group.View(Set.of(2, 3, 4), true, 2), network.hosts.get(4).view);
         for (int member = 0; member < 5; member++) {
             submit(network, member, 10);
         }
@@ -186,7 +187,7 @@ class GroupMemberTest {
         submit(network, 0, 10);
         assertTrue(network.runUntil(() -> network.hosts.get(1).delivered == 510, 1000 * MILLI), network::describe);
         network.hosts.get(1).crash();
-        assertThrows(Order.TruncatedException.class, () -> new GroupMember(
+        assertThrows(DurableLog.TruncatedException.class, () -> new GroupMember(
                 GroupParameters.defaults(1, network.ids), network.hosts.get(1).disk.copy(), 399, network.hosts.get(1)));
         network.hosts.get(1).start(400);
         assertTrue(network.runUntil(() -> network.hosts.get(1).delivered == 510, 2000 * MILLI), network::describe);

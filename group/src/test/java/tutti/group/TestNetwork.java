@@ -15,7 +15,8 @@ import java.util.PriorityQueue;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 
 /**
  * A group in virtual time: members, a network that loses, delays, reorders, doubles and cuts, disks that lose what was
@@ -69,7 +70,7 @@ final class TestNetwork {
         int life;
         long delivered;
         long optimistic;
-        Order.View view = new Order.View(java.util.Set.of(), false, -1);
+        Group.View view = Group.View.NONE;
         @Nullable
         Blocked blocked;
         long stateNeeded;
@@ -112,7 +113,7 @@ final class TestNetwork {
                         disk.copy(), after, this);
                 member = made;
                 made.start(now);
-            } catch (Order.TruncatedException e) {
+            } catch (DurableLog.TruncatedException e) {
                 throw new AssertionError(e);
             }
         }
@@ -269,7 +270,7 @@ final class TestNetwork {
         }
 
         @Override
-        public void view(Order.View now) {
+        public void view(Group.View now) {
             assertFalse(now.equals(view) && life > 1 && views > 0 && now.members().isEmpty());
             view = now;
             views++;

@@ -10,7 +10,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Message;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.group.GroupEffects;
 import tutti.group.GroupMember;
 import tutti.group.GroupParameters;
@@ -243,7 +244,7 @@ final class GroupChannel implements Channel {
             this.inView = Set.copyOf(parameters.members());
             try {
                 this.member = new GroupMember(parameters, new MessageLog(), 0, this);
-            } catch (Order.TruncatedException impossible) {
+            } catch (DurableLog.TruncatedException impossible) {
                 throw new IllegalStateException("an empty log is truncated", impossible);
             }
         }
@@ -357,7 +358,7 @@ final class GroupChannel implements Channel {
         }
 
         @Override
-        public void view(Order.View view) {
+        public void view(Group.View view) {
             asked.add(() -> {
                 inView = view.members();
                 tellView();

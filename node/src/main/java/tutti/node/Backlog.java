@@ -1,61 +1,39 @@
 package tutti.node;
 
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.atomic.AtomicLong;
+import tutti.core.spi.DurableLog;
 
 /**
- * Keeps the bytes that the order has delivered and that are not yet visible within bounds, by making the order's thread wait.
- * Safe for use by several threads.
+ * Keeps the bytes that the log has delivered and that are not yet visible within bounds: has deliveries wait while there are
+ * too many. Safe for use by several threads.
  */
 final class Backlog {
     private final long bytesMax;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Condition shrank = lock.newCondition();
-    private long bytes;
-    private boolean open;
+    private final DurableLog log;
+    private final AtomicLong bytes = new AtomicLong();
 
-    /** One of at most so many bytes, or of a single larger message. */
-    Backlog(long bytesMax) {
+    /** One of at most so many bytes and one message more. */
+    Backlog(long bytesMax, DurableLog log) {
         this.bytesMax = bytesMax;
+        this.log = log;
     }
 
-    /**
-     * Adds what has been delivered, when there is room.
-     *
-     * @param mayWait false on the node's loop, which makes room and so must not wait: on it arrives only what this node has
-     *            just submitted itself, and each of its sessions waits for its answer
-     */
-    void add(int added, boolean mayWait) {
-        lock.lock();
-        try {
-            while (bytes > bytesMax && !open && mayWait) {
-                shrank.awaitUninterruptibly();
+    /** Adds what is being delivered. From inside the delivery. */
+    void add(int delivered) {
+        if (bytes.addAndGet(delivered) > bytesMax) {
+            log.suspend();
+            if (bytes.get() <= bytesMax) {
+                // Room was made before deliveries were suspended; whoever made it has not resumed them after that.
+                log.resume();
             }
-            bytes += added;
-        } finally {
-            lock.unlock();
         }
     }
 
     /** What is not yet visible, as of now; deliveries in between are counted from zero again. */
     void measured(long now) {
-        lock.lock();
-        try {
-            bytes = now;
-            shrank.signalAll();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Nobody waits any more. */
-    void open() {
-        lock.lock();
-        try {
-            open = true;
-            shrank.signalAll();
-        } finally {
-            lock.unlock();
+        bytes.set(now);
+        if (now <= bytesMax) {
+            log.resume();
         }
     }
 }

@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.util.function.BooleanSupplier;
+import tutti.runtime.Clock;
 
 /**
  * For how long does the head of the {@link CommitPipeline} wait for others to be applied together with it? A transaction of
@@ -20,6 +21,7 @@ import java.util.function.BooleanSupplier;
  * All methods run on the replica's event loop, except {@link #lingers}.
  */
 final class Linger {
+    private final Clock clock;
     private final long nanos;
     private final BooleanSupplier unwatched;
     private long lastNanos;
@@ -32,14 +34,16 @@ final class Linger {
      * @param unwatched whether nobody at this node waits to see something; whoever begins to, and is not seen by it, asks
      *            {@link #lingers} afterwards
      */
-    Linger(long nanos, BooleanSupplier unwatched) {
+    Linger(Clock clock, long nanos, BooleanSupplier unwatched) {
+        this.clock = clock;
         this.nanos = nanos;
         this.unwatched = unwatched;
-        this.lastNanos = System.nanoTime() - nanos;
+        this.lastNanos = clock.nanoTime() - nanos;
     }
 
-    /** A remote transaction has come; answers until when it may wait. */
-    long arrived(long nowNanos) {
+    /** A remote transaction has come; answers until when, by the clock, it may wait. */
+    long arrived() {
+        long nowNanos = clock.nanoTime();
         boolean likely = nowNanos - lastNanos < nanos;
         lastNanos = nowNanos;
         return likely ? nowNanos + nanos : nowNanos;
@@ -57,7 +61,7 @@ final class Linger {
         }
         // First said, then asked: whoever begins to wait meanwhile either is seen here or sees it.
         lingers = nanos > 0;
-        long left = lingers && unwatched.getAsBoolean() ? untilNanos - System.nanoTime() : 0;
+        long left = lingers && unwatched.getAsBoolean() ? untilNanos - clock.nanoTime() : 0;
         lingers = left > 0;
         return left;
     }

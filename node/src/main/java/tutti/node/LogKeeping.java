@@ -7,9 +7,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
-import tutti.core.spi.EngineFailure;
+import tutti.runtime.Background;
+import tutti.runtime.Loop;
+import tutti.runtime.Machine;
 
 /**
  * What a node keeps to begin from after a crash, and what it lets the order's log forget: snapshots of the protocol in files,
@@ -18,8 +19,9 @@ import tutti.core.spi.EngineFailure;
  * <p>
  * <b>Why nothing is forgotten that somebody needs.</b> A node that crashes begins with the engine at its durable position or
  * above, and with the newest snapshot up to there; so it needs the log behind that snapshot. It tells the others, by a message
- * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Behind
- * the least that all nodes have told, nobody needs anything.
+ * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Before
+ * the least that all nodes have told, nobody needs anything. The message at that position itself is kept: a node that begins
+ * with the snapshot compares it with what it had ({@link LogContinuity}).
  *
  * <p>
  * All methods are called on the node's loop, except {@link #durablePosition} and {@link #awaitSnapshot}.
@@ -29,8 +31,8 @@ final class LogKeeping {
 
     /** What it asks of its node. */
     interface Node {
-        /** Has all nodes told, in the order, from where on this one would need the log. */
-        void tellRestart(long position);
+        /** Has all nodes told something, in the order. */
+        void send(Control control);
 
         /** Whether the node serves, so that what it tells counts. */
         boolean isReady();
@@ -38,13 +40,17 @@ final class LogKeeping {
         /** Lets the order's log forget what is before a position. */
         void truncate(long position);
 
+        /** Highest position that the engine may hold. */
+        long engineHoldsAtMost();
+
         /** The node cannot go on. */
-        void fail(Throwable cause);
+        void fail(Throwable cause, boolean restartable);
     }
 
     private final ReplicaNode.Settings settings;
     private final Engine engine;
-    private final EventLoop loop;
+    private final Machine machine;
+    private final Loop loop;
     private final NodeFiles files;
     private final Node node;
     /** From where on each node would need the log after a crash, as it has told. */
@@ -55,9 +61,10 @@ final class LogKeeping {
     private boolean snapshotRuns;
     private long toldRestart;
     private volatile long durablePosition;
-    private volatile @Nullable Thread snapshotWriter;
+    private volatile @Nullable Background snapshotWriter;
 
-    LogKeeping(ReplicaNode.Settings settings, Engine engine, EventLoop loop, NodeFiles files, Node node) {
+    LogKeeping(ReplicaNode.Settings settings, Engine engine, Machine machine, Loop loop, NodeFiles files, Node node) {
+        this.machine = machine;
         this.settings = settings;
         this.engine = engine;
         this.loop = loop;
@@ -78,27 +85,29 @@ final class LogKeeping {
 
     /** Tells the others, now and from time to time, from where on this node would need the log after a crash. */
     void tellDurable() {
-        engine.durablePosition(new Completion<>() {
-            @Override
-            public void succeeded(Long position) {
-                loop.execute(() -> {
-                    durablePosition = position;
-                    long needed = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
-                    if (needed > toldRestart && node.isReady()) {
-                        toldRestart = needed;
-                        node.tellRestart(needed);
-                    }
-                    loop.schedule(LogKeeping.this::tellDurable, settings.durabilityNanos());
-                });
+        engine.durablePosition(new LoopCompletion<>(loop, position -> {
+            check(position);
+            durablePosition = position;
+            long needed = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
+            if (needed > toldRestart && node.isReady()) {
+                toldRestart = needed;
+                node.send(new Control.Restart(needed));
             }
+            loop.schedule(settings.durabilityNanos(), this::tellDurable);
+        }, cause -> {
+            LOG.warn("node {}: the engine does not tell its durable position: {} {}", settings.node(),
+                    cause.sqlState(), cause.message());
+            loop.schedule(settings.durabilityNanos(), this::tellDurable);
+        }));
+    }
 
-            @Override
-            public void failed(EngineFailure cause) {
-                LOG.warn("node {}: the engine does not tell its durable position: {} {}", settings.node(),
-                        cause.sqlState(), cause.message());
-                loop.schedule(LogKeeping.this::tellDurable, settings.durabilityNanos());
-            }
-        });
+    private void check(long position) {
+        long most = node.engineHoldsAtMost();
+        if (position < durablePosition || position > most) {
+            throw new IllegalStateException("the database tells that position " + position + " is durable, expected "
+                    + durablePosition + " to " + most + ": it has lost what it said was safe, or was changed"
+                    + " behind this node's back; give it a copy of another node's database");
+        }
     }
 
     /** Writes a snapshot in the background if enough has been delivered since the last one. */
@@ -109,17 +118,20 @@ final class LogKeeping {
         NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(position, state.get());
         snapshotPosition = position;
         snapshotRuns = true;
-        snapshotWriter = Thread.ofVirtual().name("tutti-snapshot").start(() -> {
+        snapshotWriter = machine.background("tutti-snapshot-" + settings.node(), () -> {
             try {
                 files.save(snapshot);
-                loop.execute(() -> {
-                    snapshotRuns = false;
-                    snapshots.add(snapshot.position());
-                });
             } catch (IOException broken) {
                 node.fail(new IOException(
-                        "cannot keep a snapshot in " + settings.directory() + ": " + broken.getMessage(), broken));
+                        "cannot keep a snapshot in " + files.location() + ": " + broken.getMessage()
+                                + "; make room on its disk, or let the node write there",
+                        broken), false);
+                return;
             }
+            loop.execute(() -> {
+                snapshotRuns = false;
+                snapshots.add(snapshot.position());
+            });
         });
     }
 
@@ -133,25 +145,20 @@ final class LogKeeping {
         if (needless == 0) {
             return;
         }
-        node.truncate(needless);
+        node.truncate(needless - 1);
         try {
             files.removeBefore(restart[settings.node()]);
             snapshots.removeIf(at -> at < restart[settings.node()]);
         } catch (IOException broken) {
-            node.fail(broken);
+            node.fail(broken, false);
         }
     }
 
     /** A snapshot that is being written is finished first: the directory may have another user next. */
     void awaitSnapshot() {
-        Thread writer = snapshotWriter;
-        if (writer == null) {
-            return;
-        }
-        try {
+        Background writer = snapshotWriter;
+        if (writer != null) {
             writer.join();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 }

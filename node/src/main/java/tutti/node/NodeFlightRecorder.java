@@ -3,22 +3,13 @@ package tutti.node;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.time.Clock;
 import java.time.Instant;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,6 +17,11 @@ import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
+import tutti.runtime.Background;
+import tutti.runtime.DataFile;
+import tutti.runtime.Directory;
+import tutti.runtime.DurableFiles;
+import tutti.runtime.Machine;
 
 /**
  * The flight recorder of one life of a node, and the files that it writes: on request, and by itself when the node fails.
@@ -47,8 +43,6 @@ public final class NodeFlightRecorder implements AutoCloseable {
     public static final String REASON = "reason";
 
     private static final Logger LOG = LoggerFactory.getLogger(NodeFlightRecorder.class);
-    private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss.SSS", Locale.ROOT)
-            .withZone(ZoneOffset.UTC);
 
     private enum Occasion {
         REQUESTED, FAILED;
@@ -58,28 +52,26 @@ public final class NodeFlightRecorder implements AutoCloseable {
         }
     }
 
-    private final Path directory;
+    private final Machine machine;
+    private final Directory directory;
     private final int node;
     private final FlightRecorder recorder;
-    private final Clock clock;
     private final ReentrantLock writing = new ReentrantLock();
-    private volatile @Nullable Thread failureWriter;
+    private volatile @Nullable Background failureWriter;
 
     /**
      * A recorder that has recorded nothing.
      *
-     * @param directory where files go; made when the first is written
+     * @param machine that the node runs on
+     * @param directory where files go
      * @param subject whose protocol
      */
-    public NodeFlightRecorder(Path directory, FlightRecording.Subject subject, FlightRecorder.Limits limits) {
-        this(directory, subject, limits, Clock.systemUTC());
-    }
-
-    NodeFlightRecorder(Path directory, FlightRecording.Subject subject, FlightRecorder.Limits limits, Clock clock) {
+    public NodeFlightRecorder(Machine machine, Directory directory, FlightRecording.Subject subject,
+            FlightRecorder.Limits limits) {
+        this.machine = machine;
         this.directory = directory;
         this.node = subject.node();
-        this.clock = clock;
-        this.recorder = new FlightRecorder(subject, limits, System::nanoTime,
+        this.recorder = new FlightRecorder(subject, limits, machine.clock()::nanoTime,
                 why -> LOG.warn("node {}: the flight recorder has dropped what it had: {}", subject.node(), why));
     }
 
@@ -100,20 +92,20 @@ public final class NodeFlightRecorder implements AutoCloseable {
     /**
      * Writes what is kept to a file, because somebody asked for it.
      *
-     * @return the file
+     * @return where the file is
      * @throws IOException if nothing is kept, or the file cannot be written
      */
-    public Path write() throws IOException {
+    public String write() throws IOException {
         return write(Occasion.REQUESTED, "asked for");
     }
 
     /**
-     * Writes what is kept to a file on a thread of its own, because the node cannot go on; {@link #close} waits for it.
+     * Writes what is kept to a file in the background, because the node cannot go on; {@link #close} waits for it.
      *
      * @param cause why
      */
     public void failed(Throwable cause) {
-        failureWriter = Thread.ofPlatform().name("tutti-flight-recording").start(() -> {
+        failureWriter = machine.background("tutti-flight-recording-" + node, () -> {
             try {
                 LOG.error("node {}: what led to the failure is in {}: replay it with `tutti sim replay`", node,
                         write(Occasion.FAILED, cause.toString()));
@@ -124,42 +116,39 @@ public final class NodeFlightRecorder implements AutoCloseable {
         });
     }
 
-    private Path write(Occasion occasion, String reason) throws IOException {
+    private String write(Occasion occasion, String reason) throws IOException {
         writing.lock();
         try {
-            Instant now = clock.instant().truncatedTo(ChronoUnit.MILLIS);
+            Instant now = machine.clock().now().truncatedTo(ChronoUnit.MILLIS);
             FlightRecording recording = recorder.recording(Map.of(REASON, reason, WRITTEN, now.toString(),
-                    WRITTEN_NANOS, Long.toString(System.nanoTime())));
+                    WRITTEN_NANOS, Long.toString(machine.clock().nanoTime())));
             if (recording.segments().isEmpty()) {
                 String trouble = recorder.trouble();
                 throw new IOException("the flight recorder has nothing: "
                         + (trouble == null ? "the protocol was told nothing yet" : trouble));
             }
-            Files.createDirectories(directory);
-            Path file = directory.resolve(STAMP.format(now) + "-node" + node + occasion.suffix());
-            Path fresh = directory.resolve(file.getFileName() + ".new");
-            try (FileChannel channel = FileChannel.open(fresh, StandardOpenOption.CREATE,
-                    StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
-                recording.encode(piece -> put(channel, piece));
-                channel.force(true);
+            String name = RecordingName.of(now, node, occasion.suffix());
+            String aside = name + DurableFiles.ASIDE;
+            try (DataFile file = directory.open(aside, Directory.Open.EMPTY)) {
+                recording.encode(piece -> append(file, piece));
+                file.force(true);
             } catch (UncheckedIOException broken) {
-                Files.deleteIfExists(fresh);
-                throw new IOException("cannot write " + file + ": " + broken.getMessage()
+                directory.delete(aside);
+                throw new IOException("cannot write " + directory.location(name) + ": " + broken.getMessage()
                         + "; make room on its disk, or let the node write there", broken);
             }
-            Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            directory.move(aside, name);
             removeOld(occasion);
-            return file;
+            directory.sync();
+            return directory.location(name);
         } finally {
             writing.unlock();
         }
     }
 
-    private static void put(FileChannel channel, ByteBuffer piece) {
+    private static void append(DataFile file, ByteBuffer piece) {
         try {
-            while (piece.hasRemaining()) {
-                channel.write(piece);
-            }
+            file.write(piece, file.size());
         } catch (IOException broken) {
             throw new UncheckedIOException(broken);
         }
@@ -167,26 +156,18 @@ public final class NodeFlightRecorder implements AutoCloseable {
 
     /** Those of failures are not pushed out by those that somebody asked for. */
     private void removeOld(Occasion occasion) throws IOException {
-        List<Path> files;
-        try (Stream<Path> all = Files.list(directory)) {
-            files = all.filter(file -> file.getFileName().toString().endsWith(occasion.suffix())).sorted().toList();
-        }
-        for (Path old : files.subList(0, Math.max(0, files.size() - FILES_MAX))) {
-            Files.deleteIfExists(old);
+        List<String> names = directory.list().stream().filter(name -> name.endsWith(occasion.suffix())).toList();
+        for (String old : names.subList(0, Math.max(0, names.size() - FILES_MAX))) {
+            directory.delete(old);
         }
     }
 
     /** Waits for a file that is being written because the node has failed. */
     @Override
     public void close() {
-        Thread writer = failureWriter;
-        if (writer == null) {
-            return;
-        }
-        try {
+        Background writer = failureWriter;
+        if (writer != null) {
             writer.join();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 }

@@ -87,8 +87,9 @@ final class Outcomes {
     }
 
     private final boolean conclusive;
-    private final Map<Integer, TreeMap<Long, Life>> nodes = new HashMap<>();
-    private final Map<Integer, Long> fenced = new HashMap<>();
+    /** Sorted, as is {@link #fenced}: equal states are encoded alike. */
+    private final SortedMap<Integer, TreeMap<Long, Life>> nodes = new TreeMap<>();
+    private final SortedMap<Integer, Long> fenced = new TreeMap<>();
     /** Requests that this replica is executing, by position. */
     private final Map<Long, TransactionId> executing = new HashMap<>();
 
@@ -106,8 +107,21 @@ final class Outcomes {
         return lives == null ? null : lives.get(id.incarnation());
     }
 
-    /** A node's first message of a life was delivered: its former lives are over. */
-    void born(int node, long incarnation) {
+    /** The highest number of a life of a node that has been heard of; 0 if there is none. */
+    long lastLife(int node) {
+        TreeMap<Long, Life> lives = nodes.get(node);
+        return lives == null || lives.isEmpty() ? 0 : lives.lastKey();
+    }
+
+    /**
+     * A node's first message of a life was delivered: its former lives are over.
+     *
+     * @return false, and nothing is changed, if the life's number is no higher than an earlier one's: the node has lost count
+     */
+    boolean born(int node, long incarnation) {
+        if (incarnation <= lastLife(node)) {
+            return false;
+        }
         TreeMap<Long, Life> lives = nodes.computeIfAbsent(node, _ -> new TreeMap<>());
         lives.values().forEach(former -> former.over = true);
         lives.put(incarnation, new Life());
@@ -115,6 +129,7 @@ final class Outcomes {
             lives.pollFirstEntry();
         }
         fenced.remove(node);
+        return true;
     }
 
     /**

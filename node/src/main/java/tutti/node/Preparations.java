@@ -1,12 +1,11 @@
 package tutti.node;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -15,6 +14,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.runtime.Loop;
 
 /**
  * Changes of remote transactions that are made in the engine, hold their locks and wait for their position
@@ -39,6 +39,10 @@ final class Preparations {
         /** Nothing is left of it in the engine. */
         void notPrepared(TransactionId transaction, EngineFailure cause);
     }
+
+    /** What the protocol is told does not depend on how the engine numbers or finds those in the way. */
+    private static final Comparator<TransactionId> BY_NAME = Comparator.comparingInt(TransactionId::node)
+            .thenComparingLong(TransactionId::serial);
 
     private enum State {
         /** Waits to be made (again). */
@@ -76,15 +80,13 @@ final class Preparations {
         }
     }
 
-    private final Engine engine;
-    private final EventLoop loop;
+    private final Loop loop;
     private final Events events;
     private final Map<TransactionId, Preparation> current = new LinkedHashMap<>();
-    private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
-    private final List<Engine.Applier> appliers = new ArrayList<>();
+    private final ApplierPool appliers;
 
-    Preparations(Engine engine, EventLoop loop, Events events) {
-        this.engine = engine;
+    Preparations(Engine engine, Loop loop, Events events) {
+        this.appliers = new ApplierPool(engine);
         this.loop = loop;
         this.events = events;
     }
@@ -98,11 +100,7 @@ final class Preparations {
     }
 
     private void begin(Preparation preparation) {
-        Engine.Applier applier = idle.poll();
-        if (applier == null) {
-            applier = engine.openApplier();
-            appliers.add(applier);
-        }
+        Engine.Applier applier = appliers.takeOrOpen();
         preparation.applier = applier;
         preparation.state = State.APPLYING;
         preparation.undo = false;
@@ -136,7 +134,8 @@ final class Preparations {
      */
     void waits(Engine.Applier waiter, Set<TransactionId> locals, Set<Engine.Applier> others) {
         Preparation waiting = null;
-        Set<TransactionId> holders = new LinkedHashSet<>(locals);
+        Set<TransactionId> holders = new TreeSet<>(BY_NAME);
+        holders.addAll(locals);
         for (Preparation preparation : current.values()) {
             Engine.Applier applier = preparation.applier;
             if (waiter.equals(applier) && preparation.state == State.APPLYING && !preparation.undo) {
@@ -161,7 +160,7 @@ final class Preparations {
     }
 
     private void free(Preparation preparation) {
-        idle.add(preparation.applier());
+        appliers.free(preparation.applier());
         preparation.applier = null;
     }
 
@@ -243,20 +242,10 @@ final class Preparations {
     }
 
     private <T> Completion<T> onLoop(Consumer<T> success, Consumer<EngineFailure> failure) {
-        return new Completion<>() {
-            @Override
-            public void succeeded(T value) {
-                loop.execute(() -> success.accept(value));
-            }
-
-            @Override
-            public void failed(EngineFailure cause) {
-                loop.execute(() -> failure.accept(cause));
-            }
-        };
+        return new LoopCompletion<>(loop, success, failure);
     }
 
     void close() {
-        appliers.forEach(Engine.Applier::close);
+        appliers.close();
     }
 }

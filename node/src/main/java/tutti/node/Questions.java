@@ -30,13 +30,13 @@ final class Questions {
     interface Node {
         long visible();
 
-        long delivered();
+        long deliveredPosition();
 
         Set<Integer> members();
 
         void send(Control control);
 
-        void schedule(Runnable task, long delayNanos);
+        void schedule(long delayNanos, Runnable task);
 
         /** Somebody waits for this position. */
         void hurry(long position);
@@ -81,11 +81,11 @@ final class Questions {
             node.send(new Control.Question(about));
             fenceIfGone(question);
         }
-        node.schedule(() -> {
+        node.schedule(PATIENCE_NANOS, () -> {
             if (open.remove(question)) {
                 done.succeeded(TransactionOutcome.IN_PROGRESS);
             }
-        }, PATIENCE_NANOS);
+        });
     }
 
     private static boolean undecided(Outcomes.Answer answer) {
@@ -103,7 +103,7 @@ final class Questions {
 
     private void answer(Question question, Outcomes.Answer answer) {
         switch (answer) {
-            case COMMITTED -> await(node.delivered(), new Completion<>() {
+            case COMMITTED -> await(node.deliveredPosition(), new Completion<>() {
                 @Override
                 public void succeeded(Long visible) {
                     question.done.succeeded(TransactionOutcome.COMMITTED);
@@ -169,12 +169,12 @@ final class Questions {
         Waiter waiter = new Waiter(position, done);
         waiters.add(waiter);
         node.hurry(position);
-        node.schedule(() -> {
+        node.schedule(PATIENCE_NANOS, () -> {
             if (waiters.remove(waiter)) {
                 done.failed(new EngineFailure("57P03", "the node has not caught up with position " + position
                         + " in time: it shows position " + node.visible() + "; try again, or another node", true));
             }
-        }, PATIENCE_NANOS);
+        });
     }
 
     /** Told the visible position once everything is visible that was ordered, anywhere, before this call. */
@@ -182,12 +182,12 @@ final class Questions {
         long mark = ++lastMark;
         marks.put(mark, done);
         node.send(new Control.Mark(mark));
-        node.schedule(() -> {
+        node.schedule(PATIENCE_NANOS, () -> {
             if (marks.remove(mark, done)) {
                 done.failed(new EngineFailure("57P03", "the order has not answered in time; try again, or another node",
                         true));
             }
-        }, PATIENCE_NANOS);
+        });
     }
 
     /** A mark of this node was delivered. */

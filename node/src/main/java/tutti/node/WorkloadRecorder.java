@@ -1,18 +1,12 @@
 package tutti.node;
 
 import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.time.Clock;
+import java.nio.ByteBuffer;
 import java.time.Instant;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayDeque;
-import java.util.Locale;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.recorded.RecordedNode;
@@ -21,61 +15,76 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
+import tutti.runtime.Background;
+import tutti.runtime.DataFile;
+import tutti.runtime.Directory;
+import tutti.runtime.Machine;
 
 /**
  * Writes the transactions of one life of a node to a file, for the simulation to put the same load on another protocol or
- * network. Whoever tells of one is never kept waiting: a thread of its own writes, and what it cannot keep up with, or comes
- * when the file has its size or the disk is full, is left out and counted. Thread-safe.
+ * network. Whoever tells of one is never kept waiting: the file is written in the background, some at a time, the rest at the
+ * {@linkplain #close end}; what that cannot keep up with, or comes when the file has its size or the disk is full, is left out
+ * and counted. Thread-safe.
  */
 public final class WorkloadRecorder implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(WorkloadRecorder.class);
-    private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss.SSS", Locale.ROOT)
-            .withZone(ZoneOffset.UTC);
     private static final long WAITING_BYTES_MAX = 16 << 20;
+    /** So much is worth being written. */
+    private static final long WRITE_BYTES = 1 << 16;
+    /** What comes so long after the last was written is written, too, with what came before it. */
+    private static final long WRITE_NANOS = 1_000_000_000;
 
+    private final Machine machine;
     private final int node;
-    private final Path file;
-    private final OutputStream out;
+    private final Directory directory;
+    private final String name;
+    private final DataFile file;
     private final long bytesMax;
     private final long beganNanos;
-    private final Thread writer;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition come = lock.newCondition();
     /* All under the lock. */
     private ArrayDeque<byte[]> waiting = new ArrayDeque<>();
     private long waitingBytes;
     private long bytes;
     private long leftOut;
     private boolean closed;
+    private boolean writes;
+    private long wroteNanos;
+    private @Nullable Background writer;
+    /** Of the file; of the writer. */
+    private long size;
 
     /**
      * Begins a recording.
      *
-     * @param directory where the file goes; made if missing
+     * @param machine that the node runs on
+     * @param directory where the file goes
      * @param node its number
      * @param bytesMax of the file, about
      * @throws IOException if the file cannot be made
      */
-    public WorkloadRecorder(Path directory, int node, long bytesMax) throws IOException {
-        Instant now = Clock.systemUTC().instant().truncatedTo(ChronoUnit.MILLIS);
+    public WorkloadRecorder(Machine machine, Directory directory, int node, long bytesMax) throws IOException {
+        Instant now = machine.clock().now().truncatedTo(ChronoUnit.MILLIS);
+        this.machine = machine;
         this.node = node;
         this.bytesMax = bytesMax;
-        this.beganNanos = System.nanoTime();
-        Files.createDirectories(directory);
-        this.file = directory.resolve(STAMP.format(now) + "-node" + node + RecordedNode.SUFFIX);
-        this.out = Files.newOutputStream(file);
-        out.write(RecordedNode.header(node, now.toEpochMilli()));
-        this.writer = Thread.ofPlatform().name("tutti-workload-" + node).daemon().start(this::write);
+        this.beganNanos = machine.clock().nanoTime();
+        this.wroteNanos = beganNanos;
+        this.directory = directory;
+        this.name = RecordingName.of(now, node, RecordedNode.SUFFIX);
+        this.file = directory.open(name, Directory.Open.EMPTY);
+        write(RecordedNode.header(node, now.toEpochMilli()));
     }
 
-    /** The file. */
-    public Path file() {
-        return file;
+    /** Where the file is. */
+    public String location() {
+        return directory.location(name);
     }
 
     /** A transaction that changes something asks to commit. */
-    void asks(long since, boolean whole, long startedNanos, ConflictClasses classes, WriteSet writes, ReadSet reads) {
-        record(since, startedNanos, whole, classes, writes.keys(), writes.changes().length, reads);
+    void asks(long since, boolean whole, long startedNanos, ConflictClasses classes, WriteSet writeSet,
+            ReadSet reads) {
+        record(since, startedNanos, whole, classes, writeSet.keys(), writeSet.changes().length, reads);
     }
 
     /** A transaction that has changed nothing is over. */
@@ -85,7 +94,7 @@ public final class WorkloadRecorder implements AutoCloseable {
 
     private void record(long since, long startedNanos, boolean whole, ConflictClasses classes, KeySet keys,
             int changedBytes, ReadSet reads) {
-        long now = System.nanoTime();
+        long now = machine.clock().nanoTime();
         byte[] entry = RecordedNode.entry(new RecordedTransaction(Math.max(0, since - beganNanos),
                 Math.max(0, now - startedNanos), whole, classes, keys, changedBytes, reads));
         lock.lock();
@@ -97,31 +106,32 @@ public final class WorkloadRecorder implements AutoCloseable {
             bytes += entry.length;
             waitingBytes += entry.length;
             waiting.add(entry);
-            come.signal();
+            if (!writes && (waitingBytes >= WRITE_BYTES || now - wroteNanos >= WRITE_NANOS)) {
+                writes = true;
+                writer = machine.background("tutti-workload-" + node, this::writeWaiting);
+            }
         } finally {
             lock.unlock();
         }
     }
 
-    private void write() {
-        try (OutputStream to = out) {
+    /** In the background, or when that has ended for good. */
+    private void writeWaiting() {
+        try {
             for (ArrayDeque<byte[]> next = next(); !next.isEmpty(); next = next()) {
-                int size = next.stream().mapToInt(entry -> entry.length).sum();
-                byte[] together = new byte[size];
-                int at = 0;
-                for (byte[] entry : next) {
-                    System.arraycopy(entry, 0, together, at, entry.length);
-                    at += entry.length;
-                }
-                to.write(together);
+                ByteBuffer together = ByteBuffer.allocate(next.stream().mapToInt(entry -> entry.length).sum());
+                next.forEach(together::put);
+                write(together.array());
             }
-        } catch (IOException e) {
-            LOG.warn("node {}: the recording of the workload {} ends here: {}", node, file, e.getMessage());
+        } catch (IOException broken) {
+            LOG.warn("node {}: the recording of the workload {} ends here: {}", node, location(), broken.getMessage());
             end();
-        } catch (InterruptedException e) {
-            end();
-            Thread.currentThread().interrupt();
         }
+    }
+
+    private void write(byte[] next) throws IOException {
+        file.write(ByteBuffer.wrap(next), size);
+        size += next.length;
     }
 
     private void end() {
@@ -135,16 +145,15 @@ public final class WorkloadRecorder implements AutoCloseable {
         }
     }
 
-    /** All that waits; nothing once it is closed. */
-    private ArrayDeque<byte[]> next() throws InterruptedException {
+    /** All that waits; if nothing does, whoever writes is done. */
+    private ArrayDeque<byte[]> next() {
         lock.lock();
         try {
-            while (waiting.isEmpty() && !closed) {
-                come.await();
-            }
             ArrayDeque<byte[]> next = waiting;
             waiting = new ArrayDeque<>();
             waitingBytes = 0;
+            writes = !next.isEmpty();
+            wroteNanos = machine.clock().nanoTime();
             return next;
         } finally {
             lock.unlock();
@@ -154,21 +163,27 @@ public final class WorkloadRecorder implements AutoCloseable {
     /** Ends the recording when all that has come is written. */
     @Override
     public void close() {
+        Background last;
         lock.lock();
         try {
             closed = true;
-            come.signal();
+            last = writer;
         } finally {
             lock.unlock();
         }
+        if (last != null) {
+            last.join();
+        }
+        writeWaiting();
         try {
-            writer.join();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            return;
+            file.close();
+        } catch (IOException broken) {
+            LOG.warn("node {}: the recording of the workload {} may lack its end: {}", node, location(),
+                    broken.getMessage());
         }
         if (leftOut > 0) {
-            LOG.warn("node {}: {} transactions are not in the recording of the workload {}", node, leftOut, file);
+            LOG.warn("node {}: {} transactions are not in the recording of the workload {}", node, leftOut,
+                    location());
         }
     }
 }

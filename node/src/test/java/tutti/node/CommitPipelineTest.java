@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -29,14 +28,16 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
+import tutti.runtime.Loop;
 
 class CommitPipelineTest {
     /** Longer than any test. */
     private static final long LINGER_NANOS = TimeUnit.HOURS.toNanos(1);
 
-    private volatile boolean unwatched;
+    private boolean unwatched;
     private final AtomicReference<@Nullable Throwable> broken = new AtomicReference<>();
-    private final EventLoop loop = new EventLoop("test", broken::set);
+    private final TestMachine machine = new TestMachine();
+    private final Loop loop = machine.loop("test", broken::set);
     private final ManualEngine engine = new ManualEngine();
     private final List<Long> visible = new ArrayList<>();
     private final AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
@@ -77,7 +78,14 @@ class CommitPipelineTest {
     private final CommitPipeline pipeline = pipeline(LINGER_NANOS);
 
     private CommitPipeline pipeline(long lingerNanos) {
-        return new CommitPipeline(engine, loop, events, NodeMetrics.NONE, 0, 3, 8, lingerNanos, () -> unwatched);
+        return pipeline(lingerNanos, 0, 0);
+    }
+
+    private CommitPipeline pipeline(long lingerNanos, long held, long before) {
+        CommitPipeline made = new CommitPipeline(engine, machine, loop, events, NodeMetrics.NONE, 3, 8,
+                lingerNanos, () -> unwatched);
+        made.open(held, before);
+        return made;
     }
 
     @AfterEach
@@ -94,24 +102,12 @@ class CommitPipelineTest {
         return new WriteSet(builder.build(), ByteBuffer.allocate(8).putLong(position).array());
     }
 
-    /** Runs on the loop, and waits until it and what it set off there is done. */
+    /** Runs on the loop, with what it sets off there now. */
     private <T> T on(Supplier<T> task) {
         AtomicReference<T> result = new AtomicReference<>();
-        CountDownLatch done = new CountDownLatch(1);
-        loop.execute(() -> {
-            try {
-                result.set(task.get());
-            } finally {
-                done.countDown();
-            }
-        });
-        try {
-            while (!done.await(50, TimeUnit.MILLISECONDS)) {
-                assertEquals(null, broken.get());
-            }
-        } catch (InterruptedException interrupted) {
-            throw new IllegalStateException(interrupted);
-        }
+        loop.execute(() -> result.set(task.get()));
+        machine.runDue();
+        assertEquals(null, broken.get());
         return result.get();
     }
 
@@ -123,8 +119,7 @@ class CommitPipelineTest {
     }
 
     private List<ManualEngine.Pending> pending() {
-        run(() -> {});
-        run(() -> {});
+        machine.runDue();
         return engine.takePending();
     }
 
@@ -206,9 +201,10 @@ class CommitPipelineTest {
             int at = position;
             run(() -> brief.remote(at, writes(at, at)));
         }
-        while (!visible.contains(3L)) {
-            succeedAll();
-        }
+        succeedAll();
+        assertEquals(List.of(1L), visible);
+        machine.runFor(TimeUnit.MILLISECONDS.toNanos(50));
+        succeedAll();
         assertEquals(List.of(1L, 2L, 3L), engine.effects);
     }
 
@@ -301,9 +297,68 @@ class CommitPipelineTest {
     void whatTheEngineRefusesForGoodStopsTheNode() {
         run(() -> pipeline.remote(1, writes(1, 1)));
         pending().forEach(operation -> operation.fail(false));
-        run(() -> {});
-        run(() -> {});
+        machine.runDue();
         assertTrue(String.valueOf(failed.get()).contains("position 1 cannot be applied"));
+    }
+
+    private void stopsTheNode(String expected, Runnable task) {
+        loop.execute(task);
+        machine.runDue();
+        Throwable thrown = broken.getAndSet(null);
+        assertTrue(thrown instanceof IllegalStateException && thrown.getMessage().contains(expected),
+                () -> String.valueOf(thrown));
+    }
+
+    @Test
+    void aPositionThatIsDecidedTwiceStopsTheNode() {
+        run(() -> pipeline.remote(1, writes(1, 1)));
+        stopsTheNode("position 1 was decided, expected 2", () -> pipeline.remote(1, writes(1, 1)));
+    }
+
+    @Test
+    void aPositionThatIsLeftOutStopsTheNode() {
+        stopsTheNode("position 2 was decided, expected 1", () -> pipeline.skip(2));
+    }
+
+    @Test
+    void whatTheEngineHeldIsDecidedAgainAndNotDoneAgain() {
+        CommitPipeline again = pipeline(LINGER_NANOS, 3, 1);
+        run(() -> {
+            again.remote(2, writes(2, 2));
+            again.barrier(3,
+                    new Request.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY, Request.Placement.ALL));
+        });
+        assertEquals(List.of(), pending());
+        engine.applied.set(3);
+        run(() -> again.remote(4, writes(4, 4)));
+        succeedAll();
+        assertEquals(List.of(4L), engine.effects);
+    }
+
+    @Test
+    void aLocalTransactionCannotCommitWhatTheEngineHeldBeforeItBegan() {
+        CommitPipeline again = pipeline(LINGER_NANOS, 3, 1);
+        stopsTheNode("which the database held before", () -> again.local(2, writes(2, 2), engine.new Session(2)));
+    }
+
+    @Test
+    void anEngineThatHasLostWhatItHadCommittedStopsTheNode() {
+        run(() -> pipeline.remote(1, writes(1, 1)));
+        succeedAll();
+        run(() -> pipeline.local(2, writes(2, 2), engine.new Session(2)));
+        engine.applied.set(0);
+        pending().forEach(commit -> commit.fail(true));
+        stopsTheNode("the database holds position 0, expected 1 to 2",
+                () -> pending().forEach(ManualEngine.Pending::succeed));
+    }
+
+    @Test
+    void anEngineThatHoldsWhatItWasNotAskedForStopsTheNode() {
+        run(() -> pipeline.local(1, writes(1, 1), engine.new Session(1)));
+        engine.applied.set(7);
+        pending().forEach(commit -> commit.fail(true));
+        stopsTheNode("the database holds position 7, expected 0 to 1",
+                () -> pending().forEach(ManualEngine.Pending::succeed));
     }
 
     static LongStream seeds() {
@@ -348,7 +403,9 @@ class CommitPipelineTest {
         }
         while (on(pipeline::visible) < last) {
             open.addAll(pending());
-            if (!open.isEmpty()) {
+            if (open.isEmpty()) {
+                machine.runFor(TimeUnit.MILLISECONDS.toNanos(1));
+            } else {
                 end(open.remove(random.nextInt(open.size())), random);
             }
             assertEquals(null, failed.get());

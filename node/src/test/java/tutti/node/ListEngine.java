@@ -34,13 +34,17 @@ final class ListEngine implements Engine {
     }
 
     @Override
-    public synchronized long appliedPosition() {
+    public void appliedPosition(Completion<Long> done) {
+        worker.execute(() -> done.succeeded(applied()));
+    }
+
+    private synchronized long applied() {
         return applied;
     }
 
     @Override
     public void durablePosition(Completion<Long> done) {
-        worker.execute(() -> done.succeeded(appliedPosition()));
+        appliedPosition(done);
     }
 
     @Override

@@ -77,8 +77,8 @@ final class ManualEngine implements Engine {
     }
 
     @Override
-    public long appliedPosition() {
-        return applied.get();
+    public void appliedPosition(Completion<Long> done) {
+        done.succeeded(applied.get());
     }
 
     @Override

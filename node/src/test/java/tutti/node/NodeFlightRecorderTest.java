@@ -10,11 +10,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Clock;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -38,6 +34,8 @@ import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** Replicas in one process whose protocols are recorded. */
 @Timeout(60)
@@ -48,7 +46,7 @@ class NodeFlightRecorderTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final Map<Integer, ListEngine> engines = new HashMap<>();
     private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
     private final Map<Integer, NodeFlightRecorder> recorders = new HashMap<>();
@@ -58,16 +56,18 @@ class NodeFlightRecorderTest {
         for (int node : ALL) {
             ListEngine engine = new ListEngine();
             engines.put(node, engine);
-            NodeFlightRecorder recorder = new NodeFlightRecorder(directory.resolve("flight" + node),
+            NodeFlightRecorder recorder = new NodeFlightRecorder(RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("flight" + node)),
                     new FlightRecording.Subject(protocol, parameters, node, ALL), limits);
             recorders.put(node, recorder);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, directory.resolve("node" + node), protocol),
+                    ReplicaNode.Settings.defaults(node, ALL, protocol), RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("node" + node)),
                     group.open(node), engine,
                     recorder.recorded(world -> Protocols.create(protocol, node, ALL, parameters, world)),
                     NodeMetrics.NONE, (cause, _) -> recorder.failed(cause));
             nodes.put(node, replica);
-            replica.start();
+            replica.start().get(20, TimeUnit.SECONDS);
         }
         for (ReplicaNode node : nodes.values()) {
             node.ready().get(20, TimeUnit.SECONDS);
@@ -109,7 +109,7 @@ class NodeFlightRecorderTest {
             outcomes.add(commit(i % 3, "change " + i, i % 40));
             if (i % 500 == 499) {
                 // Some in the midst of the load.
-                written.add(recorders.get(i / 500 % 3).write());
+                written.add(Path.of(recorders.get(i / 500 % 3).write()));
             }
         }
         int committed = 0;
@@ -117,7 +117,7 @@ class NodeFlightRecorderTest {
             committed += outcome.get(20, TimeUnit.SECONDS) instanceof Outcome.Committed ? 1 : 0;
         }
         for (NodeFlightRecorder recorder : recorders.values()) {
-            written.add(recorder.write());
+            written.add(Path.of(recorder.write()));
         }
         assertTrue(committed > 0 && committed < 3000, "committed " + committed);
         int states = 0;
@@ -155,11 +155,10 @@ class NodeFlightRecorderTest {
 
     @Test
     void ofEachKindOnlyTheNewestFilesAreKept() throws Exception {
-        MovingClock clock = new MovingClock();
-        NodeFlightRecorder recorder = new NodeFlightRecorder(directory.resolve("flight0"),
+        TestMachine machine = new TestMachine();
+        NodeFlightRecorder recorder = new NodeFlightRecorder(machine, PathDirectory.of(directory.resolve("flight0")),
                 new FlightRecording.Subject("si", PARAMETERS, 0, ALL),
-                new FlightRecorder.Limits(1 << 20, 1_000_000_000),
-                clock);
+                new FlightRecorder.Limits(1 << 20, 1_000_000_000));
         recorders.put(0, recorder);
         assertEquals("the flight recorder has nothing: the protocol was told nothing yet",
                 assertThrows(IOException.class, recorder::write).getMessage());
@@ -167,7 +166,7 @@ class NodeFlightRecorderTest {
         recorder.failed(new IllegalStateException("one"));
         recorder.close();
         for (int i = 0; i < 12; i++) {
-            clock.seconds++;
+            machine.runFor(1_000_000_000);
             recorder.write();
         }
         List<String> names = files().stream().map(file -> file.getFileName().toString()).toList();
@@ -175,24 +174,5 @@ class NodeFlightRecorderTest {
         assertEquals("20261121-000000.000-node0-failed.tutti-flight", names.getFirst());
         assertEquals("20261121-000005.000-node0-requested.tutti-flight", names.get(1));
         assertEquals("20261121-000012.000-node0-requested.tutti-flight", names.getLast());
-    }
-
-    private static final class MovingClock extends Clock {
-        private long seconds;
-
-        @Override
-        public ZoneOffset getZone() {
-            return ZoneOffset.UTC;
-        }
-
-        @Override
-        public Clock withZone(ZoneId zone) {
-            return this;
-        }
-
-        @Override
-        public Instant instant() {
-            return Instant.parse("2026-11-21T00:00:00Z").plusSeconds(seconds);
-        }
     }
 }

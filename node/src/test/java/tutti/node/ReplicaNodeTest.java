@@ -22,7 +22,6 @@ import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
-import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -31,6 +30,8 @@ import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** Three replicas in one process, over an order in memory and engines that are lists. */
 @Timeout(60)
@@ -45,7 +46,7 @@ class ReplicaNodeTest {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     private final Map<Integer, ListEngine> engines = new HashMap<>();
     private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
     private final Map<Integer, CompletableFuture<Throwable>> failures = new HashMap<>();
@@ -54,14 +55,15 @@ class ReplicaNodeTest {
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine());
         CompletableFuture<Throwable> failure = new CompletableFuture<>();
         failures.put(node, failure);
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node),
-                SnapshotIsolation.NAME, Map.of(), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS, lingerNanos);
-        ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
+        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, SnapshotIsolation.NAME, Map.of(), 3, 16,
+                100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS, lingerNanos);
+        ReplicaNode replica = new ReplicaNode(settings, RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("node" + node)), group.open(node), engine,
                 world -> new SnapshotIsolation(
                         new SnapshotIsolation.Parameters(node, ALL, 1000, 5_000_000L), world),
                 NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
         nodes.put(node, replica);
-        replica.start();
+        replica.start().get(20, TimeUnit.SECONDS);
         return replica;
     }
 
@@ -324,7 +326,6 @@ class ReplicaNodeTest {
         assertTrue(failures.get(2).get(20, TimeUnit.SECONDS).getMessage().contains("from the log"));
         assertEquals(ReplicaNode.State.FAILED, nodes.get(2).state());
         assertNotNull(nodes.get(2).refusal());
-        Order.Status status = nodes.get(0).orderStatus();
-        assertTrue(status.view().majority());
+        assertTrue(nodes.get(0).view().majority());
     }
 }

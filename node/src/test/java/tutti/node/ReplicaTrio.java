@@ -13,6 +13,8 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.core.protocol.Protocols;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** Three replicas in one process, over an order in memory and engines that keep lists. */
 abstract class ReplicaTrio {
@@ -22,7 +24,7 @@ abstract class ReplicaTrio {
     @TempDir
     private Path directory;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(ALL);
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
     final Map<Integer, ListEngine> engines = new HashMap<>();
     final Map<Integer, ReplicaNode> nodes = new HashMap<>();
     /** The first end of a replica that nobody asked for: why, and whether starting anew helps. */
@@ -39,13 +41,14 @@ abstract class ReplicaTrio {
             case "postgres-r" -> Map.of("resolve-delay", "10ms");
             default -> Map.of();
         };
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, directory.resolve("node" + node), protocol,
+        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, protocol,
                 parameters, 3, 16, 100, 1 << 20, 5_000_000L, 20, 0);
-        ReplicaNode replica = new ReplicaNode(settings, group.open(node), engine,
+        ReplicaNode replica = new ReplicaNode(settings, RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("node" + node)), group.open(node), engine,
                 world -> Protocols.create(protocol, node, ALL, parameters, world), NodeMetrics.NONE,
                 (cause, restartable) -> failed.complete(new End(cause, restartable)));
         nodes.put(node, replica);
-        replica.start();
+        replica.start().get(20, TimeUnit.SECONDS);
         return replica;
     }
 

@@ -17,13 +17,15 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 class WorkloadRecorderTest {
     @TempDir
     private Path directory = Path.of("");
 
     private static RecordedNode read(WorkloadRecorder recorder) throws IOException {
-        return RecordedNode.decode(ByteBuffer.wrap(Files.readAllBytes(recorder.file())));
+        return RecordedNode.decode(ByteBuffer.wrap(Files.readAllBytes(Path.of(recorder.location()))));
     }
 
     private static void ask(WorkloadRecorder recorder, int key, int bytes) {
@@ -33,7 +35,8 @@ class WorkloadRecorderTest {
 
     @Test
     void timesKeysAndSizesAreKeptAndNothingOfTheData() throws IOException {
-        WorkloadRecorder recorder = new WorkloadRecorder(directory.resolve("workload"), 2, 1 << 20);
+        WorkloadRecorder recorder = new WorkloadRecorder(RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("workload")), 2, 1 << 20);
         ask(recorder, 77, 1000);
         recorder.read(System.nanoTime());
         recorder.close();
@@ -47,18 +50,18 @@ class WorkloadRecorderTest {
         assertTrue(update.executionNanos() >= 1000, () -> update.executionNanos() + " ns");
         assertFalse(update.readOnly());
         assertTrue(recorded.transactions().get(1).readOnly());
-        assertTrue(Files.size(recorder.file()) < 1000);
+        assertTrue(Files.size(Path.of(recorder.location())) < 1000);
     }
 
     @Test
     void whatComesWhenTheFileHasItsSizeIsLeftOut() throws IOException {
-        WorkloadRecorder recorder = new WorkloadRecorder(directory, 0, 4096);
+        WorkloadRecorder recorder = new WorkloadRecorder(RealMachine.INSTANCE, PathDirectory.of(directory), 0, 4096);
         for (int i = 0; i < 1000; i++) {
             ask(recorder, i, 10);
         }
         recorder.close();
         int kept = read(recorder).transactions().size();
         assertTrue(kept > 10 && kept < 100, () -> kept + " are kept");
-        assertTrue(Files.size(recorder.file()) <= 4096 + 20);
+        assertTrue(Files.size(Path.of(recorder.location())) <= 4096 + 20);
     }
 }

@@ -16,6 +16,8 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 
 /** What every order must do, whatever it is made of. Bound to each adapter by a subclass. */
@@ -55,7 +57,8 @@ public abstract class OrderContract {
         Recorder recorder = new Recorder();
         orders.put(node, order);
         recorders.put(node, recorder);
-        order.start(after, recorder);
+        order.group().join(recorder);
+        order.log().start(after, recorder);
     }
 
     private void stop(int node) {
@@ -93,8 +96,8 @@ public abstract class OrderContract {
             senders.add(Thread.ofPlatform().start(() -> {
                 for (int i = 0; i < each; i++) {
                     try {
-                        e.getValue().submit(bytes(e.getKey() + ":" + i));
-                    } catch (Order.OverflowException overflow) {
+                        e.getValue().log().append(bytes(e.getKey() + ":" + i));
+                    } catch (DurableLog.OverflowException overflow) {
                         throw new AssertionError(overflow);
                     }
                 }
@@ -118,25 +121,25 @@ public abstract class OrderContract {
         }
         for (Order order : orders.values()) {
             // It changes when the listener has been told.
-            while (order.status().lastDelivered() < 3L * each || order.status().queuedBytes() > 0) {
+            while (order.log().status().lastDelivered() < 3L * each || order.log().status().queuedBytes() > 0) {
                 Thread.onSpinWait();
             }
-            assertEquals(3L * each, order.status().lastDelivered());
-            assertEquals(3L * each, order.status().lastKnown());
-            assertEquals(0, order.status().queuedBytes());
+            assertEquals(3L * each, order.log().status().lastDelivered());
+            assertEquals(3L * each, order.log().status().lastKnown());
+            assertEquals(0, order.log().status().queuedBytes());
         }
     }
 
     @Test
     void oneNodeIsACluster() throws Exception {
         startAll(1);
-        orders.get(0).submit(bytes("a"));
-        orders.get(0).submit(bytes("b"));
+        orders.get(0).log().append(bytes("a"));
+        orders.get(0).log().append(bytes("b"));
         recorders.get(0).awaitCount(2);
         stop(0);
         start(0, 1);
         assertEquals(List.of(new Recorder.Delivered(2, 0, "b")), recorders.get(0).awaitCount(1));
-        orders.get(0).submit(bytes("c"));
+        orders.get(0).log().append(bytes("c"));
         assertEquals(new Recorder.Delivered(3, 0, "c"), recorders.get(0).awaitCount(2).get(1));
     }
 
@@ -144,7 +147,7 @@ public abstract class OrderContract {
     void sevenNodesAreACluster() throws Exception {
         startAll(7);
         for (int node = 0; node < 7; node++) {
-            orders.get(node).submit(bytes("from " + node));
+            orders.get(node).log().append(bytes("from " + node));
         }
         List<Recorder.Delivered> first = recorders.get(0).awaitCount(7);
         for (Recorder recorder : recorders.values()) {
@@ -156,20 +159,20 @@ public abstract class OrderContract {
     void aNodeThatWasAwayGetsWhatItMissed() throws Exception {
         startAll(3);
         for (int i = 0; i < 50; i++) {
-            orders.get(i % 3).submit(bytes("before " + i));
+            orders.get(i % 3).log().append(bytes("before " + i));
         }
         for (Recorder recorder : recorders.values()) {
             recorder.awaitCount(50);
         }
         stop(2);
         for (int i = 0; i < 500; i++) {
-            orders.get(i % 2).submit(bytes("meanwhile " + i));
+            orders.get(i % 2).log().append(bytes("meanwhile " + i));
         }
         recorders.get(0).awaitCount(550);
         start(2, 40);
         List<Recorder.Delivered> all = recorders.get(0).deliveries();
         assertEquals(all.subList(40, 550), recorders.get(2).awaitCount(510));
-        orders.get(2).submit(bytes("again"));
+        orders.get(2).log().append(bytes("again"));
         assertEquals(new Recorder.Delivered(551, 2, "again"), recorders.get(2).awaitCount(511).get(510));
         assertEquals(new Recorder.Delivered(551, 2, "again"), recorders.get(1).awaitCount(551).get(550));
     }
@@ -186,8 +189,8 @@ public abstract class OrderContract {
             senders.add(Thread.ofPlatform().start(() -> {
                 for (int i = 0; i < each; i++) {
                     try {
-                        orders.get(node).submit(bytes(node + ":" + i));
-                    } catch (Order.OverflowException overflow) {
+                        orders.get(node).log().append(bytes(node + ":" + i));
+                    } catch (DurableLog.OverflowException overflow) {
                         throw new AssertionError(overflow);
                     }
                 }
@@ -220,19 +223,19 @@ public abstract class OrderContract {
     @Test
     void aMinorityOrdersNothingUntilItIsAMajorityAgain() throws Exception {
         startAll(3);
-        orders.get(0).submit(bytes("ordered"));
+        orders.get(0).log().append(bytes("ordered"));
         for (Recorder recorder : recorders.values()) {
             recorder.awaitCount(1);
         }
         stop(1);
         stop(2);
         recorders.get(0).awaitView(v -> !v.majority() && v.leader() == -1 && v.members().equals(Set.of(0)));
-        orders.get(0).submit(bytes("waiting"));
-        assertEquals(7, orders.get(0).status().queuedBytes());
+        orders.get(0).log().append(bytes("waiting"));
+        assertEquals(7, orders.get(0).log().status().queuedBytes());
         assertEquals(1, recorders.get(0).deliveries().size());
-        assertFalse(orders.get(0).status().view().majority());
+        assertFalse(orders.get(0).group().view().majority());
         start(1, 1);
-        recorders.get(0).awaitView(Order.View::majority);
+        recorders.get(0).awaitView(Group.View::majority);
         assertEquals(new Recorder.Delivered(2, 0, "waiting"), recorders.get(0).awaitCount(2).get(1));
         assertEquals(new Recorder.Delivered(2, 0, "waiting"), recorders.get(1).awaitCount(1).get(0));
     }
@@ -243,14 +246,15 @@ public abstract class OrderContract {
         start(0, 0);
         byte[] message = new byte[1000];
         for (int i = 0; i < 100; i++) {
-            orders.get(0).submit(message);
+            orders.get(0).log().append(message);
         }
-        Order.OverflowException e = assertThrows(Order.OverflowException.class, () -> orders.get(0).submit(message));
+        DurableLog.OverflowException e = assertThrows(DurableLog.OverflowException.class,
+                () -> orders.get(0).log().append(message));
         assertTrue(String.valueOf(e.getMessage()).contains("100000"), e.getMessage());
-        assertEquals(100_000, orders.get(0).status().queuedBytes());
+        assertEquals(100_000, orders.get(0).log().status().queuedBytes());
         start(1, 0);
         recorders.get(0).awaitCount(100);
-        orders.get(0).submit(message);
+        orders.get(0).log().append(message);
         assertEquals(101, recorders.get(0).awaitCount(101).size());
         assertEquals(range(1, 101), positions(recorders.get(1).awaitCount(101)));
     }
@@ -259,7 +263,7 @@ public abstract class OrderContract {
     void allNodesStoppedAtOnceGoOnWhereTheyWere() throws Exception {
         startAll(3);
         for (int i = 0; i < 300; i++) {
-            orders.get(i % 3).submit(bytes("m" + i));
+            orders.get(i % 3).log().append(bytes("m" + i));
         }
         List<Recorder.Delivered> before = recorders.get(1).awaitCount(300);
         for (int node = 0; node < 3; node++) {
@@ -269,7 +273,7 @@ public abstract class OrderContract {
             start(node, 100L * node);
         }
         for (int node = 0; node < 3; node++) {
-            orders.get(node).submit(bytes("after " + node));
+            orders.get(node).log().append(bytes("after " + node));
         }
         List<Recorder.Delivered> all = recorders.get(0).awaitCount(303);
         assertEquals(before, all.subList(0, 300));
@@ -288,7 +292,7 @@ public abstract class OrderContract {
         String pad = new String(padding, StandardCharsets.UTF_8);
         Map<Integer, Order> senders = new HashMap<>(orders);
         for (int i = 0; i < 1000; i++) {
-            senders.get(i % 3).submit(bytes(i + pad));
+            senders.get(i % 3).log().append(bytes(i + pad));
             if (i % 100 == 99) {
                 recorders.get(0).awaitCount(i + 1);
             }
@@ -296,28 +300,29 @@ public abstract class OrderContract {
         for (Recorder recorder : recorders.values()) {
             recorder.awaitCount(1000);
         }
-        long logBytes = orders.get(0).status().logBytes();
-        orders.values().forEach(o -> o.truncate(800));
+        long logBytes = orders.get(0).log().status().logBytes();
+        orders.values().forEach(o -> o.log().truncate(800));
         for (int i = 1000; i < 1300; i++) {
-            senders.get(i % 3).submit(bytes(i + pad));
+            senders.get(i % 3).log().append(bytes(i + pad));
         }
         for (Recorder recorder : recorders.values()) {
             assertEquals(range(1, 1300), positions(recorder.awaitCount(1300)));
         }
         for (Order order : orders.values()) {
-            long firstRetained = order.status().firstRetained();
+            long firstRetained = order.log().status().firstRetained();
             assertTrue(firstRetained > 1 && firstRetained <= 801, "first retained " + firstRetained);
         }
-        assertTrue(orders.get(0).status().logBytes() < logBytes + 300 * 1100);
+        assertTrue(orders.get(0).log().status().logBytes() < logBytes + 300 * 1100);
         stop(1);
         Order again = cluster.open(1);
         orders.put(1, again);
-        Order.TruncatedException e = assertThrows(Order.TruncatedException.class, () -> again.start(0, new Recorder()));
+        DurableLog.TruncatedException e = assertThrows(DurableLog.TruncatedException.class,
+                () -> again.log().start(0, new Recorder()));
         assertTrue(String.valueOf(e.getMessage()).contains("needs position 1"), e.getMessage());
         stop(1, again);
         start(1, 800);
         assertEquals(range(801, 1300), positions(recorders.get(1).awaitCount(500)));
-        orders.get(1).submit(bytes("more"));
+        orders.get(1).log().append(bytes("more"));
         assertEquals(1301, recorders.get(1).awaitCount(501).getLast().position());
     }
 
@@ -330,17 +335,18 @@ public abstract class OrderContract {
     void aMessageThatIsTooLongIsRefused() throws Exception {
         startAll(1);
         Order order = orders.get(0);
-        assertThrows(IllegalArgumentException.class, () -> order.submit(new byte[order.maxPayloadBytes() + 1]));
-        order.submit(new byte[order.maxPayloadBytes()]);
-        assertEquals(order.maxPayloadBytes(), recorders.get(0).awaitCount(1).get(0).payload().length());
+        assertThrows(IllegalArgumentException.class,
+                () -> order.log().append(new byte[order.log().maxPayloadBytes() + 1]));
+        order.log().append(new byte[order.log().maxPayloadBytes()]);
+        assertEquals(order.log().maxPayloadBytes(), recorders.get(0).awaitCount(1).get(0).payload().length());
     }
 
     @Test
     void whatIsMulticastReachesThoseThatItIsForInTheOrderInWhichEachSenderSentIt() throws Exception {
         startAll(3);
         for (int i = 0; i < 200; i++) {
-            orders.get(0).multicast(bytes("a" + i), Set.of(0, 2));
-            orders.get(1).multicast(bytes("b" + i), Set.of(2));
+            orders.get(0).group().multicast(bytes("a" + i), Set.of(0, 2));
+            orders.get(1).group().multicast(bytes("b" + i), Set.of(2));
         }
         List<Recorder.Letter> own = recorders.get(0).awaitLetters(200);
         List<Recorder.Letter> far = recorders.get(2).awaitLetters(400);
@@ -356,11 +362,11 @@ public abstract class OrderContract {
                 assertEquals(expected, own);
             }
         }
-        orders.get(2).multicast(bytes("to the second"), Set.of(1));
+        orders.get(2).group().multicast(bytes("to the second"), Set.of(1));
         assertEquals(List.of(new Recorder.Letter(2, "to the second")), recorders.get(1).awaitLetters(1));
-        assertEquals(0, orders.get(0).status().lastKnown(), "nothing was ordered");
+        assertEquals(0, orders.get(0).log().status().lastKnown(), "nothing was ordered");
         assertThrows(IllegalArgumentException.class,
-                () -> orders.get(0).multicast(new byte[orders.get(0).maxPayloadBytes() + 1], Set.of(1)));
+                () -> orders.get(0).group().multicast(new byte[orders.get(0).log().maxPayloadBytes() + 1], Set.of(1)));
     }
 
     @Test
@@ -368,20 +374,79 @@ public abstract class OrderContract {
         startAll(3);
         stop(2);
         recorders.get(0).awaitView(v -> !v.members().contains(2));
-        orders.get(0).multicast(bytes("lost"), Set.of(2));
+        orders.get(0).group().multicast(bytes("lost"), Set.of(2));
         start(2, 0);
         for (int node : List.of(0, 2)) {
             recorders.get(node).awaitView(v -> v.members().equals(Set.of(0, 1, 2)));
         }
-        orders.get(0).multicast(bytes("heard"), Set.of(2));
+        orders.get(0).group().multicast(bytes("heard"), Set.of(2));
         assertEquals(List.of(new Recorder.Letter(0, "heard")), recorders.get(2).awaitLetters(1));
+    }
+
+    @Test
+    void nothingIsDeliveredWhileDeliveriesAreSuspendedAndTheGroupIsHeardAllTheSame() throws Exception {
+        startAll(3);
+        DurableLog log = orders.get(1).log();
+        Recorder recorder = recorders.get(1);
+        recorder.onDelivery(position -> {
+            if (position == 10 || position == 11) {
+                log.suspend();
+            }
+        });
+        for (int i = 0; i < 100; i++) {
+            orders.get(i % 3).log().append(bytes("m" + i));
+        }
+        List<Recorder.Delivered> all = recorders.get(0).awaitCount(100);
+        recorder.awaitCount(10);
+        stop(2);
+        recorder.awaitView(v -> v.members().equals(Set.of(0, 1)));
+        orders.get(0).group().multicast(bytes("heard"), Set.of(1));
+        recorder.awaitLetters(1);
+        assertEquals(all.subList(0, 10), recorder.deliveries());
+        log.resume();
+        recorder.awaitCount(11);
+        orders.get(0).group().multicast(bytes("heard again"), Set.of(1));
+        recorder.awaitLetters(2);
+        assertEquals(all.subList(0, 11), recorder.deliveries());
+        log.resume();
+        assertEquals(all, recorder.awaitCount(100));
+        orders.get(1).log().append(bytes("more"));
+        assertEquals(new Recorder.Delivered(101, 1, "more"), recorder.awaitCount(101).getLast());
+    }
+
+    @Test
+    void deliveriesThatAreSuspendedAndResumedAtEveryMessageGoOn() throws Exception {
+        startAll(3);
+        DurableLog log = orders.get(0).log();
+        recorders.get(0).onDelivery(position -> {
+            log.suspend();
+            if (position % 2 == 0) {
+                log.resume();
+            }
+        });
+        DurableLog other = orders.get(1).log();
+        recorders.get(1).onDelivery(_ -> {
+            other.resume();
+            other.suspend();
+            other.resume();
+        });
+        for (int i = 0; i < 200; i++) {
+            orders.get(i % 3).log().append(bytes("m" + i));
+        }
+        List<Recorder.Delivered> all = recorders.get(2).awaitCount(200);
+        for (int odd = 1; odd < 200; odd += 2) {
+            assertEquals(all.subList(0, odd), recorders.get(0).awaitCount(odd));
+            log.resume();
+        }
+        assertEquals(all, recorders.get(0).awaitCount(200));
+        assertEquals(all, recorders.get(1).awaitCount(200));
     }
 
     @Test
     void nothingIsToldAfterClose() throws Exception {
         startAll(3);
         for (int i = 0; i < 100; i++) {
-            orders.get(0).submit(bytes("m" + i));
+            orders.get(0).log().append(bytes("m" + i));
         }
         Recorder recorder = recorders.get(1);
         orders.get(1).close();

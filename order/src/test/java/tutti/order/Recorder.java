@@ -6,12 +6,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 
 /** A listener that remembers what it was told and lets a test wait for it. */
-public final class Recorder implements Order.Listener {
+public final class Recorder implements DurableLog.Reader, Group.Listener {
     /** One delivery. */
     public record Delivered(long position, int sender, String payload) {}
 
@@ -22,14 +24,23 @@ public final class Recorder implements Order.Listener {
 
     private final List<Delivered> deliveries = new ArrayList<>();
     private final List<Letter> letters = new ArrayList<>();
-    private Order.@Nullable View view;
+    private Group.@Nullable View view;
     private @Nullable Throwable failure;
+    private volatile LongConsumer onDelivery = _ -> {};
     private int failures;
 
+    /** Does something inside of each delivery that follows, before it is remembered. */
+    public void onDelivery(LongConsumer position) {
+        onDelivery = position;
+    }
+
     @Override
-    public synchronized void delivered(long position, int sender, ByteBuffer payload) {
-        deliveries.add(new Delivered(position, sender, StandardCharsets.UTF_8.decode(payload).toString()));
-        notifyAll();
+    public void delivered(long position, int sender, ByteBuffer payload) {
+        onDelivery.accept(position);
+        synchronized (this) {
+            deliveries.add(new Delivered(position, sender, StandardCharsets.UTF_8.decode(payload).toString()));
+            notifyAll();
+        }
     }
 
     @Override
@@ -39,7 +50,7 @@ public final class Recorder implements Order.Listener {
     }
 
     @Override
-    public synchronized void view(Order.View now) {
+    public synchronized void view(Group.View now) {
         view = now;
         notifyAll();
     }
@@ -59,7 +70,7 @@ public final class Recorder implements Order.Listener {
         return failures;
     }
 
-    public synchronized Order.@Nullable View view() {
+    public synchronized Group.@Nullable View view() {
         return view;
     }
 
@@ -73,7 +84,7 @@ public final class Recorder implements Order.Listener {
         return deliveries();
     }
 
-    public synchronized Order.View awaitView(Predicate<Order.View> wanted) throws InterruptedException {
+    public synchronized Group.View awaitView(Predicate<Group.View> wanted) throws InterruptedException {
         await(() -> view != null && wanted.test(view), "a view");
         return java.util.Objects.requireNonNull(view);
     }

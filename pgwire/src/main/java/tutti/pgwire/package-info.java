@@ -1,4 +1,7 @@
-/** The PostgreSQL wire protocol, both sides of it: message codec, authentication, connections to servers. */
+/**
+ * The PostgreSQL wire protocol, version 3, both sides of it: a codec on Netty's buffers, authentication, TLS, and
+ * asynchronous connections to servers. It knows nothing of replication.
+ */
 @NullMarked
 package tutti.pgwire;
 

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
-import tutti.engine.postgres.Statement;
+import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
 import tutti.wire.sql.Classes;

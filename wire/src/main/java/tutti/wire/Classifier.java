@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.wire.sql.SqlTokens;
 
 /**
- * What kinds of statements does a piece of SQL consist of? Splits it at its top-level semicolons and judges each by its
+ * Tells what kinds of statements a piece of SQL consists of. Splits it at its top-level semicolons and judges each by its
  * words. Errs on the side of {@link StatementKind#WRITE}: what is called {@link StatementKind#READ} consists of known
  * harmless words and functions. (A view or operator may still hide a function that writes; the capture's guard then
  * refuses the commit.) Reused; results are valid until the next call.
@@ -336,12 +336,17 @@ final class Classifier {
     }
 
     private StatementKind rollback() {
+        boolean no = false;
         while (token == SqlTokens.WORD) {
             if (at(PREPARED)) {
                 return refuse("ROLLBACK PREPARED is not supported: use ROLLBACK");
             }
             if (at(TO)) {
                 return StatementKind.SAVEPOINT;
+            }
+            no |= at(NO);
+            if (at(CHAIN)) {
+                return no ? StatementKind.ROLLBACK : StatementKind.ROLLBACK_CHAIN;
             }
             advance();
         }

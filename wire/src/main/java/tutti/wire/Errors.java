@@ -1,12 +1,13 @@
 package tutti.wire;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.pgwire.ErrorFields;
 
-/** What is a client told when something goes wrong? */
+/** What a client is told when something goes wrong. */
 final class Errors {
     /** SQLSTATE of what is not supported. */
     static final String NOT_SUPPORTED = "0A000";
@@ -30,6 +31,11 @@ final class Errors {
 
     static ErrorFields notSupported(String reason) {
         return error(NOT_SUPPORTED, reason);
+    }
+
+    /** The error for something that the node has asked its engine about in vain. */
+    static ErrorFields unreadable(String what, CompletableFuture<?> failed) {
+        return error("XX000", what + " could not be read: " + failed.exceptionNow().getMessage());
     }
 
     static ErrorFields refused(String reason) {

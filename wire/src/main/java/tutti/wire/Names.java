@@ -7,7 +7,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of a session's prepared statements, or portals, by name? The unnamed one needs no look-up. Bounded: when
+ * What is known of a session's prepared statements, or portals, by name. The unnamed one needs no look-up. Bounded: when
  * there are too many, {@link #put} says so.
  *
  * @param <T> what is known

@@ -6,9 +6,10 @@ import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Frontend;
 
 /**
- * What does the front end say to the engine on a session's connection, between the client's own messages? Prepared
- * statements under names of our own, so that the client's unnamed statement and portal stay untouched. Constants are
- * encoded once; writers append to a buffer and note what will be answered.
+ * The bytes of what a node says to its engine on a session's connection, between the client's own messages: prepared
+ * statements under names of its own, so that the client's unnamed statement and portal stay untouched. Constants are
+ * encoded once; methods append to a buffer. {@link BackendRequests} sends it and notes what will be answered. Immutable; safe for use from
+ * all event loops.
  */
 final class OwnMessages {
     private static final String INVALID = "tutti_refused";
@@ -86,25 +87,23 @@ final class OwnMessages {
         });
     }
 
-    /** Prepares our statements, also when they exist. */
-    void prepare(ByteBuf out, Operations operations) {
+    /** Prepares the node's statements, also when they exist, and notes what will be answered. */
+    void prepare(ByteBuf out, UnansweredMessages unanswered) {
         out.writeBytes(prepare);
         for (int i = 0; i < STATEMENTS; i++) {
-            operations.add(Operations.OWN_CLOSE);
-            operations.add(i < STATEMENTS - 1 ? Operations.OWN_PARSE : Operations.OWN_PREPARED);
+            unanswered.add(SentMessage.OWN_CLOSE);
+            unanswered.add(i < STATEMENTS - 1 ? SentMessage.OWN_PARSE : SentMessage.OWN_PREPARED);
         }
     }
 
-    void begin(ByteBuf out, Operations operations) {
+    /** BEGIN. */
+    void begin(ByteBuf out) {
         out.writeBytes(begin);
-        operations.add(Operations.OWN_BIND);
-        operations.add(Operations.OWN_EXECUTE);
     }
 
-    void closing(ByteBuf out, Operations operations) {
+    /** Closes the capture. */
+    void closing(ByteBuf out) {
         out.writeBytes(closing);
-        operations.add(Operations.OWN_BIND);
-        operations.add(Operations.OWN_CLOSING);
     }
 
     /**
@@ -112,98 +111,73 @@ final class OwnMessages {
      *
      * @param target a relation that may be temporary
      */
-    void settings(ByteBuf out, Operations operations, @Nullable String target) {
+    void settings(ByteBuf out, @Nullable String target) {
         int start = Frontend.beginBind(out, "tutti_settings", "tutti_settings", false, 1);
         Frontend.parameter(out, target);
         Frontend.endBind(out, start, false);
         Frontend.execute(out, "tutti_settings", 0);
         Frontend.closePortal(out, "tutti_settings");
-        operations.add(Operations.OWN_BIND);
-        operations.add(Operations.OWN_SETTINGS);
-        operations.add(Operations.OWN_CLOSE);
     }
 
-    /** Runs a statement under a name of ours, so that the client's unnamed statement stays as it is. */
-    void once(ByteBuf out, Operations operations, String sql, byte execute) {
+    /** Runs a statement under a name of the node's, so that the client's unnamed statement stays as it is. */
+    void once(ByteBuf out, String sql) {
         prepare(out, "tutti_once", sql);
         Frontend.bind(out, "tutti_once", "tutti_once");
         Frontend.execute(out, "tutti_once", 0);
         Frontend.closePortal(out, "tutti_once");
-        operations.add(Operations.OWN_CLOSE);
-        operations.add(Operations.OWN_PARSE);
-        operations.add(Operations.OWN_BIND);
-        operations.add(execute);
-        operations.add(Operations.OWN_CLOSE);
     }
 
     /** Lets the transaction's next statement change the schema. */
-    void allow(ByteBuf out, Operations operations, byte[] statement) {
+    void allow(ByteBuf out, byte[] statement) {
         int start = Frontend.beginBind(out, "tutti_allow", "tutti_allow", false, 2);
         Frontend.parameter(out, secret);
         Frontend.parameter(out, statement);
         Frontend.endBind(out, start, false);
         Frontend.execute(out, "tutti_allow", 0);
         Frontend.closePortal(out, "tutti_allow");
-        operations.add(Operations.OWN_BIND);
-        operations.add(Operations.OWN_EXECUTE);
-        operations.add(Operations.OWN_CLOSE);
     }
 
-    /** A COMMIT; with a position recorded in it unless that is null. */
-    void commit(ByteBuf out, Operations operations, @Nullable CharSequence position) {
-        if (position != null) {
-            int start = Frontend.beginBind(out, "tutti_before", "tutti_before", false, 2);
-            Frontend.parameter(out, secret);
-            Frontend.parameter(out, position);
-            Frontend.endBind(out, start, false);
-            Frontend.execute(out, "tutti_before", 0);
-            operations.add(Operations.OWN_BIND);
-            operations.add(Operations.OWN_EXECUTE);
-        }
+    /** Makes the COMMIT that follows record a position. */
+    void record(ByteBuf out, CharSequence position) {
+        int start = Frontend.beginBind(out, "tutti_before", "tutti_before", false, 2);
+        Frontend.parameter(out, secret);
+        Frontend.parameter(out, position);
+        Frontend.endBind(out, start, false);
+        Frontend.execute(out, "tutti_before", 0);
+    }
+
+    /** COMMIT. */
+    void commit(ByteBuf out) {
         out.writeBytes(commit);
-        operations.add(Operations.OWN_BIND);
-        operations.add(Operations.OWN_COMMIT);
     }
 
     /** Reads the catalog; does not disturb the client's unnamed statement and portal, as a simple query would. */
-    void catalog(ByteBuf out, Operations operations) {
+    void catalog(ByteBuf out) {
         out.writeBytes(catalog);
-        operations.add(Operations.OWN_COLLECTED);
     }
 
     /** Asks which relations the open transaction has used. */
-    void locks(ByteBuf out, Operations operations) {
+    void locks(ByteBuf out) {
         out.writeBytes(LOCKS);
-        operations.add(Operations.OWN_COLLECTED);
     }
 
-    void sync(ByteBuf out, Operations operations) {
-        Frontend.sync(out);
-        operations.add(Operations.OWN_SYNC);
-    }
-
-    /** Rolls back and leaves the client's unnamed statement as it is; only if our statements are prepared. */
-    void rollbackPrepared(ByteBuf out, Operations operations) {
+    /** Rolls back and leaves the client's unnamed statement as it is; only if the node's statements are prepared. */
+    void rollbackPrepared(ByteBuf out) {
         out.writeBytes(ROLLBACK_PREPARED);
-        operations.add(Operations.OWN_BIND);
-        operations.add(Operations.OWN_EXECUTE);
-        sync(out, operations);
     }
 
-    void rollback(ByteBuf out, Operations operations) {
+    /** Rolls back by a simple query. */
+    void rollback(ByteBuf out) {
         out.writeBytes(ROLLBACK);
-        operations.add(Operations.OWN_QUERY);
     }
 
     /** Fails, and in a transaction block makes it fail. */
-    void invalidParse(ByteBuf out, Operations operations, byte operation) {
+    void invalidParse(ByteBuf out) {
         out.writeBytes(INVALID_PARSE);
-        operations.add(operation);
     }
 
     /** Fails, and in a transaction block makes it fail. */
-    void invalidQuery(ByteBuf out, Operations operations, byte operation) {
+    void invalidQuery(ByteBuf out) {
         out.writeBytes(INVALID_QUERY);
-        operations.add(operation);
     }
 }

@@ -188,21 +188,20 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             if (!connection.channel().isActive()) {
                 return null;
             }
-            Session begun = new Session(services, arrival.client(), arrival.reader(), connection);
-            begun.modes.begin(arrival.parameters());
-            begun.reports = arrival.parameters().getOrDefault("options", "").contains("tutti.report=on");
+            Session begun = new Session(services, arrival.client(), arrival.reader(), connection,
+                    arrival.parameters());
             session = begun;
-            BackendSide backendSide = new BackendSide(begun);
-            connection.takeOver(backendSide);
+            TextSettings texts = new TextSettings(connection.parameters());
+            connection.takeOver(new BackendSide(begun, texts));
             opened(begun);
-            return new ClientSide(begun, backendSide, new Classifier(services.transactions().serializable()));
+            return new ClientSide(begun, texts, new Classifier(services.transactions().serializable()));
         }
 
         @Override
         public void introduced() {
             Session begun = session;
             if (begun != null) {
-                begun.report();
+                begun.introduced();
             }
         }
 
@@ -213,10 +212,10 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     private void opened(Session session) {
-        int processId = session.connection().processId();
-        Runnable unregister = registry.register(processId, session::transaction);
+        int processId = session.processId();
+        Runnable unregister = registry.register(processId, session::openTransaction);
         sessions.put(processId, session);
-        session.connection().closed().thenRun(() -> {
+        session.whenClosed(() -> {
             sessions.remove(processId, session);
             unregister.run();
         });
@@ -225,8 +224,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public void cancel(StartupPacket.Cancel request) {
         Session session = sessions.get(request.processId());
-        if (session != null && MessageDigest.isEqual(session.connection().secretKey(), request.secretKey())) {
-            session.client().eventLoop().execute(session::cancelByClient);
+        if (session != null && MessageDigest.isEqual(session.secretKey(), request.secretKey())) {
+            session.onLoop(session::cancelByClient);
         }
     }
 

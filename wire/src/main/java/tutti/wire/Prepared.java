@@ -10,14 +10,15 @@ import org.jspecify.annotations.Nullable;
  * @param kind what it is
  * @param utility more of it, for schema changes and the like
  * @param refusal why it is refused, if it is
- * @param reading what a statement reads, if somebody wants to know
- * @param reads what a portal reads, if somebody wants to know
+ * @param access what a statement touches, if somebody wants to know
+ * @param bound what a portal touches, if somebody wants to know
  */
-record Prepared(StatementKind kind, @Nullable Utility utility, @Nullable String refusal, @Nullable Reading reading,
-        Reading.@Nullable Bound reads) {
+record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullable String refusal,
+        @Nullable StatementAccess access,
+        StatementAccess.@Nullable Bound bound) {
     /** BEGIN READ ONLY. */
     static final Prepared BEGIN_READ_ONLY = new Prepared(StatementKind.BEGIN,
-            new Utility("BEGIN READ ONLY", null, null),
+            UtilityStatement.of("BEGIN READ ONLY"),
             null);
     private static final Map<StatementKind, Prepared> PLAIN = new EnumMap<>(StatementKind.class);
 
@@ -28,17 +29,17 @@ record Prepared(StatementKind kind, @Nullable Utility utility, @Nullable String 
     }
 
     /** Of a statement of which nobody wants to know what it reads. */
-    Prepared(StatementKind kind, @Nullable Utility utility, @Nullable String refusal) {
+    Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullable String refusal) {
         this(kind, utility, refusal, null, null);
     }
 
     /** The same of a statement that reads something. */
-    Prepared with(Reading what) {
+    Prepared with(StatementAccess what) {
         return new Prepared(kind, utility, refusal, what, null);
     }
 
     /** The portal of a statement with values. */
-    Prepared with(Reading.Bound what) {
+    Prepared with(StatementAccess.Bound what) {
         return new Prepared(kind, utility, refusal, null, what);
     }
 

@@ -3,17 +3,20 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
-import tutti.pgwire.Backend;
 import tutti.pgwire.Frontend;
+import tutti.wire.CommitSequence.Form;
 
 /**
- * How is a simple query of several statements run when some of them control the transaction? One by one, runs of plain
+ * A simple query of several statements of which some control the transaction: they are run one by one, runs of plain
  * statements together, until one fails. As in PostgreSQL, statements outside of a transaction block form one transaction
  * up to the end of the query or the next COMMIT, and a BEGIN makes a block of what came before it.
  */
 final class Script {
     private final Session session;
-    private final ClientSide clientSide;
+    private final SimpleQueries queries;
+    private final CurrentTransaction transaction;
+    private final BackendRequests backend;
+    private final ClientStream client;
     private final byte[] sql;
     private final StatementKind[] kinds;
     private final int[] starts;
@@ -23,9 +26,12 @@ final class Script {
     private int index;
     private int offset;
 
-    Script(Session session, ClientSide clientSide, Classifier classifier, byte[] sql) {
+    Script(Session session, SimpleQueries queries, Classifier classifier, byte[] sql) {
         this.session = session;
-        this.clientSide = clientSide;
+        this.queries = queries;
+        this.transaction = session.transaction();
+        this.backend = session.backend();
+        this.client = session.client();
         this.sql = sql;
         this.refusal = classifier.refusal();
         int count = classifier.count();
@@ -62,45 +68,45 @@ final class Script {
             return false;
         }
         StatementKind kind = kinds[index];
-        boolean inTransaction = session.status != Backend.IDLE;
+        boolean inTransaction = !backend.outsideOfTransaction();
         if (schemaOnly && !inTransaction) {
             index = kinds.length;
-            clientSide.barrier(new Utility(new String(sql, StandardCharsets.UTF_8), null, null), true);
+            queries.everywhere(UtilityStatement.of(new String(sql, StandardCharsets.UTF_8)));
             return true;
         }
         int from = index++;
         switch (kind) {
             case READ, WRITE, COPY_IN, EMPTY, SESSION, SAVEPOINT -> plain(from, kind, inTransaction);
             case COMMIT, COMMIT_CHAIN -> commit(from, kind, inTransaction);
-            case ROLLBACK -> {
-                session.implicit = false;
-                session.held.release();
-                send(from, inTransaction ? Operations.ENDING_QUERY : Operations.QUERY);
+            case ROLLBACK, ROLLBACK_CHAIN -> {
+                transaction.becomesBlock();
+                client.release();
+                send(from, inTransaction ? SentMessage.ENDING_QUERY : SentMessage.QUERY);
             }
             case BEGIN -> {
-                session.hideWarnings = session.implicit;
-                session.implicit = false;
-                session.held.release();
+                client.hideWarnings(transaction.implicit());
+                transaction.becomesBlock();
+                client.release();
                 if (!inTransaction) {
-                    session.openTransaction();
+                    transaction.open(OpenTransaction.Extent.BLOCK);
                 }
-                send(from, Operations.QUERY);
+                send(from, SentMessage.QUERY);
             }
             case SCHEMA -> schema(from, inTransaction);
             case CONSTRAINTS -> {
                 if (inTransaction) {
                     offset(from);
-                    session.constraints(text(from), true);
+                    session.schema().constraints(text(from), true);
                 } else {
-                    send(from, Operations.QUERY);
+                    send(from, SentMessage.QUERY);
                 }
             }
-            case REFUSED -> clientSide.refuseQuery(Errors.notSupported(refusal));
+            case REFUSED -> queries.refuse(Errors.notSupported(refusal));
             case FORGET -> {
-                clientSide.forget();
-                send(from, Operations.QUERY);
+                backend.statementsForgotten();
+                send(from, SentMessage.QUERY);
             }
-            case LOCAL -> send(from, Operations.QUERY);
+            case LOCAL -> send(from, SentMessage.QUERY);
         }
         return true;
     }
@@ -114,7 +120,7 @@ final class Script {
             }
         }
         offset(from);
-        clientSide.scriptPlain(kind, message(from), inTransaction);
+        queries.part(kind, message(from), inTransaction);
     }
 
     private static boolean isPlain(StatementKind kind) {
@@ -125,34 +131,33 @@ final class Script {
     }
 
     private void commit(int from, StatementKind kind, boolean inTransaction) {
-        if (!inTransaction || session.status == Backend.FAILED) {
-            send(from, Operations.QUERY);
+        if (!inTransaction || backend.transactionFailed()) {
+            send(from, SentMessage.QUERY);
         } else {
-            session.close(Session.Commit.SIMPLE, kind == StatementKind.COMMIT_CHAIN);
+            session.commit().begin(Form.SIMPLE, kind.chains());
         }
     }
 
     private void schema(int from, boolean inTransaction) {
-        Utility statement = clientSide.scriptUtility(sql, starts[from], ends[from]);
+        UtilityStatement statement = queries.utility(sql, starts[from], ends[from]);
         if (statement.inBlockRefusal() != null) {
-            clientSide.refuseQuery(Errors.notSupported(statement.inBlockRefusal()));
+            queries.refuse(Errors.notSupported(statement.inBlockRefusal()));
             return;
         }
         if (!inTransaction) {
             session.beginImplicit(true);
         }
         offset(from);
-        session.schemaInBlock(statement, message(from), Operations.QUERY);
+        session.schema().change(statement, message(from), SentMessage.QUERY);
     }
 
     private String text(int from) {
         return new String(sql, starts[from], ends[from] - starts[from], StandardCharsets.UTF_8);
     }
 
-    private void send(int from, byte operation) {
+    private void send(int from, SentMessage as) {
         offset(from);
-        session.toEngine(message(from));
-        session.operations.add(operation);
+        backend.forward(message(from), as);
     }
 
     private void offset(int from) {

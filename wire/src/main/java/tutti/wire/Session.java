@@ -1,350 +1,218 @@
 package tutti.wire;
 
-import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFutureListener;
-import java.util.List;
-import java.util.function.Function;
-import java.util.function.UnaryOperator;
+import io.netty.channel.EventLoop;
+import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Replica.Priority;
 import tutti.core.spi.Completion;
-import tutti.core.spi.Engine.ExecuteResult;
-import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
-import tutti.core.txn.ConflictClasses;
-import tutti.core.txn.TransactionId;
+import tutti.core.txn.Outcome;
+import tutti.node.Transactions;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameReader;
-import tutti.pgwire.Frontend;
-import tutti.pgwire.QueryResult;
+import tutti.wire.OpenTransaction.Extent;
 
 /**
- * One client's session: its transaction's way from the first statement to the answer. {@link ClientSide} and
- * {@link BackendSide} read the two streams and call in here where the front end has to step in.
- *
- * <p>
- * A client's messages are dealt with in cycles: a simple query, or extended-protocol messages up to Sync. One cycle is
- * under way at a time; further messages wait in the socket. Everything happens on the event loop that the client's and
- * the engine's channel share; the node's calls are handed over to it by {@link Branch}.
+ * One client's session with its own connection to the engine. {@link ClientSide} and {@link BackendSide} read the two streams;
+ * what they find is told to the objects that the session consists of, each of which keeps one part of its state:
+ * <ul>
+ * <li>{@link ClientCycle}: where the client's current cycle of messages stands;
+ * <li>{@link ClientStream}: what goes to the client, and what of the engine's answers concerns it;
+ * <li>{@link BackendRequests}: what the engine has been asked, by the client and by the node, and has not answered;
+ * <li>{@link CurrentTransaction}: the open transaction, what it has done, and what the engine's side does with it;
+ * <li>{@link TurnSequence}, {@link CommitSequence}, {@link RollbackSequence}: how a transaction waits, commits and is rolled back;
+ * <li>{@link OrderedStatements}, {@link SchemaChanges}: what every node executes, and what the capture has to be told of.
+ * </ul>
+ * Here is what concerns several of them: the end of a cycle, and the end of the session. Everything happens on the event loop
+ * that the client's and the engine's channel share.
  */
-final class Session extends SessionTurns {
+final class Session {
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
 
-    Session(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection) {
-        super(services, client, clientReader, connection);
-    }
-
-    // ------------------------------------------------------------------------------------------ cycles
-
-    /**
-     * The engine has completed a client's simple query or Sync.
-     *
-     * @return whether the client gets to see the engine's ReadyForQuery
-     */
-    boolean cycleReady(byte newStatus) {
-        settling = false;
-        copyIn = false;
-        copyExpected = false;
-        if (implicit) {
-            status = newStatus;
-            if (!closingSent) {
-                Script running = script;
-                if (running == null || rollbackWanted || running.last() || cycleFailed) {
-                    implicitReady(newStatus);
-                } else {
-                    running.next(false);
-                }
-            }
-            return false;
-        }
-        if (suppress && branch != null) {
-            status = newStatus;
-            startRollback();
-            return false;
-        }
-        plainReady(newStatus);
-        if (suppress) {
-            // the transaction ended by itself while it was being interrupted; its answer is lost
-            suppress = false;
-            error(Errors.error("40001", "the transaction gave way to one that was ordered first"));
-            finishCycle(newStatus);
-            return false;
-        }
-        if (script != null || (pendingAbort != null && newStatus == Backend.IDLE)) {
-            finishCycle(pendingAbort == null ? newStatus : Backend.IN_TRANSACTION);
-            return false;
-        }
-        cycleOver();
-        return true;
-    }
-
-    /** The engine has completed a client's simple query or Sync that needs nothing from us but attention. */
-    private void plainReady(byte newStatus) {
-        status = newStatus;
-        if (newStatus == Backend.IDLE) {
-            if (branch != null) {
-                transactionEnded();
-            } else {
-                if (state != SessionState.IDLE) {
-                    state(SessionState.IDLE);
-                }
-                report();
-            }
-        } else if (newStatus == Backend.FAILED) {
-            state(SessionState.FAILED);
-        } else if (branch == null || state == SessionState.IDLE) {
-            openTransaction();
-        } else {
-            state(SessionState.IN_TRANSACTION);
-        }
-    }
-
-    /** The cycle is over, or one statement of a script is. */
-    @Override
-    void finishCycle(byte shown) {
-        Script running = script;
-        if (running != null && running.next(cycleFailed)) {
-            return;
-        }
-        script = null;
-        ByteBuf out = buffer();
-        Backend.readyForQuery(out, shown);
-        held.release();
-        toClient(out);
-        cycleOver();
-    }
-
-    void cycleOver() {
-        cycle = Cycle.NONE;
-        letGo();
-        waiting = false;
-        discard = false;
-        cycleFailed = false;
-        hideWarnings = false;
-        closingSent = false;
-        copyIn = false;
-        refusal = null;
-        preparing = false;
-        settling = false;
-        copyExpected = false;
-        failAtSync = false;
-        suppress = false;
-        executed = 0;
-        placed = false;
-        modes.requestOver();
-    }
-
-    // ------------------------------------------------------------------------------------------ barriers
-
-    /** Has a statement executed by all replicas; no transaction is open. */
-    void barrier(Utility statement, boolean simple) {
-        waiting = true;
-        ownRow = List.of();
-        ownError = null;
-        ByteBuf out = buffer();
-        prepareOwn(out);
-        own.settings(out, operations, statement.target());
-        own.sync(out, operations);
-        steps.add(() -> {
-            if (ownError != null || cycleFailed) {
-                barrierOver(cycleFailed ? null : ownError, simple);
-                return;
-            }
-            if (temporary()) {
-                onlyHere(statement.sql(), simple);
-                return;
-            }
-            state(SessionState.BARRIER);
-            services.transactions().barrier(capture.statement(0, statement.sql(), ownRow), capture.barrierKeys(),
-                    takeName(), whenExecuted(UnaryOperator.identity(), simple));
-        });
-        toEngine(out);
-    }
-
-    private Completion<ExecuteResult> whenExecuted(UnaryOperator<byte[]> response, boolean cycle) {
-        return new Completion<>() {
-            @Override
-            public void succeeded(ExecuteResult result) {
-                onLoop(() -> {
-                    cycleFailed = !result.tookEffect();
-                    toClient(buffer().writeBytes(response.apply(result.response())));
-                    barrierOver(null, cycle);
-                });
-            }
-
-            @Override
-            public void failed(EngineFailure failure) {
-                onLoop(() -> barrierOver(Errors.error(failure.sqlState(), failure.message()), cycle));
-            }
-        };
-    }
+    private final SessionServices services;
+    private final EventLoop loop;
+    private final FrameReader clientReader;
+    private final BackendConnection connection;
+    private final Modes modes;
+    private final ClientCycle cycle = new ClientCycle();
+    private final ClientStream client;
+    private final BackendRequests backend;
+    private final CurrentTransaction transaction;
+    private final TurnSequence turns;
+    private final CommitSequence commit;
+    private final RollbackSequence rollback;
+    private final OrderedStatements ordered;
+    private final SchemaChanges schema;
 
     /**
-     * Has a request, which is a whole cycle, executed by all replicas; no transaction is open.
+     * A session that is about to begin.
      *
-     * @param request makes it from what the session's settings are
-     * @param response what the client sees of the engine's answer
+     * @param parameters of the client's start-up packet
      */
-    void request(Function<List<@Nullable String>, byte[]> request, ConflictClasses touched,
-            UnaryOperator<byte[]> response) {
-        waiting = true;
-        ownRow = List.of();
-        ownError = null;
-        ByteBuf out = buffer();
-        prepareOwn(out);
-        own.settings(out, operations, null);
-        own.sync(out, operations);
-        steps.add(() -> {
-            if (ownError != null) {
-                barrierOver(ownError, true);
-                return;
-            }
-            state(SessionState.BARRIER);
-            services.transactions().request(request.apply(ownRow), touched, capture.barrierKeys(),
-                    takeName(), whenExecuted(response, true));
-        });
-        toEngine(out);
+    Session(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection,
+            Map<String, String> parameters) {
+        this.services = services;
+        this.loop = client.eventLoop();
+        this.clientReader = clientReader;
+        this.connection = connection;
+        this.modes = new Modes(services.transactions().wholeOnly());
+        modes.begin(parameters);
+        this.client = new ClientStream(client, connection.reader(), services.heldLimit());
+        this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
+        this.transaction = new CurrentTransaction(services.transactions(), new NodeControl(), loop, modes,
+                new Reports(services.transactions(), this.client, parameters));
+        this.turns = new TurnSequence(this);
+        this.commit = new CommitSequence(this);
+        this.rollback = new RollbackSequence(this);
+        this.ordered = new OrderedStatements(this);
+        this.schema = new SchemaChanges(this);
     }
 
-    /** Whether the relation that was asked about is a temporary one of this session. */
-    private boolean temporary() {
-        return !ownRow.isEmpty() && "t".equals(ownRow.getLast());
-    }
+    /** What the node asks of the open transaction goes to the sequence whose part it is. */
+    private final class NodeControl implements OpenTransaction.Control {
+        @Override
+        public void run(OpenTransaction asked, Priority priority) {
+            turns.run(asked, priority);
+        }
 
-    /** A change to a temporary relation, outside of a transaction, concerns nobody else. */
-    private void onlyHere(String sql, boolean simple) {
-        wrote = true;
-        beginImplicit(false);
-        ByteBuf out = buffer();
-        if (simple) {
-            Frontend.query(out, sql);
-            operations.add(Operations.QUERY);
-            toEngine(out);
-            close(Commit.IMPLICIT, false);
-        } else {
-            own.once(out, operations, sql, Operations.EXECUTE);
-            toEngine(out);
-            waiting = false;
+        @Override
+        public void commit(OpenTransaction asked, long position, Completion<Void> done) {
+            commit.commit(asked, position, done);
+        }
+
+        @Override
+        public void rollback(OpenTransaction asked, Runnable done) {
+            rollback.rollback(asked, done);
+        }
+
+        @Override
+        public void answer(OpenTransaction asked, Outcome outcome) {
+            rollback.answer(asked, outcome);
         }
     }
 
-    /** A SET CONSTRAINTS ... IMMEDIATE in a transaction: capture is told before and after. */
-    void constraints(String sql, boolean simple) {
-        waiting = true;
-        ownError = null;
-        ByteBuf out = buffer();
-        own.once(out, operations, capture.sql().beforeSetConstraints(), Operations.OWN_EXECUTE);
-        own.once(out, operations, sql, Operations.EXECUTE);
-        own.once(out, operations, capture.sql().afterSetConstraints(), Operations.OWN_EXECUTE);
-        own.sync(out, operations);
-        steps.add(() -> {
-            if (ownError != null && !cycleFailed) {
-                error(ownError);
-            }
-            if (rollbackWanted) {
-                startRollback();
-            } else if (!simple) {
-                waiting = false;
-                discard = cycleFailed;
-            } else if (cycleReady(status)) {
-                ByteBuf ready = buffer();
-                Backend.readyForQuery(ready, status);
-                toClient(ready);
-            }
-        });
-        toEngine(out);
+    // ------------------------------------------------------------------------------------------ what it consists of
+
+    Transactions node() {
+        return services.transactions();
     }
 
-    /** Has the transaction's next statement, which changes the schema, captured; then sends it. */
-    void schemaInBlock(Utility statement, ByteBuf message, byte operation) {
-        wrote = true;
-        schemaChanged = true;
-        waiting = true;
-        ownRow = List.of();
-        ownError = null;
-        ByteBuf out = buffer();
-        prepareOwn(out);
-        own.settings(out, operations, statement.target());
-        own.sync(out, operations);
-        steps.add(() -> {
-            if (schemaRefused(message, operation)) {
-                return;
-            }
-            String sql = statement.sql();
-            List<@Nullable String> settings = ownRow;
-            if (temporary()) {
-                waiting = false;
-                toEngine(message);
-                operations.add(operation);
-            } else if (wroteRows) {
-                // what the rows so far look like can be told from the catalog only now
-                readCatalog(result -> {
-                    if (result.isCompletedExceptionally() && ownError == null) {
-                        ownError = Errors.error("XX000",
-                                "the catalog could not be read: " + result.exceptionNow().getMessage());
-                    }
-                    if (!schemaRefused(message, operation)) {
-                        allowSchema(sql, settings, result.resultNow(), message, operation);
-                    }
-                });
-            } else {
-                allowSchema(sql, settings, null, message, operation);
-            }
-        });
-        toEngine(out);
+    Capture capture() {
+        return services.capture();
     }
 
-    private void allowSchema(String sql, List<@Nullable String> settings, @Nullable QueryResult catalog,
-            ByteBuf message, byte operation) {
-        int place = catalogs.size();
-        catalogs.add(catalog);
-        ByteBuf allowing = buffer();
-        own.allow(allowing, operations, capture.statement(place, sql, settings));
-        own.sync(allowing, operations);
-        steps.add(() -> {
-            if (!schemaRefused(message, operation)) {
-                waiting = false;
-                toEngine(message);
-                operations.add(operation);
-            }
-        });
-        toEngine(allowing);
+    Modes modes() {
+        return modes;
     }
 
-    private boolean schemaRefused(ByteBuf message, byte operation) {
-        ErrorFields cause = ownError;
-        if (rollbackWanted) {
-            message.release();
-            startRollback();
-            return true;
-        }
-        if (cause == null && status == Backend.IN_TRANSACTION) {
-            return false;
-        }
-        message.release();
-        waiting = false;
-        if (cause != null && !cycleFailed) {
-            error(cause);
-        }
-        if (operation == Operations.EXECUTE) {
-            discard = true;
-        } else if (implicit) {
-            implicitReady(status);
-        } else {
-            finishCycle(status);
-        }
-        return true;
+    ClientCycle cycle() {
+        return cycle;
     }
 
-    private void onLoop(Runnable task) {
+    ClientStream client() {
+        return client;
+    }
+
+    BackendRequests backend() {
+        return backend;
+    }
+
+    CurrentTransaction transaction() {
+        return transaction;
+    }
+
+    TurnSequence turns() {
+        return turns;
+    }
+
+    CommitSequence commit() {
+        return commit;
+    }
+
+    RollbackSequence rollback() {
+        return rollback;
+    }
+
+    OrderedStatements ordered() {
+        return ordered;
+    }
+
+    SchemaChanges schema() {
+        return schema;
+    }
+
+    /** The number of the engine's process. Any thread. */
+    int processId() {
+        return connection.processId();
+    }
+
+    /** The key for cancel requests. Any thread. */
+    byte[] secretKey() {
+        return connection.secretKey();
+    }
+
+    /** Runs something when the engine's connection is gone. Any thread; it runs on the event loop. */
+    void whenClosed(Runnable task) {
+        connection.closed().thenRun(task);
+    }
+
+    /** The open transaction, or null. Any thread. */
+    @Nullable
+    LocalTransaction openTransaction() {
+        return transaction.local();
+    }
+
+    /** Tells the client what it wants to know beforehand, when it has been told of the session. */
+    void introduced() {
+        transaction.report();
+    }
+
+    // ------------------------------------------------------------------------------------------ streams
+
+    /** Whether the client's next message has to wait. */
+    boolean blocked() {
+        return cycle.blocked() || transaction.state().busy() || backend.full();
+    }
+
+    /** The client's next message waits. */
+    void pauseClient() {
+        clientReader.pause();
+    }
+
+    /** The engine's next message waits, because the client does not take what there is. */
+    void pauseEngine() {
+        connection.reader().pause();
+    }
+
+    /** The engine's messages are looked at, whether the client takes what there is or not. */
+    void resumeEngine() {
+        connection.reader().resume();
+    }
+
+    /** Goes on with both sides' messages if it can, and flushes them. Called whenever something has happened. */
+    void settle() {
+        if (connection.reader().paused() && (client.writable() || client.suppressed())) {
+            connection.reader().resume();
+        }
+        if (clientReader.paused() && !blocked() && backend.writable()) {
+            clientReader.resume();
+        }
+        backend.flush();
+        client.flush();
+    }
+
+    /** Does something on the event loop, unless the session is over by then. From any thread. */
+    void onLoop(Runnable task) {
         try {
             loop.execute(() -> {
-                if (state != SessionState.CLOSED) {
+                if (!transaction.is(SessionState.CLOSED)) {
                     task.run();
                     settle();
                 }
@@ -354,152 +222,177 @@ final class Session extends SessionTurns {
         }
     }
 
-    private void barrierOver(@Nullable ErrorFields cause, boolean simple) {
-        if (state == SessionState.BARRIER) {
-            state(SessionState.IDLE);
-        }
-        report();
-        if (cause != null) {
-            error(cause);
-        }
-        waiting = false;
-        if (clientGone) {
-            closeEngine();
-        } else if (simple) {
-            finishCycle(Backend.IDLE);
-        } else {
-            discard = cycleFailed;
+    /** The client hears an error of the node's; its cycle has failed. */
+    void error(ErrorFields fields) {
+        cycle.fail();
+        client.error(fields);
+    }
+
+    // ------------------------------------------------------------------------------------------ cycles
+
+    /** A message has come that is not skipped: a cycle begins, if none is under way. */
+    void cycleMayBegin() {
+        if (cycle.begins()) {
+            transaction.cycleBegins();
+            cycle.inBlock(!backend.outsideOfTransaction());
         }
     }
 
-    // ------------------------------------------------------------------------------------------ questions
+    /**
+     * Sends BEGIN ahead of statements outside of a transaction block.
+     *
+     * @param sync whether a Sync follows it, as a simple query needs it that takes data
+     */
+    void beginImplicit(boolean sync) {
+        transaction.open(Extent.CYCLE);
+        BackendRequests.Batch begin = backend.batch().begin();
+        if (sync) {
+            begin.sync(reply -> {
+                ErrorFields failure = reply.error();
+                if (failure != null) {
+                    backend.failedAhead(failure);
+                }
+            });
+        } else {
+            begin.send();
+        }
+    }
 
-    /** Has the node answer a question; no transaction is open. */
-    void ask(ClusterQuestion question, boolean simple) {
-        waiting = true;
-        question.ask(services.transactions(), new Completion<>() {
-            @Override
-            public void succeeded(ClusterQuestion.Answer answer) {
-                onLoop(() -> {
-                    String statement = answer.statement();
-                    waiting = false;
-                    ByteBuf out = buffer();
-                    if (simple) {
-                        Frontend.query(out, statement);
-                        operations.add(Operations.QUERY);
-                    } else {
-                        Frontend.parse(out, "", statement);
-                        operations.add(Operations.PARSE);
-                    }
-                    toEngine(out);
-                });
-            }
+    /** Has the engine looked after while its transaction has its place in the order. Returns what ends that. */
+    Runnable watch(OpenTransaction running) {
+        return services.registry().watch(loop, connection.processId(), running, () -> !backend.idle());
+    }
 
-            @Override
-            public void failed(EngineFailure failure) {
-                onLoop(() -> {
-                    waiting = false;
-                    refusal = Errors.error(failure.sqlState(), failure.message());
-                    ByteBuf out = buffer();
-                    if (simple) {
-                        own.invalidQuery(out, operations, Operations.REFUSED_QUERY);
-                    } else {
-                        own.invalidParse(out, operations, Operations.REFUSED_PARSE);
-                    }
-                    toEngine(out);
-                });
+    /**
+     * The engine has completed a client's simple query or Sync.
+     *
+     * @return whether the client gets to see the engine's ReadyForQuery
+     */
+    boolean clientReady() {
+        cycle.noCopy();
+        if (transaction.implicit()) {
+            Script script = cycle.script();
+            if (commit.underWay()) {
+                // goes on when the capture is closed
+            } else if (script == null || transaction.rollbackWanted() || script.last() || cycle.failed()) {
+                commit.cycleComplete();
+            } else {
+                script.next(false);
             }
-        });
+            return false;
+        }
+        if (client.suppressed() && transaction.isOpen()) {
+            rollback.begin();
+            return false;
+        }
+        transaction.observed(backend.status());
+        if (client.suppressed()) {
+            client.show();
+            error(RollbackSequence.answerLost());
+            finishCycle(backend.status());
+            return false;
+        }
+        if (cycle.script() != null || (transaction.unheardAbort() != null && backend.outsideOfTransaction())) {
+            finishCycle(transaction.unheardAbort() == null ? backend.status() : Backend.IN_TRANSACTION);
+            return false;
+        }
+        cycleOver();
+        return true;
+    }
+
+    /** The engine has completed an Execute of the client's that ends its transaction, and perhaps begins another. */
+    void transactionEnded(boolean another) {
+        transaction.ended();
+        backend.transactionEnded(another);
+        if (client.suppressed() && !cycle.busy()) {
+            client.show();
+            error(RollbackSequence.answerLost());
+            cycle.skip();
+        } else {
+            cycle.ended();
+        }
+        if (another && !client.suppressed()) {
+            transaction.openNext();
+        }
+    }
+
+    /** The engine has completed a simple query of the client's that ends its transaction. */
+    void transactionEndedByQuery() {
+        transaction.ended();
+    }
+
+    /** The cycle is over, or one statement of a script is; the client sees this transaction status. */
+    void finishCycle(byte shown) {
+        Script running = cycle.script();
+        if (running != null && running.next(cycle.failed())) {
+            return;
+        }
+        client.release();
+        client.ready(shown);
+        cycleOver();
+    }
+
+    private void cycleOver() {
+        cycle.over();
+        transaction.cycleOver();
+        backend.cycleOver();
+        client.hideWarnings(false);
+        client.show();
+        modes.requestOver();
     }
 
     // ------------------------------------------------------------------------------------------ cancelling, the end
 
     /** A client's cancel request. Nothing that commits is cancelled. */
     void cancelByClient() {
-        if (state == SessionState.IN_TRANSACTION || state == SessionState.FAILED || state == SessionState.IDLE) {
-            if (operations.size() > 0) {
-                cancel();
-            }
-        }
-    }
-
-    @Override
-    void cancel() {
-        cancels++;
-        connection.cancel().whenComplete((_, _) -> {
-            cancels--;
-            Runnable next = afterCancels;
-            if (cancels == 0 && next != null) {
-                afterCancels = null;
-                next.run();
-                settle();
-            }
-        });
-    }
-
-    /** So that a late cancel never meets a later statement of ours. */
-    @Override
-    void whenNoCancels(Runnable task) {
-        if (cancels == 0) {
-            task.run();
-        } else {
-            afterCancels = task;
+        if (transaction.state().executing()) {
+            backend.cancel();
         }
     }
 
     /** The client is gone. What has asked to commit is finished first. */
     void clientClosed() {
-        clientGone = true;
-        held.drop();
-        switch (state) {
-            case CERTIFYING, COMMITTING, ROLLING_BACK, AWAITING_ANSWER, BARRIER -> connection.reader().resume();
-            default -> closeEngine();
+        client.clientGone();
+        if (transaction.state().outlivesClient()) {
+            resumeEngine();
+        } else {
+            backend.close();
         }
     }
 
-    @Override
-    void closeEngine() {
-        if (operations.size() > 0) {
-            cancel();
-        }
-        connection.close();
+    boolean engineActive() {
+        return connection.channel().isActive();
     }
 
-    /** The engine's connection is gone, and with it the transaction. */
+    /** Ends the engine's connection at once. */
+    void abortEngine() {
+        connection.abort();
+    }
+
+    /**
+     * The engine's connection is gone, and with it the transaction.
+     *
+     * @param lastError what the engine has said last, which the client has seen; null if it has said nothing
+     */
     void engineClosed(@Nullable ErrorFields lastError) {
-        if (state == SessionState.CLOSED) {
+        if (transaction.is(SessionState.CLOSED)) {
             return;
         }
-        SessionState before = state;
-        state(SessionState.CLOSED);
-        letGo();
-        TransactionId unused = takeName();
-        if (unused != null) {
-            services.transactions().release(unused);
+        boolean committing = transaction.state().outlivesClient();
+        OpenTransaction lost = transaction.orNull();
+        boolean asked = lost != null && !lost.writes().isEmpty();
+        boolean rollbackKnown = lost != null && lost.rollbackAsked();
+        transaction.closed();
+        transaction.forget();
+        if (lost != null && !commit.engineLost() && !asked && !rollbackKnown) {
+            lost.ticket().failed(new AbortReason.Failed(client.gone() ? "disconnect" : "engine"));
         }
-        Branch lost = branch;
-        Completion<Void> committing = commitDone;
-        boolean asked = lost != null && !lost.writes.isEmpty();
-        boolean toldToRollBack = rollbackWanted;
-        if (lost != null) {
-            forget();
-            if (committing != null) {
-                committing.failed(
-                        new EngineFailure("08006", "the connection to PostgreSQL was lost during COMMIT", true));
-            } else if (!asked && !toldToRollBack) {
-                lost.ticket().failed(new AbortReason.Failed(clientGone ? "disconnect" : "engine"));
-            }
-        }
-        held.drop();
-        if (client.isActive()) {
-            ByteBuf out = buffer();
-            if (lastError == null) {
-                String what = before.compareTo(SessionState.CERTIFYING) >= 0 && asked
-                        ? "; the transaction that was committing may have been committed"
-                        : "; the transaction was rolled back";
-                Backend.errorResponse(out, Errors.fatal("08006", "the connection to PostgreSQL was lost" + what));
-            }
-            client.writeAndFlush(out).addListener(ChannelFutureListener.CLOSE);
+        if (lastError != null) {
+            client.end();
+        } else {
+            client.end(Errors.fatal("08006", "the connection to PostgreSQL was lost" + (committing && asked
+                    ? "; the transaction that was committing may have been committed"
+                    : "; the transaction was rolled back")));
         }
     }
 }

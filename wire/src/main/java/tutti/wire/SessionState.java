@@ -26,6 +26,9 @@ enum SessionState {
     /** The end. */
     CLOSED;
 
+    private static final LegalSteps<SessionState> STEPS = new LegalSteps<>("a session", SessionState.class,
+            SessionState::next);
+
     private Set<SessionState> next() {
         return switch (this) {
             case IDLE -> EnumSet.of(IN_TRANSACTION, FAILED, BARRIER, CLOSED);
@@ -41,21 +44,27 @@ enum SessionState {
         };
     }
 
-    private static final boolean[][] LEGAL = new boolean[values().length][values().length];
-
-    static {
-        for (SessionState from : values()) {
-            for (SessionState to : from.next()) {
-                LEGAL[from.ordinal()][to.ordinal()] = true;
-            }
-        }
+    /**
+     * The state after a step to {@code to}.
+     *
+     * @throws IllegalStateException if the step is not legal
+     */
+    SessionState to(SessionState to) {
+        return STEPS.step(this, to);
     }
 
-    /** The state after a step to {@code to}, which must be legal. */
-    SessionState to(SessionState to) {
-        if (this != to && !LEGAL[ordinal()][to.ordinal()]) {
-            throw new IllegalStateException("a session cannot go from " + this + " to " + to);
-        }
-        return to;
+    /** Whether the client's next message has to wait. */
+    boolean busy() {
+        return compareTo(CLOSING) >= 0;
+    }
+
+    /** Whether the client's statements run, or could: they may be cancelled. */
+    boolean executing() {
+        return this == IDLE || this == IN_TRANSACTION || this == FAILED;
+    }
+
+    /** Whether what is under way is finished when the client goes. */
+    boolean outlivesClient() {
+        return this != CLOSED && compareTo(CERTIFYING) >= 0;
     }
 }

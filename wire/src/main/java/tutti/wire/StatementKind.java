@@ -10,8 +10,10 @@ enum StatementKind {
     COMMIT,
     /** COMMIT AND CHAIN. */
     COMMIT_CHAIN,
-    /** ROLLBACK, ABORT, also AND CHAIN; not to a savepoint. */
+    /** ROLLBACK, ABORT; not to a savepoint. */
     ROLLBACK,
+    /** ROLLBACK AND CHAIN, ABORT AND CHAIN. */
+    ROLLBACK_CHAIN,
     /** SAVEPOINT, RELEASE, ROLLBACK TO. */
     SAVEPOINT,
     /** Certainly changes no rows and takes no row locks. */
@@ -38,6 +40,16 @@ enum StatementKind {
         return this == COMMIT || this == COMMIT_CHAIN;
     }
 
+    /** Whether it rolls a transaction block back. */
+    boolean rollsBack() {
+        return this == ROLLBACK || this == ROLLBACK_CHAIN;
+    }
+
+    /** Whether it ends a transaction block and begins another. */
+    boolean chains() {
+        return this == COMMIT_CHAIN || this == ROLLBACK_CHAIN;
+    }
+
     /** Whether it has to run in a transaction that is committed by way of certification. */
     boolean mayWrite() {
         return this == WRITE || this == COPY_IN;
@@ -45,6 +57,6 @@ enum StatementKind {
 
     /** Whether it controls the transaction. */
     boolean controlsTransaction() {
-        return this == BEGIN || this == COMMIT || this == COMMIT_CHAIN || this == ROLLBACK;
+        return this == BEGIN || commits() || rollsBack();
     }
 }

@@ -42,7 +42,7 @@ class EngineCaptureTest {
                             node,
                             new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog,
                                     engine.secret(),
-                                    PostgresEngine.RECORD),
+                                    CaptureInstaller.RECORD),
                             (_, _) -> () -> {}, loops)) {
                 InetSocketAddress address = frontEnd.start();
                 BackendConnection client = BackendConnection
@@ -57,7 +57,8 @@ class EngineCaptureTest {
                 client.execute("insert into inside values (1, 'x')", PATIENCE);
                 client.execute("commit", PATIENCE);
                 assertEquals(3, node.drainCommitted().size());
-                assertEquals(node.position(), engine.appliedPosition());
+                assertEquals(Long.toString(node.position()),
+                        admin.execute("SELECT tutti.position()", PATIENCE).value());
                 node.abort = new AbortReason.LostCertification(1, 7);
                 PostgresException lost = assertThrows(PostgresException.class,
                         () -> client.execute("update account set balance = 3", PATIENCE));

@@ -17,7 +17,7 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import tutti.engine.postgres.Statement.Call;
+import tutti.engine.postgres.capture.Statement.Call;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
-import tutti.engine.postgres.Statement;
+import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.QueryResult;
 import tutti.wire.sql.Classes;
 

@@ -73,7 +73,7 @@ class StatementsTest {
         frontEnd = new PostgresFrontEnd(
                 FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
                 node, new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog, engine.secret(),
-                        PostgresEngine.RECORD),
+                        CaptureInstaller.RECORD),
                 (_, _) -> () -> {}, loops);
         address = frontEnd.start();
     }

@@ -1,4 +1,7 @@
-/** Workloads, one definition each. */
+/**
+ * Workloads, one definition each: TPC-C, list-append, bank, sibench and write skew, with clients over JDBC that record what
+ * they see, so that checkers can judge it. The simulator and the performance models take their inputs from here, too.
+ */
 @NullMarked
 package tutti.workload;
 

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
+import tutti.command.Failure;
+import tutti.command.Screen;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
@@ -26,6 +26,8 @@ import tutti.core.protocol.Request;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 import tutti.node.NodeFlightRecorder;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 class FlightReportTest {
     private static final FlightRecorder.Limits LIMITS = new FlightRecorder.Limits(1 << 20, 1_000_000_000);
@@ -37,7 +39,7 @@ class FlightReportTest {
 
     /** Two transactions that come to nothing, and then something that the protocol does not expect. */
     private byte[] record(String protocolName, Map<String, String> parameters) throws IOException {
-        NodeFlightRecorder recorder = new NodeFlightRecorder(directory,
+        NodeFlightRecorder recorder = new NodeFlightRecorder(RealMachine.INSTANCE, PathDirectory.of(directory),
                 new FlightRecording.Subject(protocolName, parameters, 1, Set.of(0, 1)), LIMITS);
         Replica nobody = (Replica) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[]{Replica.class},
                 (_, _, _) -> null);
@@ -49,7 +51,7 @@ class FlightReportTest {
             protocol.failed(transaction, new AbortReason.Failed("user"));
         }
         assertThrows(IllegalStateException.class, () -> protocol.prepared(new TransactionId(0, 7)));
-        return Files.readAllBytes(recorder.write());
+        return Files.readAllBytes(Path.of(recorder.write()));
     }
 
     private boolean replay(byte[] file, long first, long last) {

@@ -10,14 +10,16 @@ import tutti.core.txn.WriteSet;
  *
  * <p>
  * Invariant: the engine's committed state always equals the effects of positions 1 to {@code p} for some {@code p},
- * which it knows ({@link #appliedPosition()}), also after a crash. The caller commits in order of position, one commit
+ * which it knows ({@link #appliedPosition}), also after a crash. The caller commits in order of position, one commit
  * at a time.
  */
 public interface Engine extends AutoCloseable {
-    /** The position up to which effects are in the engine, from the engine's own commit records; 0 if none. Blocks. */
-    long appliedPosition();
+    /**
+     * Asks for the position up to which effects are in the engine, from the engine's own commit records; 0 if none.
+     */
+    void appliedPosition(Completion<Long> done);
 
-    /** Like {@link #appliedPosition()}, but only what would survive a crash of the engine now. Asynchronous. */
+    /** Like {@link #appliedPosition}, but only what would survive a crash of the engine now. */
     void durablePosition(Completion<Long> done);
 
     /** Opens something that applies write sets. The caller keeps a few of them, and uses each from one thread. */

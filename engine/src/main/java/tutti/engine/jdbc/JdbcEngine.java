@@ -282,7 +282,30 @@ public final class JdbcEngine implements ClientEngine {
     // ------------------------------------------------------------------------------------------ positions
 
     @Override
+    public void appliedPosition(Completion<Long> done) {
+        execute(() -> {
+            long position;
+            try {
+                position = readAppliedPosition();
+            } catch (SQLException failed) {
+                done.failed(failure(failed));
+                return;
+            }
+            done.succeeded(position);
+        });
+    }
+
+    /** The same, for those who can wait: blocks. */
     public long appliedPosition() {
+        try {
+            return readAppliedPosition();
+        } catch (SQLException failed) {
+            throw new IllegalStateException(database.name() + " does not tell its applied position: "
+                    + failed.getMessage(), failed);
+        }
+    }
+
+    private long readAppliedPosition() throws SQLException {
         lockAdmin();
         try {
             long position = readPosition(admin.connection());
@@ -290,8 +313,7 @@ public final class JdbcEngine implements ClientEngine {
             return position;
         } catch (SQLException failed) {
             broken(failed);
-            throw new IllegalStateException(database.name() + " does not tell its applied position: "
-                    + failed.getMessage(), failed);
+            throw failed;
         } finally {
             unlockAdmin();
         }

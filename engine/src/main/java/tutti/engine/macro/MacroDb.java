@@ -418,8 +418,8 @@ public final class MacroDb implements ClientEngine {
     // ------------------------------------------------------------------------------------------ engine
 
     @Override
-    public long appliedPosition() {
-        return primary.appliedPosition();
+    public void appliedPosition(Completion<Long> done) {
+        primary.appliedPosition(done);
     }
 
     @Override

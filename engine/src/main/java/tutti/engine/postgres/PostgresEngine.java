@@ -29,6 +29,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.catalog.CatalogQuery;
@@ -54,9 +55,7 @@ import tutti.pgwire.QueryResult;
  * <p>
  * Safe for use from any thread.
  */
-public final class PostgresEngine implements Engine {
-    /** Records a position in the open transaction; parameters: the secret (bytea), the position (bigint). */
-    public static final String RECORD = "SELECT tutti.record($1::pg_catalog.bytea, $2::pg_catalog.int8)";
+public final class PostgresEngine implements Engine, ApplierServices {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresEngine.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
@@ -160,12 +159,12 @@ public final class PostgresEngine implements Engine {
         return value == null ? 0 : Long.parseLong(value);
     }
 
-    /** The cluster's secret in bytea's text form, which {@link #RECORD} and {@link CaptureInstaller#FINISH} take. */
+    @Override
     public String secret() {
         return secret;
     }
 
-    /** The tables as of the last schema change that this engine has made or was told of. */
+    @Override
     public TableCatalog catalog() {
         return catalog;
     }
@@ -175,7 +174,7 @@ public final class PostgresEngine implements Engine {
         return references;
     }
 
-    /** Loads the catalog anew: after a local transaction that changed the schema. */
+    @Override
     public CompletableFuture<Void> refreshCatalog() {
         return admin().thenCompose(connection -> connection.query(ReferencesQuery.SQL).thenCompose(result -> {
             references = ReferencesQuery.read(result);
@@ -197,7 +196,7 @@ public final class PostgresEngine implements Engine {
         return () -> sessions.remove(backendPid, current);
     }
 
-    /** Makes an applier known, so that one that waits for another can be told from whom; until its connection is gone. */
+    @Override
     public void registerApplier(BackendConnection connection, Applier applier) {
         int pid = connection.processId();
         appliers.put(pid, applier);
@@ -212,31 +211,41 @@ public final class PostgresEngine implements Engine {
         void close();
     }
 
+    /** A server that does not answer is taken for lost. */
     @Override
-    public long appliedPosition() {
-        try {
-            return position(await(admin()).execute("SELECT tutti.position()",
-                    TIMEOUT).value());
-        } catch (IOException gone) {
-            connectionLost();
-            throw new java.io.UncheckedIOException(gone);
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while asking for the applied position", interrupted);
-        }
+    public void appliedPosition(Completion<Long> done) {
+        tellPosition(query("SELECT tutti.position()").orTimeout(TIMEOUT.toSeconds(), TimeUnit.SECONDS), done,
+                failed -> {
+                    if (!(failed instanceof PostgresException)) {
+                        connectionLost();
+                    }
+                });
     }
 
     @Override
     public void durablePosition(Completion<Long> done) {
-        admin().thenCompose(connection -> connection
-                .query("SELECT tutti.durable_position()"))
-                .whenComplete((result, failed) -> {
-                    if (failed == null) {
-                        done.succeeded(position(result.value()));
-                    } else {
-                        done.failed(new EngineFailure("08006", String.valueOf(failed.getMessage()), true));
-                    }
-                });
+        tellPosition(query("SELECT tutti.durable_position()"), done, _ -> {});
+    }
+
+    private CompletableFuture<QueryResult> query(String sql) {
+        return admin().thenCompose(connection -> connection.query(sql));
+    }
+
+    private static void tellPosition(CompletableFuture<QueryResult> asked, Completion<Long> done,
+            Consumer<Throwable> onFailure) {
+        var _ = asked.whenComplete((result, failed) -> {
+            if (failed == null) {
+                done.succeeded(position(result.value()));
+                return;
+            }
+            Throwable cause = failed instanceof CompletionException wrapped && wrapped.getCause() != null
+                    ? wrapped.getCause()
+                    : failed;
+            onFailure.accept(cause);
+            done.failed(new EngineFailure("08006", cause instanceof TimeoutException
+                    ? "PostgreSQL did not answer within " + TIMEOUT
+                    : String.valueOf(cause.getMessage()), true));
+        });
     }
 
     @Override
@@ -244,7 +253,7 @@ public final class PostgresEngine implements Engine {
         return new PostgresApplier(this, loops.next());
     }
 
-    /** A connection that applies: in the replica role, with plans that go by primary key. */
+    @Override
     public CompletableFuture<BackendConnection> connectApplier(EventLoop loop) {
         return BackendConnection.connect(loop, settings.withParameters(APPLIER_SETTINGS))
                 .thenCompose(connection -> confirm().handle((_, failed) -> {
@@ -295,10 +304,7 @@ public final class PostgresEngine implements Engine {
         }
     }
 
-    /**
-     * Looks after an applier until the returned task is cancelled: as long as it is busy, whoever blocks it is named again
-     * and again.
-     */
+    @Override
     public ScheduledFuture<?> watch(EventLoop loop, long position, int backendPid) {
         return loop.scheduleAtFixedRate(() -> ask(position, backendPid), WATCH_MILLIS, WATCH_MILLIS,
                 TimeUnit.MILLISECONDS);
@@ -318,7 +324,7 @@ public final class PostgresEngine implements Engine {
         }, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
     }
 
-    /** Looks after an applier of no position until the returned task is cancelled: says again and again for whom it waits. */
+    @Override
     public ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid) {
         return loop.scheduleAtFixedRate(
                 () -> blockers("an applier that prepares", allBlockers(backendPid), pids -> {

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.engine.EngineContract;
 
 /** Is a position known exactly when its effects are there, whatever becomes of the session that records it? */
 class PositionTest {
@@ -44,7 +45,7 @@ class PositionTest {
             statement.execute("SELECT pg_terminate_backend(" + process + ", 10000)");
         }
         assertThrows(SQLException.class, () -> session.execute("COMMIT"));
-        assertEquals(0, engine.appliedPosition());
+        assertEquals(0, EngineContract.position(engine));
         assertEquals(0, durable());
     }
 
@@ -52,9 +53,9 @@ class PositionTest {
     void aTransactionThatIsRolledBackLeavesNoPosition() throws Exception {
         LocalSession session = new LocalSession(database);
         session.execute("INSERT INTO kv VALUES (1, 'lost')", record(5), "ROLLBACK");
-        assertEquals(0, engine.appliedPosition());
+        assertEquals(0, EngineContract.position(engine));
         session.execute(record(6), "COMMIT");
-        assertEquals(6, engine.appliedPosition());
+        assertEquals(6, EngineContract.position(engine));
         assertEquals(6, durable());
     }
 
@@ -77,7 +78,7 @@ class PositionTest {
                 assertEquals(10_001, rows.getInt(1));
             }
         }
-        assertEquals(30_000, engine.appliedPosition());
+        assertEquals(30_000, EngineContract.position(engine));
     }
 
     private long durable() throws Exception {

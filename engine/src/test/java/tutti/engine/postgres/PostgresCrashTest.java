@@ -15,6 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.EngineContract;
 import tutti.engine.EngineContract.Result;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.Changes;
@@ -72,7 +73,7 @@ class PostgresCrashTest {
         try (EmbeddedPostgres again = EmbeddedPostgres.start(configuration)) {
             assertTrue(again.isAlive());
             PostgresEngine recovered = PostgresEngine.open(loops, reach, capture);
-            long applied = recovered.appliedPosition();
+            long applied = EngineContract.position(recovered);
             assertTrue(applied >= durable && applied <= POSITIONS, "recovered to " + applied);
             BackendConnection client = BackendConnection.connect(loops.next(), reach).get(20, TimeUnit.SECONDS);
             assertEquals(applied + "," + applied,
@@ -82,7 +83,7 @@ class PostgresCrashTest {
             assertTrue(further > given, further + " after " + given);
             Applier next = recovered.openApplier();
             commit(next, applied + 1);
-            assertEquals(applied + 1, recovered.appliedPosition());
+            assertEquals(applied + 1, EngineContract.position(recovered));
             client.close();
             next.close();
             recovered.close();

@@ -14,6 +14,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract;
+import tutti.engine.postgres.capture.Statement;
 
 class PostgresEngineContractTest extends EngineContract {
     private static final String TABLE = "CREATE TABLE kv (k int PRIMARY KEY, v text)";

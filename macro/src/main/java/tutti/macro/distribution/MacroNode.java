@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 import tutti.macro.CallTimeoutException;
 import tutti.macro.WorkQueueFullException;
@@ -96,7 +97,7 @@ public final class MacroNode implements AutoCloseable {
         builder.components.forEach((id, hosted) -> translator.put(hosted.build(id, "")));
         host = translator.components().values().stream().anyMatch(c -> c.implementation() != null);
         codec = new OperationCodec(values, translator::find);
-        communication = new OrderedCommunication(order, builder.self);
+        communication = new OrderedCommunication(order.log(), builder.self);
         pending = new PendingReplies(builder.self, builder.pendingMax);
         sender = new MessageSender(communication, pending, codec, host, limitNanos, orderedWork::isCurrentThread);
         listener = new MessageListener(communication, pending, codec, host, orderedRequests, directRequests,
@@ -117,7 +118,7 @@ public final class MacroNode implements AutoCloseable {
         return sender.send(component, operation, null, 0);
     }
 
-    private void start(@Nullable StateCopy copy) throws Order.TruncatedException {
+    private void start(@Nullable StateCopy copy) throws DurableLog.TruncatedException {
         if (copy != null) {
             load(copy);
             executed = copy.position();
@@ -543,18 +544,18 @@ public final class MacroNode implements AutoCloseable {
          * Joins the group with the state of the implementations as they are, which is what they were at all nodes before
          * position 1, and executes the whole order from there.
          *
-         * @throws Order.TruncatedException if the log does not reach back so far: join with a copy
+         * @throws DurableLog.TruncatedException if the log does not reach back so far: join with a copy
          */
-        public MacroNode start() throws Order.TruncatedException {
+        public MacroNode start() throws DurableLog.TruncatedException {
             return start(null);
         }
 
         /**
          * Joins the group with another node's state.
          *
-         * @throws Order.TruncatedException if the log does not reach back to the copy: get a newer one
+         * @throws DurableLog.TruncatedException if the log does not reach back to the copy: get a newer one
          */
-        public MacroNode start(@Nullable StateCopy copy) throws Order.TruncatedException {
+        public MacroNode start(@Nullable StateCopy copy) throws DurableLog.TruncatedException {
             MacroNode node = new MacroNode(this);
             boolean started = false;
             try {

@@ -1,11 +1,11 @@
 package tutti.macro.distribution;
 
 import java.nio.ByteBuffer;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
 import tutti.macro.WorkQueueFullException;
 
 /**
- * Group communication over a total order alone. A unicast is an ordered message that all nodes but one ignore: reliable
+ * Group communication over an ordered log alone. A unicast is an ordered message that all nodes but one ignore: reliable
  * as the order is, across crashes of either side, at the price of a broadcast. Where point-to-point messages are frequent,
  * keep them away: calls at a node that has the component need none.
  */
@@ -14,16 +14,16 @@ final class OrderedCommunication implements GroupCommunication {
     private static final byte UNICAST = 1;
     private static final int HEADER = 1 + Integer.BYTES;
 
-    private final Order order;
+    private final DurableLog log;
     private final int self;
 
-    OrderedCommunication(Order order, int self) {
-        this.order = order;
+    OrderedCommunication(DurableLog log, int self) {
+        this.log = log;
         this.self = self;
     }
 
-    void start(long after, Receiver receiver) throws Order.TruncatedException {
-        order.start(after, new Order.Listener() {
+    void start(long after, Receiver receiver) throws DurableLog.TruncatedException {
+        log.start(after, new DurableLog.Reader() {
             @Override
             public void delivered(long position, int sender, ByteBuffer payload) {
                 byte kind = payload.get();
@@ -36,11 +36,6 @@ final class OrderedCommunication implements GroupCommunication {
             }
 
             @Override
-            public void view(Order.View view) {
-                // Whoever is here hears what is ordered; without a majority calls wait, up to their limit.
-            }
-
-            @Override
             public void failed(Throwable cause) {
                 receiver.failed(cause);
             }
@@ -49,13 +44,13 @@ final class OrderedCommunication implements GroupCommunication {
 
     private void submit(byte kind, int destination, byte[] message) {
         byte[] framed = ByteBuffer.allocate(HEADER + message.length).put(kind).putInt(destination).put(message).array();
-        if (framed.length > order.maxPayloadBytes()) {
+        if (framed.length > log.maxPayloadBytes()) {
             throw new EncodingException("a message of " + message.length + " bytes; the order takes up to "
-                    + (order.maxPayloadBytes() - HEADER));
+                    + (log.maxPayloadBytes() - HEADER));
         }
         try {
-            order.submit(framed);
-        } catch (Order.OverflowException e) {
+            log.append(framed);
+        } catch (DurableLog.OverflowException e) {
             WorkQueueFullException full = new WorkQueueFullException("nothing was sent: " + e.getMessage());
             full.initCause(e);
             throw full;

@@ -25,16 +25,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 import tutti.macro.CallTimeoutException;
 import tutti.macro.example.Components;
 import tutti.macro.example.InvertedIndex;
 import tutti.macro.example.SearchIndex;
 import tutti.order.local.LocalOrderGroup;
+import tutti.runtime.real.RealMachine;
 
 @Timeout(60)
 class MacroNodeTest {
-    private final LocalOrderGroup group = new LocalOrderGroup(Set.of(1, 2, 3));
+    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, Set.of(1, 2, 3));
     private final List<MacroNode> nodes = new ArrayList<>();
 
     @AfterEach
@@ -46,7 +48,7 @@ class MacroNodeTest {
         return MacroNode.builder(node, group.open(node));
     }
 
-    private MacroNode start(MacroNode.Builder builder) throws Order.TruncatedException {
+    private MacroNode start(MacroNode.Builder builder) throws DurableLog.TruncatedException {
         MacroNode node = builder.start();
         nodes.add(node);
         return node;
@@ -165,8 +167,8 @@ class MacroNodeTest {
             one.put("k" + i % 50, i);
         }
         StateCopy early = second.stateCopy();
-        order.truncate(early.position());
-        assertThrows(Order.TruncatedException.class,
+        order.log().truncate(early.position());
+        assertThrows(DurableLog.TruncatedException.class,
                 () -> builder(3).component("stock", Hosted.of(Map.class, new HashMap<>())).start());
         AtomicBoolean stop = new AtomicBoolean();
         CountDownLatch some = new CountDownLatch(100);

@@ -3,41 +3,34 @@ package tutti.order.local;
 import java.nio.ByteBuffer;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.core.spi.Order;
+import tutti.order.DeliveryLoop;
 
-/**
- * One node's part in a {@link LocalOrderGroup}: its queue, and the thread that delivers to it.
- *
- * <p>
- * <b>Directly.</b> If the listener agrees to be called from inside {@link #submit}, then whoever submits a message delivers it
- * himself, provided that nobody delivers at the moment and that nothing else waits to be delivered. Otherwise the thread is
- * woken. Only who holds {@link #turn} delivers and moves {@link #next}, so the listener is called from one thread at a time,
- * in the order; and a call from inside the listener finds the turn taken, by itself, and is not nested.
- */
-final class LocalOrder implements Order {
+/** One node's part in a {@link LocalOrderGroup}: its queue, and the loop that delivers to it. */
+final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source {
     private static final int DELIVERIES_PER_TURN = 256;
+    /** Who appends a message delivers so many at most that others have appended. */
+    private static final int DELIVERIES_OF_OTHERS = 4;
 
     private final LocalOrderGroup group;
     private final int node;
     private final boolean direct;
     private final ConcurrentLinkedQueue<byte[]> queue = new ConcurrentLinkedQueue<>();
-    private final ConcurrentLinkedQueue<LocalOrderGroup.Entry> letters = new ConcurrentLinkedQueue<>();
     private final AtomicLong queuedBytes = new AtomicLong();
-    private final AtomicReference<@Nullable View> changedView = new AtomicReference<>();
+    private final AtomicBoolean started = new AtomicBoolean();
     private volatile View view;
-    private volatile long lastDelivered;
+    private volatile @Nullable Listener listener;
+    private volatile @Nullable DeliveryLoop deliveries;
     private volatile boolean closed;
-    private @Nullable Thread thread;
-    private final ReentrantLock turn = new ReentrantLock();
-    /* Of the turn. */
-    private @Nullable Listener listener;
-    private long next;
-    private long replayed;
+    /** The next position to be delivered; changed on the loop. */
+    private volatile long next;
+    /** Last position that was given out before this node came. */
+    private volatile long replayed;
 
     LocalOrder(LocalOrderGroup group, int node, boolean direct) {
         this.group = group;
@@ -51,123 +44,72 @@ final class LocalOrder implements Order {
     }
 
     @Override
-    public synchronized void start(long after, Listener heard) throws TruncatedException {
-        if (thread != null || closed) {
+    public DurableLog log() {
+        return this;
+    }
+
+    @Override
+    public Group group() {
+        return this;
+    }
+
+    @Override
+    public void join(Listener hears) {
+        listener = hears;
+    }
+
+    @Override
+    public void start(long after, Reader reader) throws TruncatedException {
+        if (closed || !started.compareAndSet(false, true)) {
             throw new IllegalStateException("an order is started once");
         }
-        turn.lock();
-        try {
-            replayed = group.join(this, after);
-            next = after + 1;
-            listener = heard;
-            Thread delivering = Thread.ofPlatform().daemon().name("order-" + node + "-deliver")
-                    .unstarted(() -> deliver(heard));
-            thread = delivering;
-            delivering.start();
-        } finally {
-            turn.unlock();
-        }
+        next = after + 1;
+        deliveries = new DeliveryLoop(group.machine(), "order-" + node + "-deliver", after, this, reader, listener,
+                _ -> leave());
+        group.join(this, after);
+        more(false);
     }
 
-    private void deliver(Listener to) {
-        while (!closed) {
-            boolean idle;
-            turn.lock();
-            try {
-                idle = !deliverTurn(to);
-            } finally {
-                turn.unlock();
-            }
-            if (idle && !closed) {
-                LockSupport.park(this);
-            }
-        }
+    /** The group takes it in; on the way to the view that says so. */
+    void joined(long lastKnown) {
+        replayed = lastKnown;
     }
 
-    /** Delivers some of what is there; answers whether there was any. In its turn. */
-    private boolean deliverTurn(Listener to) {
-        try {
-            View changed = changedView.getAndSet(null);
-            if (changed != null && !closed) {
-                to.view(changed);
-            }
-            for (var letter = letters.poll(); letter != null && !closed; letter = letters.poll()) {
-                to.received(letter.sender(), ByteBuffer.wrap(letter.payload()).asReadOnlyBuffer());
-            }
-            int count = 0;
-            for (var entry = nextEntry(); entry != null && count < DELIVERIES_PER_TURN
-                    && !closed; entry = nextEntry()) {
-                deliverNext(to, entry);
-                count++;
-            }
-            if (count > 0) {
-                to.batchEnd();
-            }
-            return count > 0 || changed != null || changedView.get() != null;
-        } catch (RuntimeException e) {
-            fail(e);
-            return false;
-        }
-    }
-
-    /** What is to be delivered next; nothing before a view is told that allowed it to be ordered. */
-    private LocalOrderGroup.@Nullable Entry nextEntry() {
-        LocalOrderGroup.Entry entry = group.entry(next);
-        return changedView.get() == null ? entry : null;
-    }
-
-    private void deliverNext(Listener to, LocalOrderGroup.Entry entry) {
-        to.delivered(next, entry.sender(), ByteBuffer.wrap(entry.payload()).asReadOnlyBuffer());
-        lastDelivered = next;
-        if (entry.sender() == node && next > replayed) {
-            queuedBytes.addAndGet(-entry.payload().length);
-        }
-        next++;
-    }
-
-    /** Delivers what was just submitted here, and only that; answers false if it is not so simple. */
-    private boolean deliverDirectly() {
-        if (!direct || turn.isHeldByCurrentThread() || !turn.tryLock()) {
-            return false;
-        }
-        try {
-            Listener to = listener;
-            if (closed || to == null || !letters.isEmpty() || group.lastKnown() != next) {
-                return false;
-            }
-            LocalOrderGroup.Entry entry = nextEntry();
-            if (entry == null || entry.sender() != node) {
-                return false;
-            }
-            deliverNext(to, entry);
-            to.batchEnd();
-            return true;
-        } catch (RuntimeException e) {
-            fail(e);
-            return true;
-        } finally {
-            turn.unlock();
-        }
-    }
-
-    /** In its turn. */
-    private void fail(RuntimeException cause) {
+    private void leave() {
         closed = true;
         group.leave(this);
-        Listener to = listener;
-        if (to != null) {
-            to.failed(cause);
+    }
+
+    @Override
+    public boolean deliverSome(DeliveryLoop to) {
+        long position = next;
+        LocalOrderGroup.Entry entry = group.entry(position);
+        // The entry is looked at before the view: nothing is delivered before a view is told that allowed it to be ordered.
+        for (int count = 0; entry != null && to.mayDeliver() && count < DELIVERIES_PER_TURN; count++) {
+            to.deliver(position, entry.sender(), ByteBuffer.wrap(entry.payload()).asReadOnlyBuffer());
+            if (entry.sender() == node && position > replayed) {
+                queuedBytes.addAndGet(-entry.payload().length);
+            }
+            position++;
+            next = position;
+            entry = group.entry(position);
         }
+        return entry != null;
     }
 
     void viewed(View now) {
         view = now;
-        changedView.set(now);
-        wake();
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.viewed(now, false);
+        }
     }
 
-    void wake() {
-        LockSupport.unpark(thread);
+    void more(boolean here) {
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.more(here);
+        }
     }
 
     byte @Nullable [] takeQueued() {
@@ -175,11 +117,8 @@ final class LocalOrder implements Order {
     }
 
     @Override
-    public void submit(byte[] payload) throws OverflowException {
-        if (payload.length > group.payloadBytesMax()) {
-            throw new IllegalArgumentException(
-                    "a message of " + payload.length + " bytes, the limit is " + group.payloadBytesMax());
-        }
+    public void append(byte[] payload) throws OverflowException {
+        checkLength(payload);
         if (closed) {
             throw new IllegalStateException("the order at node " + node + " has stopped");
         }
@@ -190,24 +129,49 @@ final class LocalOrder implements Order {
         }
         queue.add(payload);
         group.order(this);
-        if (!deliverDirectly()) {
-            wake();
+        more(direct && group.lastKnown() - next <= DELIVERIES_OF_OTHERS);
+    }
+
+    private void checkLength(byte[] payload) {
+        if (payload.length > group.payloadBytesMax()) {
+            throw new IllegalArgumentException(
+                    "a message of " + payload.length + " bytes, the limit is " + group.payloadBytesMax());
         }
     }
 
     @Override
     public void multicast(byte[] payload, Set<Integer> nodes) {
-        if (payload.length > group.payloadBytesMax()) {
-            throw new IllegalArgumentException(
-                    "a message of " + payload.length + " bytes, the limit is " + group.payloadBytesMax());
-        }
+        checkLength(payload);
         group.multicast(new LocalOrderGroup.Entry(node, payload), nodes);
     }
 
     /** Another node, or this one, has sent something outside of the order. */
     void received(LocalOrderGroup.Entry letter) {
-        letters.add(letter);
-        wake();
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.received(letter.sender(), ByteBuffer.wrap(letter.payload()).asReadOnlyBuffer(), false);
+        }
+    }
+
+    @Override
+    public View view() {
+        return view;
+    }
+
+    @Override
+    public void suspend() {
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.suspend();
+        }
+    }
+
+    @Override
+    public void resume() {
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.resume();
+        }
     }
 
     @Override
@@ -222,36 +186,17 @@ final class LocalOrder implements Order {
 
     @Override
     public Status status() {
-        return new Status(view, lastDelivered, group.lastKnown(), group.firstRetained(), queuedBytes.get(),
-                group.logBytes());
+        DeliveryLoop to = deliveries;
+        return new Status(to == null ? 0 : to.lastDelivered(), group.lastKnown(), group.firstRetained(),
+                queuedBytes.get(), group.logBytes());
     }
 
     @Override
     public void close() {
-        closed = true;
-        group.leave(this);
-        Thread delivering;
-        synchronized (this) {
-            delivering = thread;
-        }
-        if (delivering != null && !delivering.equals(Thread.currentThread())) {
-            LockSupport.unpark(delivering);
-            try {
-                delivering.join();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-        }
-        awaitDirect();
-    }
-
-    /** Waits for whoever delivers directly, unless that is the caller: {@link #closed} keeps others from beginning. */
-    private void awaitDirect() {
-        turn.lock();
-        try {
-            listener = null;
-        } finally {
-            turn.unlock();
+        leave();
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.close();
         }
     }
 }

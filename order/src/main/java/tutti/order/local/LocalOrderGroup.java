@@ -6,7 +6,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.core.spi.Order;
+import tutti.runtime.Machine;
 
 /**
  * A total order among nodes of one process: the log lies in memory and outlives its nodes. It behaves like a
@@ -17,6 +20,7 @@ public final class LocalOrderGroup {
     /** A message that has its place; the bytes are never modified. */
     record Entry(int sender, byte[] payload) {}
 
+    private final Machine machine;
     private final Set<Integer> members;
     private final long queueBytes;
     private final int payloadBytesMax;
@@ -30,19 +34,21 @@ public final class LocalOrderGroup {
     /**
      * A group that nobody has joined yet.
      *
+     * @param machine that the nodes run on
      * @param members ids of all nodes that may join
      * @param queueBytes limit of what may wait at one node, in bytes
      * @param payloadBytesMax limit of one message, in bytes
      */
-    public LocalOrderGroup(Set<Integer> members, long queueBytes, int payloadBytesMax) {
+    public LocalOrderGroup(Machine machine, Set<Integer> members, long queueBytes, int payloadBytesMax) {
+        this.machine = machine;
         this.members = Set.copyOf(members);
         this.queueBytes = queueBytes;
         this.payloadBytesMax = payloadBytesMax;
     }
 
     /** A group with 64 MiB in each node's queue and messages up to 16 MiB. */
-    public LocalOrderGroup(Set<Integer> members) {
-        this(members, 1 << 26, 1 << 24);
+    public LocalOrderGroup(Machine machine, Set<Integer> members) {
+        this(machine, members, 1 << 26, 1 << 24);
     }
 
     /**
@@ -55,8 +61,8 @@ public final class LocalOrderGroup {
     }
 
     /**
-     * Likewise, for a listener that may be called from inside {@link Order#submit}: a message that nothing else lies before is
-     * delivered to the node that submits it before that returns, without another thread.
+     * Likewise, for a listener that may be called from inside {@link DurableLog#append}: a message that little lies
+     * before is delivered to the node that appends it before that returns, without another thread.
      */
     public Order openDirect(int node) {
         return open(node, true);
@@ -69,6 +75,10 @@ public final class LocalOrderGroup {
         return new LocalOrder(this, node, direct);
     }
 
+    Machine machine() {
+        return machine;
+    }
+
     long queueBytes() {
         return queueBytes;
     }
@@ -77,17 +87,15 @@ public final class LocalOrderGroup {
         return payloadBytesMax;
     }
 
-    /** Tells the last position that was given out before the node came. */
-    synchronized long join(LocalOrder order, long after) throws Order.TruncatedException {
+    synchronized void join(LocalOrder order, long after) throws DurableLog.TruncatedException {
         if (after < first - 1) {
-            throw new Order.TruncatedException(after, first);
+            throw new DurableLog.TruncatedException(after, first);
         }
         if (present.putIfAbsent(order.node(), order) != null) {
             throw new IllegalStateException("node " + order.node() + " is already here");
         }
-        long before = lastKnown();
+        order.joined(lastKnown());
         changed();
-        return before;
     }
 
     synchronized void leave(LocalOrder order) {
@@ -97,14 +105,13 @@ public final class LocalOrderGroup {
     }
 
     private void changed() {
-        Order.View view = view();
+        Group.View view = view();
         present.values().forEach(o -> o.viewed(view));
         order(null);
     }
 
-    private Order.View view() {
-        return new Order.View(Set.copyOf(present.keySet()), majority(),
-                majority() ? present.keySet().iterator().next() : -1);
+    private Group.View view() {
+        return new Group.View(present.keySet(), majority(), majority() ? present.keySet().iterator().next() : -1);
     }
 
     private boolean majority() {
@@ -112,11 +119,11 @@ public final class LocalOrderGroup {
     }
 
     /**
-     * Gives everything that waits its place, if there is a majority, and wakes the nodes.
+     * Gives everything that waits its place, if there is a majority, and tells the nodes.
      *
-     * @param awake the one that need not be woken, if any
+     * @param aware the one that need not be told, if any
      */
-    synchronized void order(@Nullable LocalOrder awake) {
+    synchronized void order(@Nullable LocalOrder aware) {
         if (!majority()) {
             return;
         }
@@ -130,8 +137,8 @@ public final class LocalOrderGroup {
         }
         if (any) {
             for (LocalOrder order : present.values()) {
-                if (!order.equals(awake)) {
-                    order.wake();
+                if (!order.equals(aware)) {
+                    order.more(false);
                 }
             }
         }

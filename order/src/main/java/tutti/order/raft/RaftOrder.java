@@ -33,7 +33,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.core.spi.Order;
+import tutti.order.DeliveryLoop;
+import tutti.runtime.real.RealMachine;
 
 /**
  * The durable total order: a Raft log on every node (Ongaro and Ousterhout, "In Search of an Understandable Consensus
@@ -42,10 +46,10 @@ import tutti.core.spi.Order;
  * what of the library is used and what is not.
  *
  * <p>
- * Use: {@link #open}, {@link #start}, {@link #submit}..., {@link #close}. A node that was killed is opened again with the
+ * Use: {@link #open}, {@link #join}, {@link #start}, {@link #append}..., {@link #close}. A node that was killed is opened again with the
  * same configuration and rejoins by itself.
  */
-public final class RaftOrder implements Order {
+public final class RaftOrder implements Order, DurableLog, Group {
     private static final Logger LOGGER = LoggerFactory.getLogger(RaftOrder.class);
 
     /** MicroRaft's seconds between heartbeats, and until a silent leader is given up. */
@@ -83,7 +87,9 @@ public final class RaftOrder implements Order {
     private volatile long lastKnown;
     private volatile View view;
     private volatile boolean stopped;
+    private volatile @Nullable Listener listener;
     private volatile @Nullable Delivery delivery;
+    private volatile @Nullable DeliveryLoop deliveries;
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private boolean started;
 
@@ -203,7 +209,22 @@ public final class RaftOrder implements Order {
     }
 
     @Override
-    public synchronized void start(long after, Listener listener) throws TruncatedException {
+    public DurableLog log() {
+        return this;
+    }
+
+    @Override
+    public Group group() {
+        return this;
+    }
+
+    @Override
+    public void join(Listener hears) {
+        listener = hears;
+    }
+
+    @Override
+    public synchronized void start(long after, Reader reader) throws TruncatedException {
         if (started || stopped) {
             throw new IllegalStateException("an order is started once");
         }
@@ -212,12 +233,13 @@ public final class RaftOrder implements Order {
             throw new TruncatedException(after, from.positions() + 1);
         }
         started = true;
-        Delivery to = new Delivery(config, log, from, after, directory.incarnation(), submissions, listener,
-                this::fail);
-        delivery = to;
-        to.committed(applied);
-        to.view(view);
-        to.start();
+        Delivery source = new Delivery(config, log, from, after, directory.incarnation(), submissions);
+        source.committed(applied);
+        delivery = source;
+        DeliveryLoop to = new DeliveryLoop(RealMachine.INSTANCE, "order-" + config.self() + "-deliver", after, source,
+                reader, listener, this::fail);
+        deliveries = to;
+        to.viewed(view, false);
         thread.start();
         network.start(thread);
         thread.execute(this::checkStalled);
@@ -231,11 +253,8 @@ public final class RaftOrder implements Order {
     }
 
     @Override
-    public void submit(byte[] payload) throws OverflowException {
-        if (payload.length > config.payloadBytesMax()) {
-            throw new IllegalArgumentException(
-                    "a message of " + payload.length + " bytes, the limit is " + config.payloadBytesMax());
-        }
+    public void append(byte[] payload) throws OverflowException {
+        checkLength(payload);
         if (stopped) {
             throw new IllegalStateException("the order at node " + config.self() + " has stopped", failure.get());
         }
@@ -244,12 +263,16 @@ public final class RaftOrder implements Order {
         }
     }
 
-    @Override
-    public void multicast(byte[] payload, Set<Integer> nodes) {
+    private void checkLength(byte[] payload) {
         if (payload.length > config.payloadBytesMax()) {
             throw new IllegalArgumentException(
                     "a message of " + payload.length + " bytes, the limit is " + config.payloadBytesMax());
         }
+    }
+
+    @Override
+    public void multicast(byte[] payload, Set<Integer> nodes) {
+        checkLength(payload);
         if (nodes.contains(config.self())) {
             received(config.self(), ByteBuffer.wrap(payload));
         }
@@ -268,9 +291,30 @@ public final class RaftOrder implements Order {
     }
 
     private void received(int sender, ByteBuffer letter) {
-        Delivery to = delivery;
+        DeliveryLoop to = deliveries;
         if (to != null) {
-            to.received(sender, letter.asReadOnlyBuffer());
+            to.received(sender, letter.asReadOnlyBuffer(), false);
+        }
+    }
+
+    @Override
+    public View view() {
+        return view;
+    }
+
+    @Override
+    public void suspend() {
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.suspend();
+        }
+    }
+
+    @Override
+    public void resume() {
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.resume();
         }
     }
 
@@ -311,8 +355,8 @@ public final class RaftOrder implements Order {
 
     @Override
     public Status status() {
-        Delivery to = delivery;
-        return new Status(view, to == null ? 0 : to.lastDelivered(), lastKnown, checkpoints.oldest().positions() + 1,
+        DeliveryLoop to = deliveries;
+        return new Status(to == null ? 0 : to.lastDelivered(), lastKnown, checkpoints.oldest().positions() + 1,
                 submissions.queuedBytes(), log.bytes());
     }
 
@@ -327,7 +371,7 @@ public final class RaftOrder implements Order {
         network.close();
         try {
             thread.stop();
-            Delivery to = delivery;
+            DeliveryLoop to = deliveries;
             if (to != null) {
                 to.close();
             }
@@ -351,7 +395,7 @@ public final class RaftOrder implements Order {
             LOGGER.error("the order at node {} stops", config.self(), cause);
             stopped = true;
             network.close();
-            Delivery to = delivery;
+            DeliveryLoop to = deliveries;
             if (to != null) {
                 to.fail(cause);
             }
@@ -360,14 +404,14 @@ public final class RaftOrder implements Order {
 
     private void toLeader(byte[] batch) {
         if (leader == config.self()) {
-            append(batch);
+            replicate(batch);
         } else if (leader >= 0) {
             network.send(leader, MessageCodec.submit(batch));
         }
     }
 
     /** As the leader: has MicroRaft replicate a batch. If it will not, the sender repeats it later. */
-    private void append(byte[] batch) {
+    private void replicate(byte[] batch) {
         var _ = raft.replicate(Operation.of(LogEntry.BATCH, batch)).exceptionally(e -> {
             LOGGER.debug("node {} could not replicate a batch: {}", config.self(), e.toString());
             return null;
@@ -417,9 +461,9 @@ public final class RaftOrder implements Order {
         View now = new View(Set.copyOf(members), leader >= 0 && quorum(members), leader);
         if (!now.equals(view)) {
             view = now;
-            Delivery to = delivery;
+            DeliveryLoop to = deliveries;
             if (to != null) {
-                to.view(now);
+                to.viewed(now, false);
             }
         }
     }
@@ -594,7 +638,7 @@ public final class RaftOrder implements Order {
         switch (wire) {
             case MessageCodec.Wire.Submit(byte[] batch) -> {
                 if (leader == config.self()) {
-                    append(batch);
+                    replicate(batch);
                 }
             }
             case MessageCodec.Wire.Letter _ ->
@@ -665,9 +709,11 @@ public final class RaftOrder implements Order {
             lastKnown = table.positions();
             notices.committed(operation.sender, System.nanoTime());
         }
-        Delivery to = delivery;
-        if (to != null) {
-            to.committed(index);
+        Delivery source = delivery;
+        DeliveryLoop to = deliveries;
+        if (source != null && to != null) {
+            source.committed(index);
+            to.more(false);
         }
         if (first > 0 && operation.sender == config.self() && operation.incarnation == directory.incarnation()) {
             submissions.ordered(operation.sequence);

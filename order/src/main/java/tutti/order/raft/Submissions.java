@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
 
 /**
  * What this node wants ordered: a bounded queue of messages, and a window of numbered batches made from it that are
@@ -40,11 +40,11 @@ final class Submissions {
      *
      * @return whether {@link #pump} must be called, because it has not been since the last time
      */
-    boolean submit(byte[] payload) throws Order.OverflowException {
+    boolean submit(byte[] payload) throws DurableLog.OverflowException {
         long now = queuedBytes.addAndGet(payload.length);
         if (now > config.queueBytes()) {
             queuedBytes.addAndGet(-payload.length);
-            throw new Order.OverflowException(now - payload.length, config.queueBytes());
+            throw new DurableLog.OverflowException(now - payload.length, config.queueBytes());
         }
         queue.add(payload);
         return !woken.getAndSet(true);

@@ -11,8 +11,11 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.order.OrderContract;
+import tutti.runtime.real.RealMachine;
 
 class DirectLocalOrderTest extends OrderContract {
     private static final long SECONDS_MAX = 60;
@@ -23,7 +26,7 @@ class DirectLocalOrderTest extends OrderContract {
     }
 
     /** Notes what is delivered; each message asks for as many more as its byte says, and no call is inside another. */
-    private static final class Echo implements Order.Listener {
+    private static final class Echo implements DurableLog.Reader, Group.Listener {
         final Order order;
         final CountDownLatch ready = new CountDownLatch(1);
         final CountDownLatch all;
@@ -51,7 +54,7 @@ class DirectLocalOrderTest extends OrderContract {
         }
 
         @Override
-        public void view(Order.View view) {
+        public void view(Group.View view) {
             ready.countDown();
         }
 
@@ -63,8 +66,8 @@ class DirectLocalOrderTest extends OrderContract {
 
     private static void submit(Order order, int left) {
         try {
-            order.submit(new byte[]{(byte) left});
-        } catch (Order.OverflowException full) {
+            order.log().append(new byte[]{(byte) left});
+        } catch (DurableLog.OverflowException full) {
             throw new AssertionError(full);
         }
     }
@@ -79,9 +82,10 @@ class DirectLocalOrderTest extends OrderContract {
 
     @Test
     void whoSubmitsDelivers() throws Exception {
-        try (Order order = new LocalOrderGroup(Set.of(77)).openDirect(77)) {
+        try (Order order = new LocalOrderGroup(RealMachine.INSTANCE, Set.of(77)).openDirect(77)) {
             Echo echo = new Echo(order, 2);
-            order.start(0, echo);
+            order.group().join(echo);
+            order.log().start(0, echo);
             assertTrue(echo.ready.await(SECONDS_MAX, TimeUnit.SECONDS));
             awaitRest("order-77-deliver");
 
@@ -90,16 +94,17 @@ class DirectLocalOrderTest extends OrderContract {
             submit(order, 0);
 
             assertEquals(Set.of(Thread.currentThread()), echo.threads);
-            assertEquals(2, order.status().lastDelivered());
-            assertEquals(0, order.status().queuedBytes());
+            assertEquals(2, order.log().status().lastDelivered());
+            assertEquals(0, order.log().status().queuedBytes());
         }
     }
 
     @Test
     void whatIsSubmittedFromInsideADeliveryFollowsIt() throws Exception {
-        try (Order order = new LocalOrderGroup(Set.of(78)).openDirect(78)) {
+        try (Order order = new LocalOrderGroup(RealMachine.INSTANCE, Set.of(78)).openDirect(78)) {
             Echo echo = new Echo(order, 4);
-            order.start(0, echo);
+            order.group().join(echo);
+            order.log().start(0, echo);
             assertTrue(echo.ready.await(SECONDS_MAX, TimeUnit.SECONDS));
 
             submit(order, 3);
@@ -113,17 +118,13 @@ class DirectLocalOrderTest extends OrderContract {
     @Test
     void aListenerThatFailsDirectlyHasLeft() throws Exception {
         List<Throwable> failures = new ArrayList<>();
-        try (Order order = new LocalOrderGroup(Set.of(79)).openDirect(79)) {
+        try (Order order = new LocalOrderGroup(RealMachine.INSTANCE, Set.of(79)).openDirect(79)) {
             CountDownLatch ready = new CountDownLatch(1);
-            order.start(0, new Order.Listener() {
+            order.group().join(_ -> ready.countDown());
+            order.log().start(0, new DurableLog.Reader() {
                 @Override
                 public void delivered(long position, int sender, ByteBuffer payload) {
                     throw new IllegalStateException("on purpose");
-                }
-
-                @Override
-                public void view(Order.View view) {
-                    ready.countDown();
                 }
 
                 @Override

@@ -3,6 +3,7 @@ package tutti.order.local;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import tutti.order.OrderContract;
+import tutti.runtime.real.RealMachine;
 
 class LocalOrderTest extends OrderContract {
     @Override
@@ -11,6 +12,7 @@ class LocalOrderTest extends OrderContract {
     }
 
     static LocalOrderGroup group(int nodes, long queueBytes) {
-        return new LocalOrderGroup(IntStream.range(0, nodes).boxed().collect(Collectors.toSet()), queueBytes, 1 << 16);
+        return new LocalOrderGroup(RealMachine.INSTANCE,
+                IntStream.range(0, nodes).boxed().collect(Collectors.toSet()), queueBytes, 1 << 16);
     }
 }

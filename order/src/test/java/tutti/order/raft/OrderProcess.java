@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 
 /**
@@ -28,15 +29,12 @@ final class OrderProcess {
         }
         PrintStream out = System.out;
         try (Order order = RaftOrder.open(RaftNodes.config(self, members, Path.of(args[1])))) {
-            order.start(0, new Order.Listener() {
+            order.group().join(view -> out
+                    .println("V " + view.leader() + " " + view.members().size() + " " + view.majority()));
+            order.log().start(0, new DurableLog.Reader() {
                 @Override
                 public void delivered(long position, int sender, ByteBuffer payload) {
                     out.println("D " + position + " " + sender + " " + StandardCharsets.UTF_8.decode(payload));
-                }
-
-                @Override
-                public void view(Order.View view) {
-                    out.println("V " + view.leader() + " " + view.members().size() + " " + view.majority());
                 }
 
                 @Override
@@ -46,7 +44,7 @@ final class OrderProcess {
             });
             BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             for (String line = in.readLine(); line != null; line = in.readLine()) {
-                order.submit(line.getBytes(StandardCharsets.UTF_8));
+                order.log().append(line.getBytes(StandardCharsets.UTF_8));
             }
         }
     }

@@ -28,6 +28,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.order.Recorder;
 
@@ -55,7 +57,8 @@ class RaftFaultsTest {
         orders.put(config.self(), order);
         Recorder recorder = new Recorder();
         recorders.put(config.self(), recorder);
-        order.start(after, recorder);
+        order.group().join(recorder);
+        order.log().start(after, recorder);
     }
 
     private void startAll(int nodes) throws Exception {
@@ -83,7 +86,8 @@ class RaftFaultsTest {
 
     private void submit(int node, int count) throws Exception {
         for (int i = 0; i < count; i++) {
-            orders.get(node).submit(("message " + i + " of " + node).getBytes(java.nio.charset.StandardCharsets.UTF_8));
+            orders.get(node).log()
+                    .append(("message " + i + " of " + node).getBytes(java.nio.charset.StandardCharsets.UTF_8));
         }
     }
 
@@ -101,7 +105,7 @@ class RaftFaultsTest {
         Throwable cause = recorders.get(0).awaitFailure();
         assertTrue(message(cause).contains(expected), message(cause));
         assertTrue(message(cause).contains("order's log"), message(cause));
-        assertThrows(IllegalStateException.class, () -> orders.get(0).submit(new byte[1]));
+        assertThrows(IllegalStateException.class, () -> orders.get(0).log().append(new byte[1]));
         List<Recorder.Delivered> all = recorders.get(1).awaitCount(200);
         assertEquals(all, recorders.get(2).awaitCount(200));
         assertEquals(1, recorders.get(0).failures());
@@ -122,7 +126,7 @@ class RaftFaultsTest {
         submit(2, 50);
         for (int node = 0; node < 5; node++) {
             assertEquals(recorders.get(1).awaitCount(100), recorders.get(node).awaitCount(100));
-            assertTrue(voters.contains(orders.get(node).status().view().leader()));
+            assertTrue(voters.contains(orders.get(node).group().view().leader()));
         }
         stop(0);
         stop(4);
@@ -144,10 +148,10 @@ class RaftFaultsTest {
     @Test
     void theLeaderGoesWhereItIsPreferred() throws Exception {
         startAll(3);
-        int leader = orders.get(0).status().view().leader();
+        int leader = orders.get(0).group().view().leader();
         int wanted = (leader + 1) % 3;
         submit(0, 50);
-        orders.values().forEach(order -> order.prefer(Set.of(wanted)));
+        orders.values().forEach(order -> order.group().prefer(Set.of(wanted)));
         for (Recorder recorder : recorders.values()) {
             recorder.awaitView(v -> v.leader() == wanted);
         }
@@ -302,7 +306,7 @@ class RaftFaultsTest {
         for (int node = 0; node < 2; node++) {
             start(config(node).withBatches(1, 64).withQueue(1 << 24, 1 << 16), 0, FileChannel::open);
         }
-        recorders.get(0).awaitView(Order.View::majority);
+        recorders.get(0).awaitView(Group.View::majority);
         submit(0, messages / 2);
         submit(1, messages / 2);
         List<Recorder.Delivered> all = recorders.get(0).awaitCount(messages);
@@ -318,7 +322,7 @@ class RaftFaultsTest {
         startAll(3);
         byte[] message = new byte[1000];
         for (int i = 0; i < 300; i++) {
-            orders.get(0).submit(message);
+            orders.get(0).log().append(message);
         }
         for (int node = 0; node < 3; node++) {
             recorders.get(node).awaitCount(300);
@@ -337,7 +341,7 @@ class RaftFaultsTest {
         for (int node = 0; node < 2; node++) {
             start(config(node), 0, FileChannel::open);
         }
-        recorders.get(0).awaitView(Order.View::majority);
+        recorders.get(0).awaitView(Group.View::majority);
         submit(0, 50);
         recorders.get(0).awaitCount(350);
         stop(0);
@@ -360,18 +364,18 @@ class RaftFaultsTest {
         }
         byte[] message = new byte[1000];
         for (int i = 0; i < 500; i++) {
-            orders.get(0).submit(message);
+            orders.get(0).log().append(message);
         }
         recorders.get(0).awaitCount(500);
         recorders.get(1).awaitCount(500);
-        orders.get(0).truncate(400);
-        orders.get(1).truncate(400);
+        orders.get(0).log().truncate(400);
+        orders.get(1).log().truncate(400);
         submit(0, 1);
         recorders.get(1).awaitCount(501);
-        assertTrue(orders.get(0).status().firstRetained() > 1);
+        assertTrue(orders.get(0).log().status().firstRetained() > 1);
         start(config(2), 0, FileChannel::open);
         Throwable cause = recorders.get(2).awaitFailure();
-        assertInstanceOf(Order.TruncatedException.class, cause);
+        assertInstanceOf(DurableLog.TruncatedException.class, cause);
         assertTrue(message(cause).contains("needs position 1:"), message(cause));
         List<Long> delivered = new ArrayList<>();
         recorders.get(2).deliveries().forEach(d -> delivered.add(d.position()));
@@ -384,18 +388,18 @@ class RaftFaultsTest {
         byte[] message = new byte[1000];
         for (int round = 0; round < 4; round++) {
             for (int i = 0; i < 300; i++) {
-                orders.get(0).submit(message);
+                orders.get(0).log().append(message);
             }
             recorders.get(0).awaitCount(300);
             assertEquals(301L * round + 1, recorders.get(0).deliveries().getFirst().position());
-            orders.get(0).truncate(301L * round + 300);
+            orders.get(0).log().truncate(301L * round + 300);
             // The order looks at these in turn, so the truncation has been looked at when this is delivered.
             submit(0, 1);
             recorders.get(0).awaitCount(301);
             stop(0);
             start(config(0), 301L * (round + 1), FileChannel::open);
         }
-        assertTrue(orders.get(0).status().firstRetained() > 1);
+        assertTrue(orders.get(0).log().status().firstRetained() > 1);
     }
 
     @Test

@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
-import tutti.sim.host.Host;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
@@ -23,7 +23,8 @@ import tutti.sim.kernel.RandomStream;
  */
 public final class Disk {
     private final Kernel kernel;
-    private final Host host;
+    private final String host;
+    private final BiConsumer<Label, Runnable> enter;
     private final DiskConfig config;
     private final RandomStream random;
     private final Label label;
@@ -40,13 +41,19 @@ public final class Disk {
 
     private record Kill(long operation, Runnable action) {}
 
-    /** Of a host, empty. */
-    public Disk(Kernel kernel, Host host, DiskConfig config) {
+    /**
+     * Of a host, empty.
+     *
+     * @param host its name
+     * @param enter has something done as an event of the host: not while it is paused, never once it has crashed
+     */
+    public Disk(Kernel kernel, String host, BiConsumer<Label, Runnable> enter, DiskConfig config) {
         this.kernel = kernel;
         this.host = host;
+        this.enter = enter;
         this.config = config;
-        this.random = kernel.random("disk " + host.name());
-        this.label = Label.of("disk", host.name());
+        this.random = kernel.random("disk " + host);
+        this.label = Label.of("disk", host);
         this.freeAt = new long[config.parallelism()];
     }
 
@@ -87,7 +94,7 @@ public final class Disk {
      */
     public void rename(String from, String to) {
         if (!root.exists(from)) {
-            throw new IllegalArgumentException("host " + host.name() + " has no file '" + from + "' to rename");
+            throw new IllegalArgumentException("host " + host + " has no file '" + from + "' to rename");
         }
         root.move(now(), from, to);
         root.settleAll();
@@ -129,7 +136,7 @@ public final class Disk {
     /** Makes a request, returns when it will have ended, and then does something as an event of the host. */
     long request(long bytes, Runnable done) {
         if (requests == config.requestsMax()) {
-            throw new IllegalStateException("the disk of host " + host.name() + " has " + config.requestsMax()
+            throw new IllegalStateException("the disk of host " + host + " has " + config.requestsMax()
                     + " requests already, which is its bound");
         }
         requests++;
@@ -139,7 +146,7 @@ public final class Disk {
             if (ofEpoch == epoch) {
                 requests--;
                 served++;
-                host.enter(label, done);
+                enter.accept(label, done);
             }
         });
         return end;

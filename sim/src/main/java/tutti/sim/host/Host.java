@@ -81,7 +81,7 @@ public final class Host implements Clock {
         this.name = name;
         this.config = config;
         this.cpu = new CpuPool(kernel, name, config.cores(), config.quantumNanos());
-        this.disk = new Disk(kernel, this, config.disk());
+        this.disk = new Disk(kernel, name, this::enter, config.disk());
         this.random = kernel.random("host " + name);
         this.bootLabel = Label.of("boot", name);
         this.crashLabel = Label.of("crash", name);

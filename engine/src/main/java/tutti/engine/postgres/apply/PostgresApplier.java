@@ -15,13 +15,12 @@ import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.WriteSet;
-import tutti.engine.postgres.PostgresEngine;
-import tutti.engine.postgres.capture.CaptureInstaller;
-import tutti.engine.postgres.Statement;
 import tutti.engine.postgres.apply.NetEffect.Step;
-import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
+import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.TableCatalog;
@@ -40,7 +39,7 @@ public final class PostgresApplier implements Applier {
     private static final String CONNECTION_FAILURE = "08006";
     private static final String DAMAGED = "XX001";
 
-    private final PostgresEngine engine;
+    private final ApplierServices engine;
     private final EventLoop loop;
     private @Nullable BackendConnection connection;
     private @Nullable TableCatalog preparedFor;
@@ -50,8 +49,8 @@ public final class PostgresApplier implements Applier {
     private boolean applying;
     private boolean closed;
 
-    /** Made by {@link PostgresEngine#openApplier}. */
-    public PostgresApplier(PostgresEngine engine, EventLoop loop) {
+    /** Made by its engine. */
+    public PostgresApplier(ApplierServices engine, EventLoop loop) {
         this.engine = engine;
         this.loop = loop;
     }
@@ -272,7 +271,7 @@ public final class PostgresApplier implements Applier {
     }
 
     private void record(Batch batch, long position) {
-        batch.named(prepared, "record", PostgresEngine.RECORD, engine.secret(), Long.toString(position));
+        batch.named(prepared, "record", CaptureInstaller.RECORD, engine.secret(), Long.toString(position));
         batch.named(prepared, "commit", "COMMIT");
     }
 

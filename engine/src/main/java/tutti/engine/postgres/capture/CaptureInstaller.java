@@ -115,6 +115,8 @@ public final class CaptureInstaller {
         return digest;
     }
 
+    /** Records a position in the open transaction; parameters: the secret (bytea), the position (bigint). */
+    public static final String RECORD = "SELECT tutti.record($1::pg_catalog.bytea, $2::pg_catalog.int8)";
     /** The statement that the commit pipeline prepares: one parameter of type bytea, the result of one bytea. */
     public static final String FINISH = "SELECT tutti.finish($1)";
 

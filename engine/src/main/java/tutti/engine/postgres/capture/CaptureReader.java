@@ -8,15 +8,14 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
-import tutti.engine.postgres.Statement;
 import tutti.engine.postgres.capture.CapturedWriteSet.Origin;
 import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.RowText;
-import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.Table.Column;
 import tutti.engine.postgres.catalog.Table.ForeignKey;
 import tutti.engine.postgres.catalog.Table.UniqueKey;
+import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.engine.postgres.catalog.ValueForm;
 

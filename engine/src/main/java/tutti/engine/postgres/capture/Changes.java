@@ -22,7 +22,7 @@ import java.util.Map;
  *   k  update     table, row before, row after
  *   d  delete     table, row before
  *   t  truncate   table
- *   s  statement  a {@link tutti.engine.postgres.Statement}'s bytes
+ *   s  statement  a {@link tutti.engine.postgres.capture.Statement}'s bytes
  * </pre>
  *
  * Numbers (of tables, lengths, indexes into the tables) are unsigned LEB128; rows and texts are preceded by their length

@@ -172,9 +172,10 @@ public final class SimEngine implements Engine {
 
     // ------------------------------------------------------------------------------------------ Engine
 
+    /** Told before the call returns. */
     @Override
-    public long appliedPosition() {
-        return store.visible();
+    public void appliedPosition(Completion<Long> done) {
+        done.succeeded(store.visible());
     }
 
     /** Told before the call returns. */

@@ -156,8 +156,8 @@ public final class Mutants {
         public SimOrder order(int node, SimOrder right) {
             return node != SICK ? right : new PassingOrder(right) {
                 @Override
-                Listener between(Listener listener) {
-                    return new PassingListener(listener) {
+                Reader between(Reader right) {
+                    return new PassingReader(right) {
                         private final Sometimes sometimes = new Sometimes();
                         private @Nullable Delivery held;
 
@@ -168,12 +168,12 @@ public final class Mutants {
                             Delivery before = held;
                             if (before != null) {
                                 held = null;
-                                listener.delivered(position - 1, sender, ByteBuffer.wrap(bytes));
-                                listener.delivered(position, before.sender, ByteBuffer.wrap(before.payload));
+                                reader.delivered(position - 1, sender, ByteBuffer.wrap(bytes));
+                                reader.delivered(position, before.sender, ByteBuffer.wrap(before.payload));
                             } else if (sometimes.now()) {
                                 held = new Delivery(sender, bytes);
                             } else {
-                                listener.delivered(position, sender, ByteBuffer.wrap(bytes));
+                                reader.delivered(position, sender, ByteBuffer.wrap(bytes));
                             }
                         }
                     };

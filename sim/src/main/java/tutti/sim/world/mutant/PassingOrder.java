@@ -2,7 +2,7 @@ package tutti.sim.world.mutant;
 
 import java.nio.ByteBuffer;
 import java.util.Set;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
 import tutti.sim.world.order.SimOrder;
 
 /** Passes everything on between a replica and its order. */
@@ -14,8 +14,8 @@ class PassingOrder implements SimOrder {
     }
 
     /** What the replica is told instead. */
-    Listener between(Listener listener) {
-        return listener;
+    Reader between(Reader reader) {
+        return reader;
     }
 
     @Override
@@ -24,13 +24,33 @@ class PassingOrder implements SimOrder {
     }
 
     @Override
-    public void start(long after, Listener listener) throws TruncatedException {
-        order.start(after, between(listener));
+    public void join(Listener listener) {
+        order.join(listener);
     }
 
     @Override
-    public void submit(byte[] payload) throws OverflowException {
-        order.submit(payload);
+    public void start(long after, Reader reader) throws TruncatedException {
+        order.start(after, between(reader));
+    }
+
+    @Override
+    public void append(byte[] payload) throws OverflowException {
+        order.append(payload);
+    }
+
+    @Override
+    public void suspend() {
+        order.suspend();
+    }
+
+    @Override
+    public void resume() {
+        order.resume();
+    }
+
+    @Override
+    public View view() {
+        return order.view();
     }
 
     @Override
@@ -58,37 +78,27 @@ class PassingOrder implements SimOrder {
         order.close();
     }
 
-    /** Passes everything on that an order tells. */
-    static class PassingListener implements Order.Listener {
-        final Order.Listener listener;
+    /** Passes everything on that a log tells. */
+    static class PassingReader implements DurableLog.Reader {
+        final DurableLog.Reader reader;
 
-        PassingListener(Order.Listener listener) {
-            this.listener = listener;
+        PassingReader(DurableLog.Reader reader) {
+            this.reader = reader;
         }
 
         @Override
         public void delivered(long position, int sender, ByteBuffer payload) {
-            listener.delivered(position, sender, payload);
-        }
-
-        @Override
-        public void received(int sender, ByteBuffer payload) {
-            listener.received(sender, payload);
+            reader.delivered(position, sender, payload);
         }
 
         @Override
         public void batchEnd() {
-            listener.batchEnd();
-        }
-
-        @Override
-        public void view(Order.View view) {
-            listener.view(view);
+            reader.batchEnd();
         }
 
         @Override
         public void failed(Throwable cause) {
-            listener.failed(cause);
+            reader.failed(cause);
         }
     }
 }

@@ -40,10 +40,14 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     private final Address own;
     private final ArrayDeque<Runnable> toTell = new ArrayDeque<>();
     private @Nullable GroupMember member;
+    /** Messages whose turn came while deliveries were suspended. */
+    private final ArrayDeque<Ordered> held = new ArrayDeque<>();
+    private @Nullable Reader reader;
     private @Nullable Listener listener;
     private @Nullable Tentative tentative;
     private @Nullable Letters letters;
     private boolean telling;
+    private boolean suspended;
     private boolean closed;
     private long logBytes;
 
@@ -74,12 +78,17 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     }
 
     @Override
-    public void start(long after, Listener to) throws TruncatedException {
+    public void join(Listener to) {
+        listener = to;
+    }
+
+    @Override
+    public void start(long after, Reader to) throws TruncatedException {
         MessageLog log = new MessageLog();
         List<StableRecord> survived = journal.recover();
         survived.forEach(log::apply);
         survived.forEach(one -> logBytes += one.encodedSize());
-        listener = to;
+        reader = to;
         GroupMember made = new GroupMember(parameters, log, after, this);
         member = made;
         network.bind(host, PORT, this::received);
@@ -131,15 +140,15 @@ public final class GroupOrder implements SimOrder, GroupEffects {
             next.run();
         }
         telling = false;
-        if (any && !closed && listener != null) {
-            listener.batchEnd();
+        if (any && !closed && reader != null) {
+            reader.batchEnd();
         }
     }
 
     // ------------------------------------------------------------------------------------------ Order
 
     @Override
-    public void submit(byte[] payload) throws OverflowException {
+    public void append(byte[] payload) throws OverflowException {
         if (!member().submit(host.now(), payload)) {
             throw new OverflowException(member().queuedBytes(), parameters.flow().queueBytes());
         }
@@ -162,6 +171,36 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     }
 
     @Override
+    public View view() {
+        return member().view();
+    }
+
+    @Override
+    public void suspend() {
+        suspended = true;
+    }
+
+    @Override
+    public void resume() {
+        if (suspended) {
+            suspended = false;
+            for (int count = held.size(); count > 0; count--) {
+                toTell.add(this::deliverHeld);
+            }
+            tell();
+        }
+    }
+
+    /** Keeps the order of what was held and what has come since: whatever is next waits behind what is held. */
+    private void deliverHeld() {
+        Reader to = reader;
+        Ordered next = suspended ? null : held.poll();
+        if (to != null && next != null) {
+            to.delivered(next.position(), next.sender(), ByteBuffer.wrap(next.payload()));
+        }
+    }
+
+    @Override
     public int maxPayloadBytes() {
         return parameters.flow().payloadBytesMax();
     }
@@ -175,7 +214,7 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     @Override
     public Status status() {
         GroupMember made = member();
-        return new Status(made.view(), made.lastDelivered(), made.lastKnown(), made.firstRetained(),
+        return new Status(made.lastDelivered() - held.size(), made.lastKnown(), made.firstRetained(),
                 made.queuedBytes(), logBytes);
     }
 
@@ -235,9 +274,8 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     @Override
     public void deliver(Ordered message) {
         toTell.add(() -> {
-            if (listener != null) {
-                listener.delivered(message.position(), message.sender(), ByteBuffer.wrap(message.payload()));
-            }
+            held.add(message);
+            deliverHeld();
         });
     }
 
@@ -265,8 +303,8 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     @Override
     public void stateNeeded(long firstRetained) {
         toTell.add(() -> {
-            if (listener != null) {
-                listener.failed(new TruncatedException(member().lastDelivered(), firstRetained));
+            if (reader != null) {
+                reader.failed(new TruncatedException(member().lastDelivered(), firstRetained));
             }
         });
     }

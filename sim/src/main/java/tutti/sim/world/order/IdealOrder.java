@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
-import tutti.core.spi.Order;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
@@ -150,10 +149,12 @@ public final class IdealOrder {
         private final Host host;
         private final int node;
         private final long life;
+        private @Nullable Reader reader;
         private @Nullable Listener listener;
         private @Nullable Tentative tentative;
         private long delivered;
         private boolean delivering;
+        private boolean suspended;
         private boolean closed;
         private boolean lost;
         private long orderedUntil;
@@ -175,14 +176,19 @@ public final class IdealOrder {
         }
 
         @Override
-        public void start(long after, Listener to) throws TruncatedException {
+        public void join(Listener to) {
+            listener = to;
+        }
+
+        @Override
+        public void start(long after, Reader to) throws TruncatedException {
             if (after < base) {
                 throw new TruncatedException(after, base + 1);
             }
             if (after > end()) {
                 throw new IllegalArgumentException("position " + after + " of " + end());
             }
-            listener = to;
+            reader = to;
             delivered = after;
             open.put(node, this);
             host.onCrash(this::close);
@@ -192,7 +198,7 @@ public final class IdealOrder {
         }
 
         @Override
-        public void submit(byte[] payload) throws OverflowException {
+        public void append(byte[] payload) throws OverflowException {
             if (payload.length > PAYLOAD_BYTES_MAX) {
                 throw new IllegalArgumentException("a message of " + payload.length + " bytes");
             }
@@ -252,7 +258,7 @@ public final class IdealOrder {
         }
 
         private void deliverLater() {
-            if (!delivering && !closed && delivered < end()) {
+            if (!delivering && !suspended && !closed && delivered < end()) {
                 delivering = true;
                 host.after(settings.deliver.sample(random), DELIVER, this::deliver);
             }
@@ -260,9 +266,9 @@ public final class IdealOrder {
 
         private void deliver() {
             delivering = false;
-            Listener to = listener;
+            Reader to = reader;
             long upTo = Math.min(end(), delivered + BATCH_MAX);
-            while (to != null && !closed && delivered < upTo) {
+            while (to != null && !closed && !suspended && delivered < upTo) {
                 Entry entry = get(++delivered);
                 if (entry.sender == node && entry.life == life) {
                     queuedBytes -= entry.payload.length;
@@ -288,7 +294,8 @@ public final class IdealOrder {
             host.after(settings.view.sample(random), VIEW, this::tellView);
         }
 
-        private Order.View view() {
+        @Override
+        public View view() {
             TreeSet<Integer> members = new TreeSet<>(open.keySet());
             if (suspected >= 0 && !calm) {
                 members.remove(suspected);
@@ -303,6 +310,19 @@ public final class IdealOrder {
             if (listener != null && !closed && !now.members().equals(told)) {
                 told = now.members();
                 listener.view(now);
+            }
+        }
+
+        @Override
+        public void suspend() {
+            suspended = true;
+        }
+
+        @Override
+        public void resume() {
+            if (suspended) {
+                suspended = false;
+                deliverLater();
             }
         }
 
@@ -323,7 +343,7 @@ public final class IdealOrder {
 
         @Override
         public Status status() {
-            return new Status(view(), delivered, end(), base + 1, queuedBytes,
+            return new Status(delivered, end(), base + 1, queuedBytes,
                     log.stream().mapToLong(entry -> entry.payload.length).sum());
         }
 
@@ -331,6 +351,7 @@ public final class IdealOrder {
         public void close() {
             if (!closed) {
                 closed = true;
+                reader = null;
                 listener = null;
                 open.remove(node, this);
                 if (settings.forgets) {

@@ -13,7 +13,7 @@ import tutti.sim.net.Network;
 
 /**
  * What a member of a {@link GroupOrder} sends to others outside of the order, by the contract of
- * {@link tutti.core.spi.Order#multicast}: from one sender to one receiver in turn, each letter once at most, and sent
+ * {@link tutti.core.spi.Group#multicast}: from one sender to one receiver in turn, each letter once at most, and sent
  * again until its receipt comes as long as both live and the receiver is in the sender's view. One object is one life of a host.
  *
  * <p>

@@ -56,7 +56,7 @@ final class Pipeline {
         this.engine = engine;
         this.appliersMax = appliersMax;
         this.events = events;
-        visible = engine.appliedPosition();
+        visible = engine.visible();
     }
 
     /** All positions up to this one are visible, or were when this life began. */

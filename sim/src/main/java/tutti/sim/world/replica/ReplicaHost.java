@@ -8,7 +8,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
-import tutti.core.spi.Order;
+import tutti.core.spi.DurableLog;
 import tutti.core.txn.TransactionId;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
@@ -104,7 +104,7 @@ public final class ReplicaHost {
             SimReplica next = new SimReplica(this, settings.order.open(host, node));
             replica = next;
             next.start();
-        } catch (Order.TruncatedException truncated) {
+        } catch (DurableLog.TruncatedException truncated) {
             throw new IllegalStateException("replica " + node + " cannot recover", truncated);
         }
     }

@@ -13,8 +13,9 @@ import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
+import tutti.core.spi.DurableLog;
 import tutti.core.spi.EngineFailure;
-import tutti.core.spi.Order;
+import tutti.core.spi.Group;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -80,8 +81,8 @@ final class SimReplica implements Replica {
         engine.onExecuted(run -> barriers.put(run.transaction(), run));
     }
 
-    void start() throws Order.TruncatedException {
-        recovered = engine.appliedPosition();
+    void start() throws DurableLog.TruncatedException {
+        recovered = engine.visible();
         Snapshots.Saved snapshot = home.snapshots().newestUpTo(recovered);
         if (snapshot != null) {
             protocol.restore(snapshot.state());
@@ -92,7 +93,9 @@ final class SimReplica implements Replica {
         host.onCrash(this::crash);
         order.onTentative(this::tentative);
         tell(() -> protocol.committed(recovered, recovered));
-        order.start(delivered, new Deliveries());
+        Deliveries deliveries = new Deliveries();
+        order.join(deliveries);
+        order.start(delivered, deliveries);
         submit(Envelope.hello(host.life()));
         host.after(home.settings().restartInterval().sample(home.random()), TELL, this::tellRestart);
     }
@@ -169,7 +172,7 @@ final class SimReplica implements Replica {
         }
     }
 
-    private final class Deliveries implements Order.Listener {
+    private final class Deliveries implements DurableLog.Reader, Group.Listener {
         @Override
         public void delivered(long position, int sender, ByteBuffer payload) {
             Envelope envelope = Envelope.decode(payload);
@@ -213,7 +216,7 @@ final class SimReplica implements Replica {
         }
 
         @Override
-        public void view(Order.View view) {
+        public void view(Group.View view) {
             tell(() -> protocol.view(view.members()));
         }
 
@@ -327,8 +330,8 @@ final class SimReplica implements Replica {
             try {
                 byte[] payload = unsent.remove();
                 try {
-                    order.submit(payload);
-                } catch (Order.OverflowException full) {
+                    order.append(payload);
+                } catch (DurableLog.OverflowException full) {
                     unsent.addFirst(payload);
                     return;
                 }

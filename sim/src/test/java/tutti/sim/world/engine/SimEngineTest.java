@@ -170,7 +170,7 @@ class SimEngineTest {
         settle();
         assertEquals(List.of("commit done", "waiter first-updater"), heard.subList(3, 5));
         assertArrayEquals(new int[]{9}, engine.read(A));
-        assertEquals(5, engine.appliedPosition());
+        assertEquals(5, engine.visible());
     }
 
     @Test
@@ -183,7 +183,7 @@ class SimEngineTest {
         step(second, "second");
         commit(second);
         long hash = engine.stateHash();
-        assertEquals(2, engine.appliedPosition());
+        assertEquals(2, engine.visible());
         engine.durablePosition(new Completion<>() {
             @Override
             public void succeeded(Long durable) {
@@ -198,7 +198,7 @@ class SimEngineTest {
         host.crash();
         host.boot();
         engine.boot();
-        assertEquals(1, engine.appliedPosition());
+        assertEquals(1, engine.visible());
         assertArrayEquals(new int[]{1}, engine.read(A));
         Engine.Applier applier = engine.openApplier();
         SimSession again = begin(append(A, 2));

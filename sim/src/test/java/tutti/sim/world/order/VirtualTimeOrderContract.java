@@ -6,6 +6,8 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.order.OrderContract;
 import tutti.sim.disk.Unsynced;
@@ -73,7 +75,7 @@ abstract class VirtualTimeOrderContract extends OrderContract {
     }
 
     /** One member, from its host's boot to its crash. */
-    private final class Turns implements Order {
+    private final class Turns implements Order, DurableLog, Group {
         private final Host host;
         private final SimOrder order;
 
@@ -89,20 +91,65 @@ abstract class VirtualTimeOrderContract extends OrderContract {
         }
 
         @Override
-        public void start(long after, Listener listener) throws TruncatedException {
+        public DurableLog log() {
+            return this;
+        }
+
+        @Override
+        public Group group() {
+            return this;
+        }
+
+        @Override
+        public void join(Listener listener) {
+            order.join(listener);
+        }
+
+        @Override
+        public View view() {
             turn.lock();
             try {
-                order.start(after, listener);
+                return order.view();
             } finally {
                 turn.unlock();
             }
         }
 
         @Override
-        public void submit(byte[] payload) throws OverflowException {
+        public void suspend() {
             turn.lock();
             try {
-                order.submit(payload);
+                order.suspend();
+            } finally {
+                turn.unlock();
+            }
+        }
+
+        @Override
+        public void resume() {
+            turn.lock();
+            try {
+                order.resume();
+            } finally {
+                turn.unlock();
+            }
+        }
+
+        @Override
+        public void start(long after, Reader reader) throws TruncatedException {
+            turn.lock();
+            try {
+                order.start(after, reader);
+            } finally {
+                turn.unlock();
+            }
+        }
+
+        @Override
+        public void append(byte[] payload) throws OverflowException {
+            turn.lock();
+            try {
+                order.append(payload);
             } finally {
                 turn.unlock();
             }

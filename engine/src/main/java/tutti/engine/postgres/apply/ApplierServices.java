@@ -1,0 +1,36 @@
+package tutti.engine.postgres.apply;
+
+import io.netty.channel.EventLoop;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledFuture;
+import tutti.core.spi.Engine.Applier;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.BackendConnection;
+
+/** What an applier needs of its engine. From any thread. */
+public interface ApplierServices {
+    /** The cluster's secret in bytea's text form, which {@link CaptureInstaller#RECORD} and {@link CaptureInstaller#FINISH} take. */
+    String secret();
+
+    /** The tables as of the last schema change that the engine has made or was told of. */
+    TableCatalog catalog();
+
+    /** Loads the catalog anew: after a transaction that changed the schema. */
+    CompletableFuture<Void> refreshCatalog();
+
+    /** A connection that applies: in the replica role, with plans that go by primary key. */
+    CompletableFuture<BackendConnection> connectApplier(EventLoop loop);
+
+    /** Makes an applier known, so that one that waits for another can be told from whom; until its connection is gone. */
+    void registerApplier(BackendConnection connection, Applier applier);
+
+    /**
+     * Looks after an applier until the returned task is cancelled: as long as it is busy, whoever blocks it is named again
+     * and again.
+     */
+    ScheduledFuture<?> watch(EventLoop loop, long position, int backendPid);
+
+    /** Looks after an applier of no position until the returned task is cancelled: says again and again for whom it waits. */
+    ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid);
+}

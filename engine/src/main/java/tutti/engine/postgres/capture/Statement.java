@@ -1,0 +1,178 @@
+package tutti.engine.postgres.capture;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * An SQL statement that every replica executes itself, with what its meaning depends on. Immutable.
+ *
+ * @param place which of its transaction's schema changes it is, from 0; those that were rolled back count
+ * @param sql one statement
+ * @param role the role that executes it
+ * @param settings session settings by name: {@code search_path}, {@code default_tablespace}, … whatever may matter
+ */
+public record Statement(int place, String sql, String role, Map<String, String> settings) {
+    /** The place of what is no schema change but a client's request, which every replica executes. */
+    private static final int REQUEST = -1;
+    private static final String SEPARATOR = "\0";
+    private static final int CALL_PARTS = 5;
+
+    /**
+     * One of a request's statements.
+     *
+     * @param sql its text
+     * @param types declared types of its parameters, 0 where the server is to choose; further ones are chosen by it
+     * @param bound what follows the two names in the Bind message: formats, values, formats of the result
+     * @param described whether the client wants to know what the result's columns are
+     * @param rowsMax most rows of the result; 0 for all
+     */
+    public record Call(String sql, int[] types, byte[] bound, boolean described, int rowsMax) {
+        /** A statement without parameters, whose result is in text form. */
+        public static Call plain(String sql) {
+            return new Call(sql, new int[0], new byte[6], true, 0);
+        }
+
+        private String encode() {
+            return String.join(SEPARATOR, sql,
+                    String.join(",", Arrays.stream(types).mapToObj(Integer::toString).toList()),
+                    Base64.getEncoder().encodeToString(bound), described ? "d" : "", Integer.toString(rowsMax));
+        }
+    }
+
+    /** A request of statements that every replica executes as clients' own: triggers fire, foreign keys are checked. */
+    public static Statement request(List<Call> calls, String role, Map<String, String> settings) {
+        return new Statement(REQUEST, String.join(SEPARATOR, calls.stream().map(Call::encode).toList()), role,
+                settings);
+    }
+
+    /** Whether it is a {@linkplain #request request}. */
+    public boolean isRequest() {
+        return place == REQUEST;
+    }
+
+    /**
+     * The statements of a request.
+     *
+     * @throws IllegalArgumentException if they are damaged
+     */
+    public List<Call> calls() {
+        String[] parts = sql.split(SEPARATOR, -1);
+        if (parts.length % CALL_PARTS != 0) {
+            throw new IllegalArgumentException("a request of " + parts.length + " parts");
+        }
+        List<Call> calls = new ArrayList<>();
+        for (int i = 0; i < parts.length; i += CALL_PARTS) {
+            int[] types = Arrays.stream(parts[i + 1].split(",", -1)).filter(type -> !type.isEmpty())
+                    .mapToInt(Integer::parseInt).toArray();
+            calls.add(new Call(parts[i], types, Base64.getDecoder().decode(parts[i + 2]), parts[i + 3].equals("d"),
+                    Integer.parseInt(parts[i + 4])));
+        }
+        return calls;
+    }
+
+    /** Keeps a copy. */
+    public Statement {
+        settings = Collections.unmodifiableMap(new TreeMap<>(settings));
+    }
+
+    /** One that is executed outside of a transaction block. */
+    public Statement(String sql, String role, Map<String, String> settings) {
+        this(0, sql, role, settings);
+    }
+
+    /** As text that {@link #of(String)} reads: each part preceded by its length in characters. */
+    public String toText() {
+        StringBuilder text = new StringBuilder();
+        part(text, Integer.toString(place));
+        part(text, role);
+        part(text, sql);
+        settings.forEach((name, value) -> {
+            part(text, name);
+            part(text, value);
+        });
+        return text.toString();
+    }
+
+    private static void part(StringBuilder text, String part) {
+        text.append(part.length()).append(':').append(part);
+    }
+
+    /** The text in UTF-8: what {@code Transactions.barrier} takes and {@code Applier.execute} gets. */
+    public byte[] toBytes() {
+        return toText().getBytes(StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Reads {@link #toBytes}.
+     *
+     * @throws IllegalArgumentException if the bytes are damaged
+     */
+    public static Statement of(byte[] bytes) {
+        try {
+            return of(StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+        } catch (CharacterCodingException notText) {
+            throw new IllegalArgumentException("a statement is not UTF-8", notText);
+        }
+    }
+
+    /**
+     * Reads {@link #toText}.
+     *
+     * @throws IllegalArgumentException if the text is damaged
+     */
+    public static Statement of(String text) {
+        Parts parts = new Parts(text);
+        int place = parts.number();
+        String role = parts.next();
+        String sql = parts.next();
+        Map<String, String> settings = new TreeMap<>();
+        while (parts.at < text.length()) {
+            settings.put(parts.next(), parts.next());
+        }
+        return new Statement(place, sql, role, settings);
+    }
+
+    private static final class Parts {
+        private final String text;
+        private int at;
+
+        Parts(String text) {
+            this.text = text;
+        }
+
+        int number() {
+            String digits = next();
+            try {
+                return Integer.parseInt(digits);
+            } catch (NumberFormatException notNumber) {
+                throw new IllegalArgumentException("a statement's place is not a number: " + digits, notNumber);
+            }
+        }
+
+        String next() {
+            int colon = text.indexOf(':', at);
+            if (colon < 0 || colon - at > 10) {
+                throw new IllegalArgumentException("a statement is damaged at character " + at);
+            }
+            long length;
+            try {
+                length = Long.parseLong(text.substring(at, colon));
+            } catch (NumberFormatException notLength) {
+                throw new IllegalArgumentException("a statement is damaged at character " + at, notLength);
+            }
+            if (length < 0 || length > text.length() - colon - 1) {
+                throw new IllegalArgumentException("a statement ends too early");
+            }
+            at = colon + 1 + (int) length;
+            return text.substring(colon + 1, at);
+        }
+    }
+}

@@ -1,0 +1,459 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.Backend;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.FrameReader;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.ProtocolViolation;
+
+/**
+ * What a session has sent to its engine and what of it is still to be answered: the client's messages that were passed on,
+ * and what the node itself has asked between them. Answers to the latter are gathered in {@link BackendReply replies}, one up to
+ * each Sync or simple query of the node's. On the session's event loop.
+ */
+final class BackendRequests {
+    /** Whether the node's statements are prepared in the engine. */
+    private enum Preparation {
+        /** They are not, or it is not known. */
+        NEEDED,
+        /** They are being prepared. */
+        SENT,
+        /** They are. */
+        DONE
+    }
+
+    /** What goes on when the node's messages have been answered. */
+    interface Answered {
+        void with(BackendReply reply);
+    }
+
+    /** What the node has asked up to a Sync or query. */
+    private record Exchange(BackendReply reply, Answered then) {}
+
+    private final OwnMessages own;
+    private final BackendConnection connection;
+    private final Channel channel;
+    private final FrameReader clientReader;
+    private final Runnable settle;
+    private final UnansweredMessages unanswered = new UnansweredMessages();
+    private final ArrayDeque<Exchange> exchanges = new ArrayDeque<>();
+    /** To what the node has asked since its last Sync or query. */
+    private BackendReply next = new BackendReply();
+    private Preparation preparation = Preparation.NEEDED;
+    /** Preparations under way that the client has undone meanwhile. */
+    private int outdated;
+    private byte status = Backend.IDLE;
+    private @Nullable ErrorFields refusal;
+    private int cancels;
+    private @Nullable Runnable afterCancels;
+
+    /**
+     * For a connection that is idle.
+     *
+     * @param clientReader what reads the client's messages, which go to the engine before what is sent here
+     * @param settle goes on with the session, after something happened outside of the two streams
+     */
+    BackendRequests(OwnMessages own, BackendConnection connection, FrameReader clientReader, Runnable settle) {
+        this.own = own;
+        this.connection = connection;
+        this.channel = connection.channel();
+        this.clientReader = clientReader;
+        this.settle = settle;
+    }
+
+    // ------------------------------------------------------------------------------------------ state
+
+    /** The transaction status that the engine told last, or that follows from what it has answered since. */
+    byte status() {
+        return status;
+    }
+
+    boolean inTransaction() {
+        return status == Backend.IN_TRANSACTION;
+    }
+
+    boolean outsideOfTransaction() {
+        return status == Backend.IDLE;
+    }
+
+    boolean transactionFailed() {
+        return status == Backend.FAILED;
+    }
+
+    /** Whether everything has been answered. */
+    boolean idle() {
+        return unanswered.size() == 0;
+    }
+
+    /** Whether so much is unanswered that the client's next message has to wait. */
+    boolean full() {
+        return unanswered.size() > UnansweredMessages.LIMIT - 64;
+    }
+
+    /** Whether the client is about to hear a {@linkplain #refuse refusal}. */
+    boolean refusing() {
+        return refusal != null;
+    }
+
+    // ------------------------------------------------------------------------------------------ sending
+
+    /** A message of the client's is passed on as it comes. */
+    void passed(SentMessage message) {
+        unanswered.add(message);
+    }
+
+    /** Sends a message of the client's. */
+    void forward(ByteBuf message, SentMessage as) {
+        unanswered.add(as);
+        write(message);
+    }
+
+    /** Sends, after what the client sent before, what will not be answered, or is {@linkplain #passed noted} elsewhere. */
+    void write(ByteBuf bytes) {
+        clientReader.emitRun();
+        channel.write(bytes, channel.voidPromise());
+    }
+
+    /** What the client has sent, as it came. */
+    void run(ByteBuf bytes) {
+        channel.write(bytes, channel.voidPromise());
+    }
+
+    void flush() {
+        channel.flush();
+    }
+
+    boolean writable() {
+        return channel.isWritable();
+    }
+
+    /** Has the engine answer with what it has completed so far. */
+    void flushAnswers() {
+        ByteBuf out = connection.buffer();
+        Frontend.flush(out);
+        write(out);
+    }
+
+    /** Sends the Sync that ends the client's cycle. */
+    void synchronize() {
+        ByteBuf out = connection.buffer();
+        Frontend.sync(out);
+        forward(out, SentMessage.SYNC);
+    }
+
+    /**
+     * Makes the engine fail, and the client hear why in the place of its error; in a transaction block it makes that fail.
+     *
+     * @param as {@link SentMessage#REFUSED_PARSE} or {@link SentMessage#REFUSED_QUERY}
+     */
+    void refuse(ErrorFields fields, SentMessage as) {
+        refusal = fields;
+        ByteBuf out = connection.buffer();
+        if (as == SentMessage.REFUSED_QUERY) {
+            own.invalidQuery(out);
+        } else {
+            own.invalidParse(out);
+        }
+        forward(out, as);
+    }
+
+    /** Begins to write messages of the node's. */
+    Batch batch() {
+        return new Batch();
+    }
+
+    /** Messages of the node's that are sent together. Each method appends some; the last one sends. */
+    final class Batch {
+        private final ByteBuf out = connection.buffer();
+
+        private Batch() {}
+
+        private Batch sent(SentMessage... messages) {
+            for (SentMessage message : messages) {
+                unanswered.add(message);
+            }
+            return this;
+        }
+
+        /** The node's own statements are prepared, if they have to be. */
+        Batch prepare() {
+            if (preparation == Preparation.NEEDED) {
+                preparation = Preparation.SENT;
+                own.prepare(out, unanswered);
+            }
+            return this;
+        }
+
+        /** BEGIN. */
+        Batch begin() {
+            prepare();
+            own.begin(out);
+            return sent(SentMessage.OWN_BIND, SentMessage.OWN_EXECUTE);
+        }
+
+        /** The capture is closed; what was changed is in the reply. */
+        Batch closing() {
+            prepare();
+            own.closing(out);
+            return sent(SentMessage.OWN_BIND, SentMessage.OWN_CLOSING);
+        }
+
+        /**
+         * What a statement depends on is read; it is the reply's row.
+         *
+         * @param target a relation that may be temporary
+         */
+        Batch settings(@Nullable String target) {
+            prepare();
+            own.settings(out, target);
+            return sent(SentMessage.OWN_BIND, SentMessage.OWN_ROW, SentMessage.OWN_CLOSE);
+        }
+
+        /** The transaction's next statement may change the schema. */
+        Batch allow(byte[] statement) {
+            own.allow(out, statement);
+            return sent(SentMessage.OWN_BIND, SentMessage.OWN_EXECUTE, SentMessage.OWN_CLOSE);
+        }
+
+        /** A statement runs under a name of the node's, so that the client's unnamed statement stays as it is. */
+        Batch once(String sql, SentMessage as) {
+            own.once(out, sql);
+            return sent(SentMessage.OWN_CLOSE, SentMessage.OWN_PARSE, SentMessage.OWN_BIND, as, SentMessage.OWN_CLOSE);
+        }
+
+        /** COMMIT, with a position recorded in it unless that is null. */
+        Batch commit(@Nullable String position) {
+            if (position != null) {
+                own.record(out, position);
+                sent(SentMessage.OWN_BIND, SentMessage.OWN_EXECUTE);
+            }
+            own.commit(out);
+            return sent(SentMessage.OWN_BIND, SentMessage.OWN_COMMIT);
+        }
+
+        /** A Parse of the client's whose answer is not for it. */
+        Batch parse(byte[] message) {
+            out.writeBytes(message);
+            return sent(SentMessage.OWN_PARSE);
+        }
+
+        /** Something fails, and makes a transaction block fail. */
+        Batch fail() {
+            own.invalidParse(out);
+            return sent(SentMessage.OWN_PARSE);
+        }
+
+        /** The catalog is read as the transaction sees it; that is the reply's result. */
+        void catalog(Answered then) {
+            own.catalog(out);
+            end(SentMessage.OWN_COLLECTED, then);
+        }
+
+        /** The relations that the open transaction has used are the reply's result. */
+        void locks(Answered then) {
+            own.locks(out);
+            end(SentMessage.OWN_COLLECTED, then);
+        }
+
+        /** A simple query; a row that it returns is the reply's. */
+        void query(String sql, Answered then) {
+            Frontend.query(out, sql);
+            end(SentMessage.OWN_QUERY, then);
+        }
+
+        /**
+         * ROLLBACK.
+         *
+         * @param unnamedStays whether the client's unnamed statement must stay as it is, if the node's own are prepared
+         */
+        void rollback(boolean unnamedStays, Answered then) {
+            if (unnamedStays && preparation == Preparation.DONE) {
+                own.rollbackPrepared(out);
+                sent(SentMessage.OWN_BIND, SentMessage.OWN_EXECUTE).sync(then);
+            } else {
+                own.rollback(out);
+                end(SentMessage.OWN_QUERY, then);
+            }
+        }
+
+        /** Sends, with a Sync. */
+        void sync(Answered then) {
+            Frontend.sync(out);
+            end(SentMessage.OWN_SYNC, then);
+        }
+
+        /** Sends what belongs to what the node asks next, or to what the client sends next. */
+        void send() {
+            write(out);
+        }
+
+        private void end(SentMessage last, Answered then) {
+            sent(last);
+            exchanges.add(new Exchange(next, then));
+            next = new BackendReply();
+            write(out);
+        }
+    }
+
+    /** The client has had prepared statements forgotten, the node's own perhaps among them. */
+    void statementsForgotten() {
+        outdated += preparation == Preparation.SENT ? 1 : 0;
+        preparation = Preparation.NEEDED;
+    }
+
+    // ------------------------------------------------------------------------------------------ answers
+
+    /** The message that is answered next, or null. */
+    @Nullable
+    SentMessage first() {
+        return unanswered.first();
+    }
+
+    /** The message that is answered next has been completely. */
+    void answered() {
+        if (unanswered.poll() == SentMessage.OWN_PREPARED) {
+            if (outdated > 0) {
+                outdated--;
+            } else {
+                preparation = Preparation.DONE;
+            }
+        }
+    }
+
+    /** The reply that what the engine answers now belongs to, if it answers the node. */
+    private BackendReply reply() {
+        Exchange exchange = exchanges.peek();
+        return exchange == null ? next : exchange.reply();
+    }
+
+    /** A row for the node. */
+    void ownRow(SentMessage asked, ByteBuf body) {
+        reply().row(asked, body);
+    }
+
+    /** A statement of the node's has been executed. */
+    void ownCompleted(SentMessage asked) {
+        reply().completed(asked);
+    }
+
+    /** A message that answers a {@link SentMessage#OWN_COLLECTED}. */
+    void ownCollected(byte type, ByteBuf body) {
+        reply().collect(type, body);
+    }
+
+    /** An error in answer to the node. */
+    void ownFailed(ErrorFields fields) {
+        reply().failed(fields);
+        if (fields.sqlState().equals("26000")) {
+            preparation = Preparation.NEEDED;
+        }
+    }
+
+    /** What the node asks next fails for something that it has asked before. */
+    void failedAhead(ErrorFields fields) {
+        next.failed(fields);
+    }
+
+    /** The answer to what the node has asked since its last Sync or query, which the client's Sync has ended. */
+    BackendReply takeAhead() {
+        BackendReply taken = next;
+        next = new BackendReply();
+        return taken;
+    }
+
+    /** What the client is told in place of the error that was provoked; {@code provoked} if that is not known. */
+    ErrorFields takeRefusal(ErrorFields provoked) {
+        ErrorFields taken = refusal;
+        refusal = null;
+        return taken == null ? provoked : taken;
+    }
+
+    /**
+     * The first message has failed, which was no simple query: the engine skips what follows up to Sync.
+     *
+     * @return whether no Sync has been sent yet, so that it skips what is sent next, too
+     */
+    boolean skipsToSync() {
+        unanswered.dropToSync();
+        return idle();
+    }
+
+    /** The engine will not answer the client's Sync that was sent last. */
+    void syncIgnored() {
+        unanswered.removeLast();
+    }
+
+    /** The engine has completed an Execute that ends the client's transaction, and perhaps begins another. */
+    void transactionEnded(boolean another) {
+        status = another ? Backend.IN_TRANSACTION : Backend.IDLE;
+    }
+
+    /**
+     * ReadyForQuery has come. If that ends what the node has asked, goes on with the answer.
+     *
+     * @return whether it is in answer to the client
+     */
+    boolean ready(byte newStatus) {
+        SentMessage last = unanswered.poll();
+        if (!last.endsOwn() && !last.query() && last != SentMessage.SYNC) {
+            throw new ProtocolViolation("ReadyForQuery in answer to " + last);
+        }
+        status = newStatus;
+        if (!last.endsOwn()) {
+            return true;
+        }
+        Exchange exchange = exchanges.remove();
+        exchange.reply().over();
+        exchange.then().with(exchange.reply());
+        return false;
+    }
+
+    /** The client's cycle is over, so everything has been answered. */
+    void cycleOver() {
+        refusal = null;
+        outdated = 0;
+        next = new BackendReply();
+        if (preparation == Preparation.SENT) {
+            preparation = Preparation.NEEDED;
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ cancelling, the end
+
+    /** Asks the engine to cancel what it runs, if it runs something. */
+    void cancel() {
+        if (idle()) {
+            return;
+        }
+        cancels++;
+        connection.cancel().whenComplete((_, _) -> {
+            cancels--;
+            Runnable waiting = afterCancels;
+            if (cancels == 0 && waiting != null) {
+                afterCancels = null;
+                waiting.run();
+                settle.run();
+            }
+        });
+    }
+
+    /** Does something now, or when no request to cancel is under way, so that a late one never meets a later statement. */
+    void whenNoCancels(Runnable task) {
+        if (cancels == 0) {
+            task.run();
+        } else {
+            afterCancels = task;
+        }
+    }
+
+    /** Ends the connection, and what runs on it. */
+    void close() {
+        cancel();
+        connection.close();
+    }
+}

@@ -1,0 +1,264 @@
+package tutti.wire;
+
+import java.util.EnumSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a client's current cycle of messages stands: a simple query, or extended-protocol messages up to Sync. One cycle is
+ * under way at a time; further messages wait in the socket. On the session's event loop.
+ */
+final class ClientCycle {
+    /** Where it stands. */
+    private enum State {
+        /** None is under way. */
+        NONE,
+        /** Extended-protocol messages have come, Sync has not. */
+        OPEN,
+        /** Open; a COMMIT or ROLLBACK by Execute is under way in the engine, and what follows it, except Sync, waits. */
+        ENDING,
+        /** Open; the client's next message waits. */
+        WAITING,
+        /** Open; messages are skipped up to Sync, as the engine does after an error. */
+        SKIPPING,
+        /** The same; at Sync the transaction block is made to fail, because the engine has rolled it back already. */
+        SKIPPING_TO_FAILURE,
+        /** Complete; its ReadyForQuery is awaited. */
+        BUSY;
+
+        private static final LegalSteps<State> STEPS = new LegalSteps<>("a client's cycle", State.class, State::next);
+
+        private Set<State> next() {
+            return switch (this) {
+                case NONE -> EnumSet.of(OPEN);
+                case OPEN -> EnumSet.of(ENDING, WAITING, SKIPPING, SKIPPING_TO_FAILURE, BUSY);
+                case ENDING -> EnumSet.of(OPEN, WAITING, SKIPPING, SKIPPING_TO_FAILURE, BUSY);
+                case WAITING -> EnumSet.of(OPEN, SKIPPING, SKIPPING_TO_FAILURE);
+                case SKIPPING -> EnumSet.of(WAITING, SKIPPING_TO_FAILURE, BUSY);
+                case SKIPPING_TO_FAILURE -> EnumSet.of(BUSY);
+                // open again: to be repeated, or because the engine has ignored its Sync
+                case BUSY -> EnumSet.of(NONE, OPEN);
+            };
+        }
+    }
+
+    /** Whether the client copies rows into a table. */
+    private enum Copy {
+        /** It does not. */
+        NONE,
+        /** It has asked to, or has done so. */
+        ASKED,
+        /** The engine takes its data. */
+        RUNNING
+    }
+
+    private State state = State.NONE;
+    private Copy copy = Copy.NONE;
+    private boolean inBlock;
+    private boolean failed;
+    private boolean staysHere;
+    private int executed;
+    private @Nullable Script script;
+
+    private void to(State next) {
+        state = State.STEPS.step(state, next);
+    }
+
+    // ------------------------------------------------------------------------------------------ messages
+
+    /**
+     * A message has come that is not skipped.
+     *
+     * @return whether it begins a cycle
+     */
+    boolean begins() {
+        if (state == State.NONE) {
+            to(State.OPEN);
+            return true;
+        }
+        return false;
+    }
+
+    /** No further message belongs to it: a simple query, or Sync, has come. */
+    void complete() {
+        to(State.BUSY);
+    }
+
+    /** Further messages belong to it after all. */
+    void reopen() {
+        to(State.OPEN);
+    }
+
+    /** The client's next message waits, until {@link #proceed} or {@link #skip}. */
+    void await() {
+        if (state != State.BUSY) {
+            to(State.WAITING);
+        }
+    }
+
+    /** The client's next message need not wait any longer. */
+    void proceed() {
+        if (state == State.WAITING) {
+            to(State.OPEN);
+        }
+    }
+
+    /** The client's next message need not wait any longer; if the cycle has failed, it is skipped. */
+    void proceedUnlessFailed() {
+        if (failed) {
+            skip();
+        } else {
+            proceed();
+        }
+    }
+
+    /** Messages are skipped up to Sync. */
+    void skip() {
+        if (state != State.SKIPPING_TO_FAILURE) {
+            to(State.SKIPPING);
+        }
+    }
+
+    /** Messages are skipped up to Sync, and then the transaction block is to be made to fail. */
+    void skipToFailure() {
+        to(State.SKIPPING_TO_FAILURE);
+    }
+
+    /** An Execute is under way that ends the transaction: what follows it waits. */
+    void ending() {
+        to(State.ENDING);
+    }
+
+    /** The Execute that ends the transaction has been completed. */
+    void ended() {
+        if (state == State.ENDING || state == State.WAITING) {
+            to(State.OPEN);
+        }
+    }
+
+    /** The cycle is over. */
+    void over() {
+        to(State.NONE);
+        copy = Copy.NONE;
+        failed = false;
+        staysHere = false;
+        executed = 0;
+        script = null;
+    }
+
+    /** Whether none is under way. */
+    boolean none() {
+        return state == State.NONE;
+    }
+
+    /** Whether its ReadyForQuery is awaited. */
+    boolean busy() {
+        return state == State.BUSY;
+    }
+
+    /** Whether the client's next message has to wait. */
+    boolean blocked() {
+        return state == State.BUSY || state == State.WAITING;
+    }
+
+    /** Whether the client's next message, unless it is Sync, has to wait because the transaction is being ended. */
+    boolean isEnding() {
+        return state == State.ENDING;
+    }
+
+    /** Whether messages are skipped up to Sync. */
+    boolean skipping() {
+        return state == State.SKIPPING || state == State.SKIPPING_TO_FAILURE;
+    }
+
+    /** Whether the transaction block is to be made to fail at Sync. */
+    boolean failsAtSync() {
+        return state == State.SKIPPING_TO_FAILURE;
+    }
+
+    // ------------------------------------------------------------------------------------------ what is known of it
+
+    /** An error of this cycle has been passed on to the client, or will be unless it is repeated. */
+    void fail() {
+        failed = true;
+    }
+
+    /** Whether {@link #fail} was called in this cycle. */
+    boolean failed() {
+        return failed;
+    }
+
+    /** Executes what it has executed again, as if for the first time. */
+    void repeats() {
+        failed = false;
+        executed = 0;
+    }
+
+    /** Whether its messages are in a transaction block, as far as they have been sent. */
+    boolean inBlock() {
+        return inBlock;
+    }
+
+    /** Its messages are in a transaction block from here on, or are not. */
+    void inBlock(boolean is) {
+        inBlock = is;
+    }
+
+    /** A statement is executed by the extended protocol. Returns whether it is the cycle's first. */
+    boolean executesFirst() {
+        return executed++ == 0;
+    }
+
+    /** It is known that it is executed by this node, not by every one. */
+    void stayHere() {
+        staysHere = true;
+    }
+
+    boolean staysHere() {
+        return staysHere;
+    }
+
+    /** The statements of a simple query that are run one by one, or null. */
+    @Nullable
+    Script script() {
+        return script;
+    }
+
+    void script(Script running) {
+        script = running;
+    }
+
+    // ------------------------------------------------------------------------------------------ COPY from the client
+
+    /** A statement has been sent that may take data from the client. */
+    void copyAsked() {
+        copy = Copy.ASKED;
+    }
+
+    /** The engine takes data. */
+    void copyBegins() {
+        copy = Copy.RUNNING;
+    }
+
+    /** The engine takes no more data for now. */
+    void copyEnds() {
+        if (copy == Copy.RUNNING) {
+            copy = Copy.ASKED;
+        }
+    }
+
+    /** No statement under way takes data. */
+    void noCopy() {
+        copy = Copy.NONE;
+    }
+
+    /** Whether data of the client's may be passed on. */
+    boolean copies() {
+        return copy != Copy.NONE;
+    }
+
+    /** Whether the engine takes data. */
+    boolean copyRuns() {
+        return copy == Copy.RUNNING;
+    }
+}

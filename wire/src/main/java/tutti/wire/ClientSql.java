@@ -1,0 +1,79 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The SQL of the client's message that is being looked at, classified. Its buffer is used again for the next one. On the
+ * session's event loop.
+ */
+final class ClientSql {
+    private static final int KEPT_BYTES_MAX = 1 << 16;
+    private final Classifier classifier;
+    private final TextSettings texts;
+    private byte[] bytes = new byte[256];
+    private int length;
+
+    ClientSql(Classifier classifier, TextSettings texts) {
+        this.classifier = classifier;
+        this.texts = texts;
+    }
+
+    /** Reads and classifies the text that begins at {@code start} and ends with a zero before {@code limit}. */
+    void read(ByteBuf buffer, int start, int limit) {
+        length = Messages.end(buffer, start, limit) - start;
+        if (bytes.length < length) {
+            bytes = new byte[Math.max(length, Math.min(bytes.length * 2, KEPT_BYTES_MAX))];
+        }
+        buffer.getBytes(start, bytes, 0, length);
+        classifier.classify(bytes, 0, length, texts.standardStrings());
+    }
+
+    /** Classifies one statement of a text. */
+    void read(byte[] text, int start, int end) {
+        length = end - start;
+        bytes = Arrays.copyOfRange(text, start, end);
+        classifier.classify(bytes, 0, length, texts.standardStrings());
+    }
+
+    /** What is known of it, until the next is read. */
+    Classifier classified() {
+        return classifier;
+    }
+
+    /** How many bytes it has. */
+    int length() {
+        return length;
+    }
+
+    byte[] copy() {
+        return Arrays.copyOf(bytes, length);
+    }
+
+    String text() {
+        return new String(bytes, 0, length, StandardCharsets.UTF_8);
+    }
+
+    /** The text of one of its statements. */
+    String statement(int index) {
+        int start = classifier.start(index);
+        return new String(bytes, start, classifier.end(index) - start, StandardCharsets.UTF_8);
+    }
+
+    /** It, as one statement that is not simply passed on. */
+    UtilityStatement utility() {
+        int target = classifier.targetStart();
+        return new UtilityStatement(text(), classifier.targetEnd() == 0
+                ? null
+                : new String(bytes, target, classifier.targetEnd() - target, StandardCharsets.UTF_8),
+                classifier.inBlockRefusal());
+    }
+
+    /** The question about the cluster that it is, or null. */
+    @Nullable
+    ClusterQuestion question() {
+        return classifier.question() && classifier.count() <= 1 ? ClusterQuestion.read(bytes, length) : null;
+    }
+}

@@ -1,0 +1,226 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import java.util.ArrayDeque;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.FrameReader;
+
+/**
+ * What goes to a session's client, and what of the engine's answers concerns it. Responses are withheld while it must not
+ * know them: from the first CommandComplete of a statement that commits by itself until the transaction's outcome is known, and
+ * all of a request that may have to be run again. That is bounded: beyond the limit they are let through, as PostgreSQL itself
+ * does with the extended protocol, where an error of the commit may come after CommandComplete and before ReadyForQuery.
+ * On the session's event loop.
+ */
+final class ClientStream {
+    /** What becomes of what is written. */
+    private enum Responses {
+        /** It goes to the client. */
+        PASS,
+        /** It is withheld. */
+        WITHHELD
+    }
+
+    private final Channel client;
+    private final FrameReader backendReader;
+    private final int limit;
+    private final ArrayDeque<ByteBuf> withheld = new ArrayDeque<>();
+    private int withheldBytes;
+    private Responses responses = Responses.PASS;
+    private boolean overflowed;
+    private boolean suppressed;
+    private boolean hidesWarnings;
+    private boolean gone;
+
+    /**
+     * A stream on which nothing is withheld.
+     *
+     * @param backendReader what reads the engine's messages, which go to the client before what is written here
+     * @param limit most bytes that are withheld
+     */
+    ClientStream(Channel client, FrameReader backendReader, int limit) {
+        this.client = client;
+        this.backendReader = backendReader;
+        this.limit = limit;
+    }
+
+    // ------------------------------------------------------------------------------------------ what concerns the client
+
+    /** Whether the client gets to see the answer to this message. */
+    boolean sees(SentMessage answered) {
+        return !answered.own() && !suppressed;
+    }
+
+    /** What is still to come from the engine for this cycle is not for the client, because its transaction is interrupted. */
+    void suppress() {
+        suppressed = true;
+    }
+
+    /** What comes from the engine is for the client again. */
+    void show() {
+        suppressed = false;
+    }
+
+    boolean suppressed() {
+        return suppressed;
+    }
+
+    /**
+     * Whether warnings about the transaction status are withheld from the client, because they are about what the node has
+     * done; until the end of the cycle unless said otherwise.
+     */
+    void hideWarnings(boolean hide) {
+        hidesWarnings = hide;
+    }
+
+    /** Whether the client gets to see a notice. */
+    boolean seesNotice(ByteBuf body) {
+        if (hidesWarnings) {
+            String sqlState = ErrorFields.read(body).sqlState();
+            if (sqlState.equals("25P01") || sqlState.equals("25001")) {
+                return false;
+            }
+        }
+        return !suppressed;
+    }
+
+    // ------------------------------------------------------------------------------------------ withholding
+
+    /** From now on responses are withheld, after those that have come. */
+    void withhold() {
+        backendReader.emitRun();
+        responses = Responses.WITHHELD;
+    }
+
+    /** From now on responses are withheld, and {@link #overflowed} says if that was too much. */
+    void withholdAll() {
+        responses = Responses.WITHHELD;
+        overflowed = false;
+    }
+
+    /** Whether something withheld has been let through because it was too much, since {@link #withholdAll}. */
+    boolean overflowed() {
+        return overflowed;
+    }
+
+    /** Lets everything through. */
+    void release() {
+        responses = Responses.PASS;
+        withheldBytes = 0;
+        for (ByteBuf message = withheld.poll(); message != null; message = withheld.poll()) {
+            client.write(message, client.voidPromise());
+        }
+    }
+
+    /** Forgets what was withheld. */
+    void drop() {
+        responses = Responses.PASS;
+        withheldBytes = 0;
+        for (ByteBuf message = withheld.poll(); message != null; message = withheld.poll()) {
+            message.release();
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ writing
+
+    /** What the engine has sent, as it came. */
+    void run(ByteBuf bytes) {
+        if (responses == Responses.PASS) {
+            client.write(bytes, client.voidPromise());
+            return;
+        }
+        withheld.add(bytes);
+        withheldBytes += bytes.readableBytes();
+        if (withheldBytes > limit) {
+            overflowed = true;
+            release();
+        }
+    }
+
+    /** Writes a response of the node's, after what the engine sent before. */
+    void write(ByteBuf response) {
+        backendReader.emitRun();
+        run(response);
+    }
+
+    /** Writes what is no response, after what the engine sent before; it is never withheld. */
+    void writeAside(ByteBuf message) {
+        backendReader.emitRun();
+        client.write(message, client.voidPromise());
+    }
+
+    void error(ErrorFields fields) {
+        ByteBuf out = buffer();
+        Backend.errorResponse(out, fields);
+        write(out);
+    }
+
+    void complete(String tag) {
+        ByteBuf out = buffer();
+        Backend.commandComplete(out, tag);
+        write(out);
+    }
+
+    void ready(byte status) {
+        ByteBuf out = buffer();
+        Backend.readyForQuery(out, status);
+        write(out);
+    }
+
+    ByteBuf buffer() {
+        return client.alloc().buffer();
+    }
+
+    void flush() {
+        client.flush();
+    }
+
+    boolean writable() {
+        return client.isWritable();
+    }
+
+    // ------------------------------------------------------------------------------------------ the end
+
+    /** The client has gone. */
+    void clientGone() {
+        gone = true;
+        drop();
+    }
+
+    boolean gone() {
+        return gone;
+    }
+
+    /** Ends the stream with an error; nothing withheld is told. */
+    void end(ErrorFields fatal) {
+        ByteBuf out = buffer();
+        Backend.errorResponse(out, fatal);
+        end(out);
+    }
+
+    /** Ends the stream with what the engine has said last. */
+    void end() {
+        end(buffer());
+    }
+
+    private void end(ByteBuf last) {
+        drop();
+        if (client.isActive()) {
+            client.writeAndFlush(last).addListener(ChannelFutureListener.CLOSE);
+        } else {
+            last.release();
+        }
+    }
+
+    /** Ends the stream at once. */
+    void close() {
+        client.close();
+    }
+
+    boolean active() {
+        return client.isActive();
+    }
+}

@@ -1,0 +1,390 @@
+package tutti.wire;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.QueryResult;
+
+/**
+ * How a session's transaction commits: its capture is closed, what it has changed is read and told to the node, the engine
+ * commits when the node says so, and the client hears the outcome once. On the session's event loop.
+ */
+final class CommitSequence {
+    private static final Logger LOG = LoggerFactory.getLogger(CommitSequence.class);
+
+    /** What asks for a commit. */
+    enum Form {
+        /** The end of a cycle outside of a transaction block. */
+        IMPLICIT,
+        /** COMMIT as a simple query. */
+        SIMPLE,
+        /** COMMIT by Execute. */
+        EXTENDED
+    }
+
+    /**
+     * A commit that is under way.
+     *
+     * @param chain whether the client wants another transaction to begin at once
+     */
+    private record Commit(Form form, boolean chain) {}
+
+    private final Session session;
+    private final CurrentTransaction transaction;
+    private final BackendRequests backend;
+    private final ClientStream client;
+    private final ClientCycle cycle;
+    private final Capture capture;
+    private @Nullable Commit commit;
+    /** How the chained transaction begins; null until that is known. */
+    private @Nullable String chainBegin;
+    /** The node waits for the engine's COMMIT. */
+    private @Nullable Completion<Void> done;
+
+    CommitSequence(Session session) {
+        this.session = session;
+        this.transaction = session.transaction();
+        this.backend = session.backend();
+        this.client = session.client();
+        this.cycle = session.cycle();
+        this.capture = session.capture();
+    }
+
+    /** Whether the messages that close the capture have been sent, so that the rest follows from their answer. */
+    boolean underWay() {
+        return commit != null;
+    }
+
+    /** Whether the client has asked for the commit that is under way. */
+    boolean askedByClient() {
+        return commit != null && commit.form() != Form.IMPLICIT;
+    }
+
+    /** The transaction is rolled back and does not commit, or not this time. */
+    void abandon() {
+        commit = null;
+        chainBegin = null;
+    }
+
+    // ------------------------------------------------------------------------------------------ closing
+
+    /** Sends the closing messages, and goes on with the commit when they are answered. */
+    void begin(Form form, boolean chain) {
+        commit = new Commit(form, chain);
+        chainBegin = null;
+        backend.batch().closing().sync(this::closed);
+        if (form != Form.IMPLICIT) {
+            transaction.becomes(SessionState.CLOSING);
+        }
+    }
+
+    /** The cycle of an implicit transaction is complete in the engine, and its closing has not been sent. */
+    void cycleComplete() {
+        if (transaction.rollbackWanted()) {
+            session.rollback().begin();
+        } else if (backend.inTransaction()) {
+            begin(Form.IMPLICIT, false);
+        } else {
+            commit = new Commit(Form.IMPLICIT, false);
+            closed(backend.takeAhead());
+        }
+    }
+
+    private void closed(BackendReply reply) {
+        transaction.becomes(SessionState.CLOSING);
+        OpenTransaction closing = transaction.orNull();
+        ErrorFields failure = reply.error();
+        ErrorFields retry = closing == null ? null : closing.retry();
+        if (retry == null && failure != null && session.turns().repeatable(failure)) {
+            retry = failure;
+        }
+        if (transaction.rollbackWanted()) {
+            session.rollback().begin();
+        } else if (retry != null) {
+            session.turns().askForRepetition(retry);
+        } else if (backend.inTransaction()) {
+            captured(reply.changes());
+        } else {
+            giveUp(cycle.failed() ? null : failure);
+        }
+    }
+
+    /**
+     * The commit fails, or its transaction had failed: rolls back.
+     *
+     * @param cause is told then; null if it has been told
+     */
+    void giveUp(@Nullable ErrorFields cause) {
+        boolean toldBefore = cause == null && form() == Form.EXTENDED;
+        if (toldBefore && backend.outsideOfTransaction()) {
+            // an earlier message of the cycle failed, and there is no transaction block
+            commit = null;
+            transaction.ended();
+            cycle.skip();
+        } else if (toldBefore) {
+            // the same, and the transaction block stays as it is
+            commit = null;
+            transaction.becomes(SessionState.FAILED);
+            cycle.skip();
+        } else if (backend.outsideOfTransaction()) {
+            finish(cause, false);
+        } else {
+            session.rollback().inEngine(() -> {
+                session.rollback().complete();
+                finish(cause, false);
+            });
+        }
+    }
+
+    private Form form() {
+        return commit == null ? Form.IMPLICIT : commit.form();
+    }
+
+    // ------------------------------------------------------------------------------------------ what was changed
+
+    private void captured(byte @Nullable [] changes) {
+        if (changes == null) {
+            check();
+        } else if (transaction.work().mayHaveChanged(Work.Change.SCHEMA)) {
+            readCatalog(changes);
+        } else {
+            read(changes, List.of());
+        }
+    }
+
+    private void read(byte[] changes, List<@Nullable QueryResult> catalogs) {
+        try {
+            Capture.Captured read = capture.close(changes, catalogs);
+            transaction.get().changed(read.writes(), read.describe());
+        } catch (Capture.CatalogNeeded needed) {
+            if (catalogs.isEmpty()) {
+                readCatalog(changes);
+            } else {
+                LOG.error("captured changes name tables that do not exist", needed);
+                giveUp(Errors.error("XX000", "the transaction's changes name tables that do not exist"));
+            }
+            return;
+        } catch (Capture.CaptureException refused) {
+            giveUp(refused.fields());
+            return;
+        }
+        check();
+    }
+
+    private void readCatalog(byte[] changes) {
+        backend.batch().catalog(reply -> unlessLost(reply, "the catalog",
+                catalog -> read(changes, transaction.work().catalogs(catalog))));
+    }
+
+    private void unlessLost(BackendReply reply, String what, Consumer<QueryResult> then) {
+        CompletableFuture<QueryResult> result = reply.result();
+        if (transaction.rollbackWanted()) {
+            session.rollback().begin();
+        } else if (result.isCompletedExceptionally()) {
+            giveUp(Errors.unreadable(what, result));
+        } else {
+            then.accept(result.resultNow());
+        }
+    }
+
+    /** What it has used must lie in its classes, if they are what somebody says. */
+    private void check() {
+        OpenTransaction committing = transaction.get();
+        if (!committing.vouched() || committing.classes().all() || !session.node().classesCoverReads()) {
+            characteristics();
+            return;
+        }
+        backend.batch().locks(reply -> unlessLost(reply, "the locks", locks -> {
+            List<Long> used = locks.rows().stream()
+                    .map(row -> Long.parseLong(Objects.requireNonNull(row.getFirst()))).toList();
+            String table = capture.outside(used, committing.classes());
+            if (table == null) {
+                characteristics();
+            } else {
+                giveUp(outsideOfClasses(table, "used"));
+            }
+        }));
+    }
+
+    private void characteristics() {
+        Commit current = commit;
+        if (current == null || !current.chain()) {
+            execute();
+            return;
+        }
+        backend.batch().query(ChainedTransaction.CHARACTERISTICS, reply -> {
+            chainBegin = ChainedTransaction.begin(reply.row());
+            execute();
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------ the node
+
+    private void execute() {
+        OpenTransaction committing = transaction.get();
+        if (committing.rollbackWanted()) {
+            committing.changedNothing();
+            session.rollback().begin();
+            return;
+        }
+        if (committing.writes().isEmpty()) {
+            transaction.becomes(SessionState.COMMITTING);
+            backend.batch().commit(null)
+                    .sync(reply -> finish(reply.committed() ? null : reply.error(), false));
+            return;
+        }
+        ErrorFields refusal = refusal(committing);
+        if (refusal != null) {
+            committing.changedNothing();
+            giveUp(refusal);
+        } else {
+            transaction.becomes(SessionState.CERTIFYING);
+            committing.ticket().executed(committing.writes(), transaction.work().reads());
+        }
+    }
+
+    private @Nullable ErrorFields refusal(OpenTransaction committing) {
+        if (!committing.handedIn()) {
+            return session.node().executesAtOnce()
+                    ? null
+                    : Errors.error(Errors.READ_ONLY, "the transaction has changed something, though it could not be"
+                            + " told from its statements")
+                            .with('H', "Begin it with a statement that shows it, or with BEGIN.");
+        }
+        String outside = committing.classes().all() ? null : capture.outside(committing.writes(), committing.classes());
+        return outside == null ? null : outsideOfClasses(outside, "changed");
+    }
+
+    private static ErrorFields outsideOfClasses(String table, String what) {
+        return Errors.error(Errors.OUTSIDE_OF_CLASSES, "the transaction has " + what + " " + table
+                + ", which is not among the conflict classes that it was ordered by")
+                .with('H', "List every table that it touches: SET LOCAL tutti.classes = 'one, another' as the first"
+                        + " statement; or declare nothing, which means all.");
+    }
+
+    /** From the node: commit now. */
+    void commit(OpenTransaction asked, long position, Completion<Void> whenDone) {
+        if (!transaction.is(asked) || !transaction.is(SessionState.CERTIFYING) || asked.rollbackWanted()) {
+            whenDone.failed(
+                    new EngineFailure("08006", "the session that executed the transaction cannot commit it", true));
+            return;
+        }
+        transaction.becomes(SessionState.COMMITTING);
+        done = whenDone;
+        backend.whenNoCancels(() -> {
+            if (transaction.is(SessionState.COMMITTING)) {
+                backend.batch().commit(Long.toString(position)).sync(this::committed);
+            }
+        });
+        session.settle();
+    }
+
+    private void committed(BackendReply reply) {
+        Completion<Void> waiting = Objects.requireNonNull(done, "a commit is under way");
+        done = null;
+        ErrorFields error = reply.error();
+        if (reply.committed()) {
+            if (error != null) {
+                LOG.error("the commit was followed by an error: {}", error);
+                session.abortEngine();
+            }
+            transaction.becomes(SessionState.AWAITING_ANSWER);
+            waiting.succeeded(null);
+            session.rollback().tryAnswer();
+            return;
+        }
+        ErrorFields cause = error == null ? Errors.error("XX000", "COMMIT did not commit") : error;
+        LOG.warn("the engine refused a certified commit; the node applies the transaction instead: {}", cause);
+        Runnable failed = () -> {
+            transaction.get().rollbackDone();
+            transaction.becomes(SessionState.AWAITING_ANSWER);
+            waiting.failed(new EngineFailure(cause.sqlState(), cause.message(), true));
+            session.rollback().tryAnswer();
+        };
+        if (backend.outsideOfTransaction()) {
+            failed.run();
+        } else {
+            session.rollback().inEngine(failed);
+        }
+    }
+
+    /** The engine's connection is gone. Returns whether the node waited for its COMMIT, and has been told. */
+    boolean engineLost() {
+        Completion<Void> waiting = done;
+        done = null;
+        if (waiting == null) {
+            return false;
+        }
+        waiting.failed(new EngineFailure("08006", "the connection to PostgreSQL was lost during COMMIT", true));
+        return true;
+    }
+
+    // ------------------------------------------------------------------------------------------ the end
+
+    /**
+     * The outcome is known, and the client hears it.
+     *
+     * @param cause null if it has committed, or if the client has heard why it has not
+     * @param decided whether the node has decided it
+     */
+    void finish(@Nullable ErrorFields cause, boolean decided) {
+        Commit over = commit;
+        commit = null;
+        OpenTransaction ended = transaction.forget();
+        if (ended != null && (!decided || ended.writes().isEmpty())) {
+            ended.ticket().ended();
+        }
+        if (transaction.work().mayHaveChanged(Work.Change.SCHEMA) && cause == null) {
+            capture.schemaChanged();
+        }
+        transaction.workOver();
+        transaction.becomes(SessionState.IDLE);
+        if (client.gone()) {
+            backend.close();
+            return;
+        }
+        if (cause == null) {
+            client.release();
+        } else {
+            client.drop();
+            session.error(cause);
+        }
+        if (over == null || over.form() == Form.IMPLICIT) {
+            session.finishCycle(Backend.IDLE);
+            return;
+        }
+        if (cause == null) {
+            client.complete("COMMIT");
+        }
+        if (over.chain() && cause == null) {
+            chain(over);
+        } else {
+            afterCommit(over, cause != null);
+        }
+    }
+
+    private void chain(Commit over) {
+        transaction.openNext();
+        cycle.await();
+        backend.batch().query(chainBegin == null ? "BEGIN" : chainBegin, _ -> afterCommit(over, false));
+    }
+
+    private void afterCommit(Commit over, boolean failed) {
+        chainBegin = null;
+        if (over.form() == Form.SIMPLE) {
+            session.finishCycle(backend.status());
+        } else if (failed) {
+            cycle.skip();
+        } else {
+            cycle.proceed();
+        }
+    }
+}

@@ -1,0 +1,177 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Request;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeySet;
+import tutti.pgwire.Frontend;
+import tutti.wire.sql.Classes;
+
+/**
+ * A client's messages that are kept until it is known when, or where, they run. Under protocols that order first, a
+ * transaction's first statement waits here for its turn. A simple query, or a cycle of extended-protocol messages, that is a transaction by
+ * itself is a whole request: it can be executed again, and its conflict classes are computed. A transaction block is
+ * interactive, and its classes are those that its client has declared. On the session's event loop.
+ */
+final class DeferredMessages {
+    /** Deals with a message as if it had just come. */
+    interface Again {
+        boolean frame(byte type, ByteBuf buffer, int start, int bodyLength);
+    }
+
+    private final Session session;
+    private final StatementRules rules;
+    private final ActiveRequests active;
+    private final Again again;
+    private final BackendRequests backend;
+    private final ClientCycle cycle;
+    /** Messages of an open cycle that is a transaction by itself, from its first Bind on; null if they are passed on. */
+    private @Nullable RecordedCycle recording;
+
+    DeferredMessages(Session session, StatementRules rules, ActiveRequests active, Again again) {
+        this.session = session;
+        this.rules = rules;
+        this.active = active;
+        this.again = again;
+        this.backend = session.backend();
+        this.cycle = session.cycle();
+    }
+
+    // ------------------------------------------------------------------------------------------ waiting for the turn
+
+    /** Whether a statement may not be sent before its transaction's turn has come: it looks at the database. */
+    boolean mustWait(StatementKind kind, boolean inTransaction) {
+        return !backend.transactionFailed() && session.transaction().unheardAbort() == null
+                && session.turns().needed()
+                && switch (kind) {
+                    case WRITE, COPY_IN -> true;
+                    case READ, SCHEMA -> inTransaction;
+                    default -> false;
+                };
+    }
+
+    /** Keeps a message of a transaction block until its turn has come. Returns false: it is not passed on now. */
+    boolean awaitInBlock(byte type, ByteBuf buffer, int start, int bodyLength) {
+        byte[] message = Messages.copy(buffer, start, bodyLength);
+        session.turns().await(interactive(), declares(), false, () -> again(type, message));
+        return false;
+    }
+
+    /** Keeps a simple query that is a transaction by itself until its turn has come. Returns false. */
+    boolean awaitQuery(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        byte[] message = Messages.copy(buffer, start, bodyLength);
+        Capture.Classified classified = rules.classes(Messages.queryText(buffer, start, bodyLength));
+        session.turns().await(request(classified.classes(), kind != StatementKind.COPY_IN), classified.vouched(), true,
+                () -> again(Frontend.QUERY, message));
+        return false;
+    }
+
+    /** Keeps a part of a script until the turn of its transaction has come. */
+    void awaitPart(byte[] sql, boolean inTransaction, Runnable then) {
+        Capture.Classified classified = rules.classes(sql);
+        session.turns().await(inTransaction ? interactive() : new Request.Interactive(classified.classes()),
+                inTransaction ? declares() : classified.vouched(), !inTransaction, then);
+    }
+
+    private static Request request(ConflictClasses classes, boolean whole) {
+        return whole
+                ? new Request.Whole(new byte[0], classes, KeySet.EMPTY, Request.Placement.ONE)
+                : new Request.Interactive(classes);
+    }
+
+    private Classes.@Nullable Declaration declaration() {
+        OpenTransaction current = session.transaction().orNull();
+        return current == null ? null : current.declared();
+    }
+
+    private boolean declares() {
+        return declaration() != null;
+    }
+
+    /** What is known of the open transaction block. */
+    private Request interactive() {
+        Classes.Declaration declared = declaration();
+        return declared == null ? Request.Interactive.UNDECLARED : new Request.Interactive(declared.classes());
+    }
+
+    // ------------------------------------------------------------------------------------------ recording
+
+    boolean recording() {
+        return recording != null;
+    }
+
+    /** Begins to record a cycle, of which it must be known when or where it is to run, with its first Bind. Returns false. */
+    boolean record(Prepared first, ByteBuf buffer, int start, int bodyLength) {
+        recording = new RecordedCycle();
+        return record(Frontend.BIND, first, buffer, start, bodyLength);
+    }
+
+    /**
+     * Records a further message. Returns false: it is not passed on now.
+     *
+     * @param about what a Parse or Bind is about; null for other messages
+     */
+    boolean record(byte type, @Nullable Prepared about, ByteBuf buffer, int start, int bodyLength) {
+        RecordedCycle into = Objects.requireNonNull(recording, "begun");
+        if (into.add(type, about, buffer, start, bodyLength)) {
+            recorded(into);
+        }
+        return false;
+    }
+
+    /**
+     * Hands in what was recorded. What has been sent of this cycle began a transaction in the engine, which has its snapshot
+     * by now, and is ended first.
+     */
+    private void recorded(RecordedCycle done) {
+        recording = null;
+        if (done.complete()) {
+            cycle.complete();
+        } else {
+            cycle.await();
+        }
+        backend.batch().sync(_ -> {
+            if (cycle.failed() && done.complete()) {
+                backend.synchronize();
+            } else if (cycle.failed()) {
+                cycle.skip();
+            } else if (!active.recorded(done)) {
+                here(done);
+            }
+        });
+    }
+
+    /** Executes it at this node, when its turn has come. */
+    private void here(RecordedCycle done) {
+        if (!session.turns().needed()) {
+            cycle.reopen();
+            cycle.stayHere();
+            play(done);
+            return;
+        }
+        done.classify();
+        Capture.Classified classified = done.classified();
+        session.turns().await(request(classified.classes(), done.whole()), classified.vouched(), true, () -> {
+            cycle.reopen();
+            cycle.repeats();
+            session.beginImplicit(false);
+            play(done);
+        });
+    }
+
+    private void play(RecordedCycle done) {
+        done.messages().forEach(message -> again(message.type(), message.message()));
+    }
+
+    private void again(byte type, byte[] message) {
+        ByteBuf buffer = Unpooled.wrappedBuffer(message);
+        if (again.frame(type, buffer, Messages.HEADER, message.length - Messages.HEADER)) {
+            backend.write(buffer);
+        } else {
+            buffer.release();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import tutti.core.txn.Outcome;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Frontend;
+import tutti.wire.OpenTransaction.Extent;
+
+/**
+ * How a session's transaction is rolled back when the node wants it, and how its client hears what the node has decided: at
+ * once if it waits, otherwise at its next message. On the session's event loop.
+ */
+final class RollbackSequence {
+    private final Session session;
+    private final CurrentTransaction transaction;
+    private final BackendRequests backend;
+    private final ClientStream client;
+    private final ClientCycle cycle;
+
+    RollbackSequence(Session session) {
+        this.session = session;
+        this.transaction = session.transaction();
+        this.backend = session.backend();
+        this.client = session.client();
+        this.cycle = session.cycle();
+    }
+
+    // ------------------------------------------------------------------------------------------ from the node
+
+    /** From the node: roll back now, whatever is going on. */
+    void rollback(OpenTransaction asked, Runnable done) {
+        if (!transaction.is(asked) || asked.rolledBack() || transaction.is(SessionState.CLOSED)) {
+            done.run();
+            return;
+        }
+        if (!asked.wantRollback(done)) {
+            return;
+        }
+        if (asked.turnAwaited()) {
+            loseTurn(asked);
+        } else {
+            switch (transaction.state()) {
+                case CERTIFYING -> begin();
+                case COMMITTING, ROLLING_BACK, AWAITING_ANSWER, CLOSED -> {
+                    // it is on its way
+                }
+                case IDLE, IN_TRANSACTION, FAILED, CLOSING, BARRIER -> {
+                    if (backend.idle() && cycle.none()) {
+                        begin();
+                    } else {
+                        interrupt(asked);
+                    }
+                }
+            }
+        }
+        session.settle();
+    }
+
+    private void loseTurn(OpenTransaction asked) {
+        asked.losesTurn();
+        begin();
+    }
+
+    /** Makes the engine stop what it is doing for this cycle. */
+    private void interrupt(OpenTransaction asked) {
+        client.suppress();
+        session.resumeEngine();
+        if (cycle.copyRuns()) {
+            cycle.copyEnds();
+            ByteBuf out = client.buffer();
+            Frontend.copyFail(out, "the transaction gives way to one that was ordered first");
+            backend.write(out);
+        }
+        backend.cancel();
+        if (!cycle.none() && !cycle.blocked()) {
+            cycle.await();
+            backend.batch().sync(_ -> {
+                if (transaction.is(asked)) {
+                    begin();
+                }
+            });
+        }
+    }
+
+    /** From the node: the end. */
+    void answer(OpenTransaction asked, Outcome end) {
+        if (!transaction.is(asked)) {
+            return;
+        }
+        asked.decided(end);
+        if (asked.turnAwaited()) {
+            loseTurn(asked);
+        }
+        tryAnswer();
+        session.settle();
+    }
+
+    // ------------------------------------------------------------------------------------------ in the engine
+
+    /** Rolls back. Nothing of the client's is running any more. */
+    void begin() {
+        inEngine(() -> {
+            complete();
+            transaction.becomes(SessionState.AWAITING_ANSWER);
+            OpenTransaction current = transaction.orNull();
+            if (current != null && current.repeatAsked()) {
+                session.turns().repeat(current);
+            } else {
+                tryAnswer();
+            }
+        });
+    }
+
+    /** It is rolled back in the engine: whoever waits for that is told. */
+    void complete() {
+        OpenTransaction current = transaction.orNull();
+        if (current != null) {
+            current.rollbackDone();
+        }
+        transaction.workOver();
+    }
+
+    /** Rolls back in the engine, which the client does not see. */
+    void inEngine(Runnable then) {
+        transaction.becomes(SessionState.ROLLING_BACK);
+        backend.whenNoCancels(() -> {
+            if (transaction.is(SessionState.CLOSED)) {
+                return;
+            }
+            OpenTransaction current = transaction.orNull();
+            client.hideWarnings(true);
+            backend.batch().rollback(current != null && current.repeatable(), _ -> {
+                client.hideWarnings(false);
+                then.run();
+            });
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------ the client
+
+    /** Tells the client what the node has decided, if it has and nothing runs in the engine. */
+    void tryAnswer() {
+        OpenTransaction answered = transaction.orNull();
+        Outcome end = answered == null ? null : answered.outcome();
+        if (answered == null || end == null || !transaction.is(SessionState.AWAITING_ANSWER)) {
+            return;
+        }
+        ErrorFields fields = Errors.of(end, answered.describe());
+        client.show();
+        if (!answered.writes().isEmpty() || session.commit().askedByClient()) {
+            session.commit().finish(fields, true);
+        } else {
+            pushedOut(answered,
+                    fields == null ? Errors.error("XX000", "committed without having asked") : fields);
+        }
+    }
+
+    /** It was rolled back before its client asked to commit. */
+    private void pushedOut(OpenTransaction over, ErrorFields fields) {
+        boolean block = over.extent() == Extent.BLOCK;
+        transaction.forget();
+        transaction.workOver();
+        session.commit().abandon();
+        transaction.becomes(SessionState.IDLE);
+        if (cycle.none()) {
+            transaction.abortUnheard(fields);
+        } else {
+            client.drop();
+            session.error(fields);
+            if (!cycle.busy() && block) {
+                cycle.skipToFailure();
+            } else if (!cycle.busy()) {
+                cycle.skip();
+            } else if (block) {
+                failBlock();
+            } else {
+                session.finishCycle(Backend.IDLE);
+            }
+        }
+        if (client.gone()) {
+            backend.close();
+        }
+    }
+
+    /** The transaction has ended by itself while it was being interrupted, and its answer is lost. */
+    static ErrorFields answerLost() {
+        return Errors.error("40001", "the transaction gave way to one that was ordered first");
+    }
+
+    /** Opens a transaction block in the engine and makes it fail, as the client has to see one; ends the cycle. */
+    void failBlock() {
+        transaction.becomes(SessionState.FAILED);
+        backend.batch().begin().fail().sync(_ -> session.finishCycle(Backend.FAILED));
+    }
+}

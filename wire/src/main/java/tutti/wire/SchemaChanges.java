@@ -1,0 +1,120 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.QueryResult;
+
+/**
+ * Statements in an open transaction of which the capture has to be told: changes of the schema, and constraints that are checked
+ * at once. On the session's event loop.
+ */
+final class SchemaChanges {
+    private final Session session;
+    private final CurrentTransaction transaction;
+    private final BackendRequests backend;
+    private final ClientCycle cycle;
+    private final Capture capture;
+
+    SchemaChanges(Session session) {
+        this.session = session;
+        this.transaction = session.transaction();
+        this.backend = session.backend();
+        this.cycle = session.cycle();
+        this.capture = session.capture();
+    }
+
+    /** A client's message that changes the schema, and waits. */
+    private record Waiting(UtilityStatement statement, ByteBuf message, SentMessage as) {}
+
+    /**
+     * Has the transaction's next statement captured, and then sends it.
+     *
+     * @param message the client's message; ownership passes
+     */
+    void change(UtilityStatement statement, ByteBuf message, SentMessage as) {
+        Waiting waiting = new Waiting(statement, message, as);
+        boolean wroteRows = transaction.work().mayHaveChanged(Work.Change.ROWS);
+        transaction.work().mayChange(Work.Change.SCHEMA);
+        cycle.await();
+        backend.batch().settings(statement.target()).sync(reply -> {
+            if (refused(waiting, reply.error())) {
+                return;
+            }
+            if (UtilityStatement.temporary(reply.row())) {
+                send(waiting);
+            } else if (wroteRows) {
+                // what the rows so far look like can be told from the catalog only now
+                backend.batch().catalog(catalog -> {
+                    ErrorFields lost = catalog.result().isCompletedExceptionally()
+                            ? Errors.unreadable("the catalog", catalog.result())
+                            : null;
+                    if (!refused(waiting, lost)) {
+                        allow(waiting, reply.row(), catalog.result().resultNow());
+                    }
+                });
+            } else {
+                allow(waiting, reply.row(), null);
+            }
+        });
+    }
+
+    private void allow(Waiting waiting, List<@Nullable String> settings, @Nullable QueryResult catalog) {
+        int place = transaction.work().schemaChange(catalog);
+        backend.batch().allow(capture.statement(place, waiting.statement().sql(), settings)).sync(reply -> {
+            if (!refused(waiting, reply.error())) {
+                send(waiting);
+            }
+        });
+    }
+
+    private void send(Waiting waiting) {
+        cycle.proceed();
+        backend.forward(waiting.message(), waiting.as());
+    }
+
+    /** Whether the statement cannot be executed, which is then dealt with. */
+    private boolean refused(Waiting waiting, @Nullable ErrorFields cause) {
+        if (!transaction.rollbackWanted() && cause == null && backend.inTransaction()) {
+            return false;
+        }
+        waiting.message().release();
+        if (transaction.rollbackWanted()) {
+            session.rollback().begin();
+            return true;
+        }
+        if (cause != null && !cycle.failed()) {
+            session.error(cause);
+        }
+        if (waiting.as() == SentMessage.EXECUTE) {
+            cycle.skip();
+        } else if (transaction.implicit()) {
+            session.commit().cycleComplete();
+        } else {
+            session.finishCycle(backend.status());
+        }
+        return true;
+    }
+
+    /** SET CONSTRAINTS ... IMMEDIATE: the capture is told before and after. */
+    void constraints(String sql, boolean simple) {
+        cycle.await();
+        backend.batch().once(capture.sql().beforeSetConstraints(), SentMessage.OWN_EXECUTE)
+                .once(sql, SentMessage.EXECUTE)
+                .once(capture.sql().afterSetConstraints(), SentMessage.OWN_EXECUTE)
+                .sync(reply -> {
+                    ErrorFields cause = reply.error();
+                    if (cause != null && !cycle.failed()) {
+                        session.error(cause);
+                    }
+                    if (transaction.rollbackWanted()) {
+                        session.rollback().begin();
+                    } else if (!simple) {
+                        cycle.proceedUnlessFailed();
+                    } else if (session.clientReady()) {
+                        session.client().ready(backend.status());
+                    }
+                });
+    }
+}

@@ -1,0 +1,76 @@
+package tutti.wire;
+
+/** A message that has been sent to the engine, by what is done with its answer. */
+enum SentMessage {
+    /** Of the client. */
+    PARSE,
+    /** Of the client. */
+    BIND,
+    /** Of the client. */
+    DESCRIBE,
+    /** Of the client. */
+    EXECUTE,
+    /** Of the client. */
+    CLOSE,
+    /** Of the client. */
+    SYNC,
+    /** Of the client: a simple query. */
+    QUERY,
+    /** Of the client: an Execute that ends the transaction. */
+    ENDING_EXECUTE,
+    /** Of the client: an Execute that ends the transaction and begins another. */
+    CHAINING_EXECUTE,
+    /** Of the client: a simple query that ends the transaction and perhaps begins another. */
+    ENDING_QUERY,
+    /** The node's, made to fail so that the client hears an error of the node's in its place: a Parse. */
+    REFUSED_PARSE,
+    /** The node's, made to fail so that the client hears an error of the node's in its place: a simple query. */
+    REFUSED_QUERY,
+    /** The node's. */
+    OWN_PARSE,
+    /** The node's Parse that is the last of those that prepare its statements. */
+    OWN_PREPARED,
+    /** The node's. */
+    OWN_BIND,
+    /** The node's. */
+    OWN_CLOSE,
+    /** The node's. */
+    OWN_EXECUTE,
+    /** The node's Execute of COMMIT. */
+    OWN_COMMIT,
+    /** The node's Execute that closes the capture and returns what was changed. */
+    OWN_CLOSING,
+    /** The node's Execute that returns one row. */
+    OWN_ROW,
+    /** The node's. */
+    OWN_SYNC,
+    /** The node's simple query. */
+    OWN_QUERY,
+    /** The node's messages up to a Sync, whose whole result matters. */
+    OWN_COLLECTED;
+
+    /** Whether its answer is not for the client. */
+    boolean own() {
+        return compareTo(REFUSED_PARSE) >= 0;
+    }
+
+    /** Whether the client hears an error of the node's in place of its answer. */
+    boolean refused() {
+        return this == REFUSED_PARSE || this == REFUSED_QUERY;
+    }
+
+    /** Whether it is a simple query, so that ReadyForQuery follows its answer whether it fails or not. */
+    boolean query() {
+        return this == QUERY || this == ENDING_QUERY || this == OWN_QUERY || this == REFUSED_QUERY;
+    }
+
+    /** Whether the engine, which skips messages after an error, goes on with it. */
+    boolean synchronizes() {
+        return this == SYNC || this == OWN_SYNC || this == OWN_COLLECTED;
+    }
+
+    /** Whether its ReadyForQuery ends what the node itself has asked. */
+    boolean endsOwn() {
+        return this == OWN_SYNC || this == OWN_QUERY || this == OWN_COLLECTED;
+    }
+}

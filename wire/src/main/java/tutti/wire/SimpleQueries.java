@@ -1,0 +1,292 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Frontend;
+import tutti.wire.CommitSequence.Form;
+
+/** A client's simple queries: passed on, or dealt with by the part of the session that they concern. On its event loop. */
+final class SimpleQueries {
+    private final Session session;
+    private final ClientSql sql;
+    private final StatementRules rules;
+    private final DeferredMessages deferred;
+    private final ActiveRequests active;
+    private final CurrentTransaction transaction;
+    private final BackendRequests backend;
+    private final ClientCycle cycle;
+
+    SimpleQueries(Session session, ClientSql sql, StatementRules rules, DeferredMessages deferred,
+            ActiveRequests active) {
+        this.session = session;
+        this.sql = sql;
+        this.rules = rules;
+        this.deferred = deferred;
+        this.active = active;
+        this.transaction = session.transaction();
+        this.backend = session.backend();
+        this.cycle = session.cycle();
+    }
+
+    /** A simple query. Returns whether it is passed on as it comes. */
+    boolean query(ByteBuf buffer, int start, int bodyLength) {
+        cycle.complete();
+        sql.read(buffer, start, start + bodyLength);
+        Classifier classified = sql.classified();
+        ErrorFields unheard = transaction.unheardAbort();
+        if (unheard != null) {
+            return afterAbort(unheard, classified.single());
+        }
+        if (backend.outsideOfTransaction() && !transaction.isOpen()) {
+            ClusterQuestion question = sql.question();
+            if (question != null) {
+                session.ordered().question(question, true);
+                return false;
+            }
+        }
+        if (classified.count() <= 1) {
+            return run(classified.single(), true, buffer, start, bodyLength);
+        }
+        boolean plain = plain(classified);
+        ErrorFields refusal = backend.transactionFailed() ? null : setByParts(plain);
+        if (refusal != null) {
+            return refuse(refusal);
+        }
+        if (!plain) {
+            Script script = new Script(session, this, classified, sql.copy());
+            cycle.script(script);
+            script.next(false);
+            return false;
+        }
+        return run(kind(classified), false, buffer, start, bodyLength);
+    }
+
+    /** Whether several statements can be sent as they are. */
+    private boolean plain(Classifier classified) {
+        for (int i = 0; i < classified.count(); i++) {
+            StatementKind kind = classified.kind(i);
+            if (backend.transactionFailed()
+                    ? kind.controlsTransaction()
+                    : kind != StatementKind.READ && kind != StatementKind.SESSION && !kind.mayWrite()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** What several statements are together. */
+    private StatementKind kind(Classifier classified) {
+        StatementKind all = StatementKind.READ;
+        for (int i = 0; i < classified.count(); i++) {
+            StatementKind kind = classified.kind(i);
+            if (kind == StatementKind.COPY_IN) {
+                return kind;
+            }
+            all = kind.mayWrite() && !backend.transactionFailed() ? StatementKind.WRITE : all;
+        }
+        return all;
+    }
+
+    private boolean run(StatementKind kind, boolean single, ByteBuf buffer, int start, int bodyLength) {
+        if (backend.outsideOfTransaction() && !transaction.implicit()
+                && active.query(kind, buffer, start, bodyLength)) {
+            return false;
+        }
+        if (deferred.mustWait(kind, backend.inTransaction())) {
+            ErrorFields refusal = rules.writeRefusal();
+            if (refusal != null) {
+                return refuse(refusal);
+            }
+            return backend.inTransaction()
+                    ? deferred.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength)
+                    : deferred.awaitQuery(kind, buffer, start, bodyLength);
+        }
+        return single ? single(kind, buffer, start, bodyLength) : plain(kind, buffer, start, bodyLength);
+    }
+
+    /** A query of several statements may set the node's variables for itself. Returns why that is refused, or null. */
+    private @Nullable ErrorFields setByParts(boolean plain) {
+        for (int i = 0; i < sql.classified().count(); i++) {
+            if (sql.classified().kind(i) == StatementKind.SESSION) {
+                ErrorFields refusal = session.modes().part(sql.statement(i),
+                        i == 0 && plain && backend.outsideOfTransaction());
+                if (refusal != null) {
+                    return refusal;
+                }
+            }
+        }
+        return null;
+    }
+
+    private boolean single(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        if (backend.transactionFailed()) {
+            return pass(SentMessage.QUERY);
+        }
+        if (kind == StatementKind.SESSION || kind == StatementKind.FORGET) {
+            ErrorFields refusal = rules.set(sql.text(), backend.inTransaction());
+            if (refusal != null) {
+                return refuse(refusal);
+            }
+        }
+        return switch (kind) {
+            case READ, WRITE, COPY_IN, EMPTY, SESSION -> plain(kind, buffer, start, bodyLength);
+            case SCHEMA -> {
+                UtilityStatement statement = sql.utility();
+                if (backend.outsideOfTransaction()) {
+                    everywhere(statement);
+                } else if (statement.inBlockRefusal() != null) {
+                    refuse(Errors.notSupported(statement.inBlockRefusal()));
+                } else {
+                    session.schema().change(statement, Messages.copyToSend(buffer, start, bodyLength),
+                            SentMessage.QUERY);
+                }
+                yield false;
+            }
+            case COMMIT, COMMIT_CHAIN -> {
+                if (!backend.inTransaction() || !transaction.work().mayHaveChanged()) {
+                    yield pass(SentMessage.QUERY);
+                }
+                session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN);
+                yield false;
+            }
+            case REFUSED -> refuse(Errors.notSupported(sql.classified().refusal()));
+            case BEGIN -> {
+                if (backend.outsideOfTransaction()) {
+                    OpenTransaction begun = transaction.open(OpenTransaction.Extent.BLOCK);
+                    if (sql.classified().readOnly()) {
+                        begun.readsOnly();
+                    }
+                }
+                yield pass(SentMessage.QUERY);
+            }
+            case ROLLBACK, ROLLBACK_CHAIN ->
+                pass(backend.inTransaction() ? SentMessage.ENDING_QUERY : SentMessage.QUERY);
+            case FORGET -> {
+                backend.statementsForgotten();
+                yield pass(SentMessage.QUERY);
+            }
+            case CONSTRAINTS -> {
+                if (backend.outsideOfTransaction()) {
+                    yield pass(SentMessage.QUERY);
+                }
+                session.schema().constraints(sql.text(), true);
+                yield false;
+            }
+            case SAVEPOINT, LOCAL -> pass(SentMessage.QUERY);
+        };
+    }
+
+    /** Statements that do not control the transaction, and commit together if they are outside of one. */
+    private boolean plain(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+        ErrorFields refusal = refusal(kind, buffer, start, bodyLength, backend.inTransaction());
+        if (refusal != null) {
+            return refuse(refusal);
+        }
+        if (!kind.mayWrite() || backend.transactionFailed()) {
+            return pass(SentMessage.QUERY);
+        }
+        writes(kind);
+        if (backend.inTransaction() || transaction.implicit()) {
+            return pass(SentMessage.QUERY);
+        }
+        session.beginImplicit(kind == StatementKind.COPY_IN);
+        backend.forward(buffer.retainedSlice(start - Messages.HEADER, bodyLength + Messages.HEADER),
+                SentMessage.QUERY);
+        if (kind != StatementKind.COPY_IN) {
+            session.commit().begin(Form.IMPLICIT, false);
+        }
+        return false;
+    }
+
+    /** Why plain statements are refused, or null; what they read is noted. */
+    private @Nullable ErrorFields refusal(StatementKind kind, ByteBuf buffer, int start, int bodyLength,
+            boolean inTransaction) {
+        boolean looks = (kind.mayWrite() || inTransaction) && rules.looksAtTexts();
+        ErrorFields outside = looks ? rules.touches(Messages.queryText(buffer, start, bodyLength)) : null;
+        return (outside != null || !kind.mayWrite() || backend.transactionFailed()) ? outside : rules.writeRefusal();
+    }
+
+    private void writes(StatementKind kind) {
+        transaction.work().mayChange(Work.Change.ROWS);
+        if (kind == StatementKind.COPY_IN) {
+            cycle.copyAsked();
+        } else {
+            cycle.noCopy();
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ for scripts
+
+    /** Runs a run of plain statements of a script, as a query of its own; the message's ownership passes. */
+    void part(StatementKind kind, ByteBuf message, boolean inTransaction) {
+        int start = message.readerIndex() + Messages.HEADER;
+        int bodyLength = message.readableBytes() - Messages.HEADER;
+        ErrorFields refusal = refusal(kind, message, start, bodyLength, inTransaction);
+        if (refusal == null && deferred.mustWait(kind, inTransaction)) {
+            refusal = rules.writeRefusal();
+            if (refusal == null) {
+                deferred.awaitPart(Messages.queryText(message, start, bodyLength), inTransaction,
+                        () -> part(kind, message, inTransaction));
+                return;
+            }
+        }
+        if (refusal != null) {
+            message.release();
+            refuse(refusal);
+            return;
+        }
+        if (kind.mayWrite()) {
+            writes(kind);
+            if (!inTransaction) {
+                session.beginImplicit(true);
+            }
+        }
+        backend.forward(message, SentMessage.QUERY);
+    }
+
+    /** One statement of a script. */
+    UtilityStatement utility(byte[] text, int start, int end) {
+        sql.read(text, start, end);
+        return sql.utility();
+    }
+
+    /** Has a statement, or several, executed by every node; outside of a transaction. */
+    void everywhere(UtilityStatement statement) {
+        ErrorFields refusal = rules.unavailable();
+        if (refusal == null) {
+            session.ordered().statement(statement, true);
+        } else {
+            refuse(refusal);
+        }
+    }
+
+    /** Makes the engine answer with an error to a query, and the client see the node's. */
+    boolean refuse(ErrorFields fields) {
+        backend.refuse(fields, SentMessage.REFUSED_QUERY);
+        return false;
+    }
+
+    // ------------------------------------------------------------------------------------------ after an abort
+
+    /** The client's first query after its transaction was rolled back without its knowing. */
+    private boolean afterAbort(ErrorFields why, StatementKind kind) {
+        transaction.abortHeard();
+        if (kind.rollsBack()) {
+            session.client().hideWarnings(true);
+            return pass(SentMessage.QUERY);
+        }
+        session.error(why);
+        if (kind.commits()) {
+            session.finishCycle(tutti.pgwire.Backend.IDLE);
+        } else {
+            session.rollback().failBlock();
+        }
+        return false;
+    }
+
+    private boolean pass(SentMessage as) {
+        backend.passed(as);
+        return true;
+    }
+}

@@ -1,0 +1,157 @@
+package tutti.wire;
+
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
+import tutti.pgwire.ErrorFields;
+import tutti.wire.sql.Classes;
+import tutti.wire.sql.ReadPlan;
+
+/**
+ * What must hold of a client's statements before they are sent, and what is noted of them: changes are accepted at the moment, and
+ * transactions keep to the conflict classes that they have declared. On the session's event loop.
+ */
+final class StatementRules {
+    private final Session session;
+    private final TextSettings texts;
+
+    StatementRules(Session session, TextSettings texts) {
+        this.session = session;
+        this.texts = texts;
+    }
+
+    // ------------------------------------------------------------------------------------------ changes
+
+    /** Why a statement that may change something is refused, or null. */
+    @Nullable
+    ErrorFields writeRefusal() {
+        boolean byItself = !session.cycle().inBlock() && session.backend().outsideOfTransaction()
+                && session.cycle().script() == null;
+        if (session.transaction().work().mayHaveChanged() || session.modes().now() != Modes.Mode.ACTIVE
+                || session.node().wholeOnly() || byItself) {
+            return unavailable();
+        }
+        return Errors.error(Errors.READ_ONLY, Modes.VARIABLE
+                + " is active, but every node can execute a transaction only if it is handed in whole")
+                .with('H',
+                        "Send all its statements as one query, without BEGIN and COMMIT, or call a function; or SET LOCAL "
+                                + Modes.VARIABLE + " = 'passive'.");
+    }
+
+    /** Why nothing can be changed at the moment, unless the transaction has begun to; or null. */
+    @Nullable
+    ErrorFields unavailable() {
+        String reason = session.transaction().work().mayHaveChanged() ? null : session.node().refusal();
+        return reason == null ? null : Errors.refused(reason);
+    }
+
+    // ------------------------------------------------------------------------------------------ variables
+
+    /** A statement by itself sets a variable. Returns why it is refused, or null. */
+    @Nullable
+    ErrorFields set(String sql, boolean inTransaction) {
+        ErrorFields refusal = session.modes().statement(sql, inTransaction);
+        return refusal == null ? declare(sql, inTransaction) : refusal;
+    }
+
+    private @Nullable ErrorFields declare(String sql, boolean inTransaction) {
+        String list = Classes.declared(sql);
+        if (list == null || !session.node().needsClasses()) {
+            return null;
+        }
+        OpenTransaction current = session.transaction().orNull();
+        if (!inTransaction || current == null || current.handedIn()) {
+            return Errors.error("25001", "tutti.classes must be set by the first statement of a transaction block")
+                    .with('H', "BEGIN; SET LOCAL tutti.classes = 'one, another'; …");
+        }
+        Classes.Declaration declaration = session.capture().declaration(list);
+        if (!declaration.unknown().isEmpty()) {
+            return Errors.error("42P01",
+                    "tutti.classes lists what is no table: " + String.join(", ", declaration.unknown()));
+        }
+        current.declares(declaration);
+        return null;
+    }
+
+    // ------------------------------------------------------------------------------------------ what is touched
+
+    /** Whether what transactions read is to be noted. */
+    boolean notesReads() {
+        return session.node().needsReads();
+    }
+
+    /** Whether it matters what statements touch. */
+    boolean looksAtTexts() {
+        return notesReads() || limitsStatements();
+    }
+
+    /** Whether each statement of the open transaction must show that it touches nothing but what has been declared. */
+    boolean limitsStatements() {
+        return limits(session.transaction().orNull()) != null;
+    }
+
+    private @Nullable ConflictClasses limits(@Nullable OpenTransaction current) {
+        Classes.Declaration declared = current == null ? null : current.declared();
+        return declared != null && declared.partly() && session.node().classesCoverReads()
+                ? declared.classes()
+                : null;
+    }
+
+    /** Notes what a simple query reads. Returns why it is refused, or null. */
+    @Nullable
+    ErrorFields touches(byte[] sql) {
+        if (sql.length == 0) {
+            return null;
+        }
+        if (notesReads()) {
+            (texts.understood(sql)
+                    ? session.capture().reads(sql, 0, sql.length, texts.standardStrings())
+                    : ReadPlan.EVERYTHING).addTo(session.transaction().work().reading(), ReadPlan.NO_VALUES);
+        }
+        return limitsStatements() ? outside(classes(sql)) : null;
+    }
+
+    /**
+     * Notes what a portal reads that is executed.
+     *
+     * @param portal null if that is not known
+     */
+    void reads(StatementAccess.@Nullable Bound portal) {
+        if (!notesReads()) {
+            return;
+        }
+        if (portal == null) {
+            ReadPlan.EVERYTHING.addTo(session.transaction().work().reading(), ReadPlan.NO_VALUES);
+        } else {
+            portal.addTo(session.transaction().work().reading());
+        }
+    }
+
+    /**
+     * Why a portal is not executed in the open transaction, or null.
+     *
+     * @param portal null if it was bound before anything was declared
+     */
+    @Nullable
+    ErrorFields outside(StatementAccess.@Nullable Bound portal) {
+        return limitsStatements() ? outside(portal == null ? Capture.Classified.ALL : portal.classes()) : null;
+    }
+
+    private @Nullable ErrorFields outside(Capture.Classified statement) {
+        ConflictClasses declared = Objects.requireNonNull(limits(session.transaction().orNull()), "asked before");
+        String outside = session.capture().outside(statement.classes(), declared);
+        return outside == null
+                ? null
+                : Errors.error(Errors.OUTSIDE_OF_CLASSES, "the statement may touch " + outside
+                        + " that its transaction has declared")
+                        .with('H', "Give the column that divides the table in the"
+                                + " statement's condition or in its values, or list the whole table in tutti.classes.");
+    }
+
+    /** What a text may touch; anything if nobody needs to know. */
+    Capture.Classified classes(byte[] sql) {
+        return session.node().needsClasses() && texts.understood(sql)
+                ? session.capture().classes(sql, 0, sql.length, texts.standardStrings(), ReadPlan.NO_VALUES)
+                : Capture.Classified.ALL;
+    }
+}
