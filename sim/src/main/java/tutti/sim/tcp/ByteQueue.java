@@ -1,4 +1,4 @@
-package tutti.minha.jdk.net;
+package tutti.sim.tcp;
 
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -1,4 +1,4 @@
-package tutti.minha.jdk.net;
+package tutti.sim.tcp;
 
 import org.jspecify.annotations.Nullable;
 import tutti.sim.host.Host;

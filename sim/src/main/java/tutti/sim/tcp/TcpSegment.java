@@ -1,4 +1,4 @@
-package tutti.minha.jdk.net;
+package tutti.sim.tcp;
 
 import java.util.Arrays;
 
@@ -17,18 +17,19 @@ import java.util.Arrays;
  * @param window bytes that the sender has room for, from {@code ack}
  * @param data bytes, not modified any more
  */
-record TcpSegment(int fromPort, int toPort, long seq, long ack, boolean hasAck, boolean syn, boolean fin, boolean rst,
+public record TcpSegment(int fromPort, int toPort, long seq, long ack, boolean hasAck, boolean syn, boolean fin,
+        boolean rst,
         int window, byte[] data) {
     /** Header of a segment beyond that of a datagram, which links count already. */
-    static final int HEADER_BYTES = 12;
+    public static final int HEADER_BYTES = 12;
 
     /** Positions that it takes. */
-    int length() {
+    public int length() {
         return data.length + (syn ? 1 : 0) + (fin ? 1 : 0);
     }
 
     /** The answer to one that nobody is there for. */
-    TcpSegment refusal() {
+    public TcpSegment refusal() {
         int answerer = toPort;
         int asker = fromPort;
         return hasAck
@@ -37,7 +38,7 @@ record TcpSegment(int fromPort, int toPort, long seq, long ack, boolean hasAck, 
     }
 
     /** For the trace. */
-    long digest() {
+    public long digest() {
         long flags = (hasAck ? 1 : 0) | (syn ? 2 : 0) | (fin ? 4 : 0) | (rst ? 8 : 0);
         return ((seq * 31 + ack) * 31 + window * 16L + flags) * 31 + Arrays.hashCode(data) + fromPort * 65_536L
                 + toPort;
