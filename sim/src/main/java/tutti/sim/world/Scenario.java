@@ -64,7 +64,8 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         }
         Map<String, String> parameters = new TreeMap<>(Knobs.random(dice, protocol, replicas));
         parameters.putAll(pinned);
-        return new Scenario(seed, new ChosenProtocol(protocol, parameters), order, dice.pick(ENGINES), hosts, transactions,
+        return new Scenario(seed, new ChosenProtocol(protocol, parameters), order, dice.pick(ENGINES), hosts,
+                transactions,
                 FaultPlan.random(seed, faults, hosts, SAFETY_NANOS));
     }
 
