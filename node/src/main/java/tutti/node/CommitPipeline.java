@@ -5,7 +5,6 @@ import java.util.Iterator;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Request;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
@@ -229,11 +228,11 @@ final class CommitPipeline {
      * commits later is applied in its turn. (What is prepared and met by an earlier position was decided elsewhere while this
      * replica took part in that without having been asked.)
      */
-    private void makeWay(@Nullable KeySet keys, long position) {
+    private void makeWay(KeySet keys, long position) {
         preparations.makeWay(keys, position);
         for (Slot later : slots) {
             if (later.is(Slot.Kind.PREPARED, Slot.State.WAITING) && later.position() > position
-                    && (keys == null || Preparations.meet(keys, later.writes().keys()))) {
+                    && Preparations.meet(keys, later.writes().keys())) {
                 becomeRemote(later);
             }
         }
@@ -379,7 +378,7 @@ final class CommitPipeline {
             return;
         }
         slot.become(Slot.State.COMMITTING);
-        makeWay(null, slot.position());
+        makeWay(slot.barrier().keys(), slot.position());
         commits.asks(slot.position());
         applier.execute(slot.position(), slot.barrier().statement(), onLoop(result -> {
             appliers.free(applier);

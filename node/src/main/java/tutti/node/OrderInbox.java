@@ -27,6 +27,9 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
         /** A message came outside of the order. */
         void received(int sender, Message message);
 
+        /** A message of the protocol will most likely be delivered soon. */
+        void tentative(int sender, Message message);
+
         /** Other nodes can be reached than before. */
         void viewed(Group.View view);
 
@@ -111,6 +114,14 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     public void received(int sender, ByteBuffer payload) {
         Message message = decoder.apply(payload);
         loop.execute(() -> events.received(sender, message));
+    }
+
+    @Override
+    public void tentative(int sender, ByteBuffer payload) {
+        if (Control.decode(payload) == null) {
+            Message message = decoder.apply(payload);
+            loop.execute(() -> events.tentative(sender, message));
+        }
     }
 
     @Override

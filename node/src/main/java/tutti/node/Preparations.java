@@ -205,10 +205,10 @@ final class Preparations {
         }));
     }
 
-    /** Has those that are on their way make way for an ordered write set, or for a statement that may need any lock. */
-    void makeWay(@Nullable KeySet keys, long position) {
+    /** Has those that are on their way make way for an ordered write set or request that meets them. */
+    void makeWay(KeySet keys, long position) {
         for (Preparation preparation : current.values()) {
-            if (keys != null && !meet(keys, preparation.writes.keys())) {
+            if (!meet(keys, preparation.writes.keys())) {
                 continue;
             }
             if (preparation.state == State.APPLYING && !preparation.undo) {

@@ -388,6 +388,11 @@ final class ReplicaCore {
         }
 
         @Override
+        public void tentative(int sender, Message message) {
+            world.tell(() -> protocol.tentative(sender, message));
+        }
+
+        @Override
         public void viewed(Group.View now) {
             world.tell(() -> protocol.view(now.members()));
             questions.reconsider();

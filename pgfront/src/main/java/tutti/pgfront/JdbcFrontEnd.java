@@ -27,7 +27,7 @@ import tutti.pgwire.Scram;
 import tutti.pgwire.StartupPacket;
 import tutti.session.EmbeddedSession;
 import tutti.wire.ClientPort;
-import tutti.wire.Door;
+import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEnd;
 import tutti.wire.Handshake;
 
@@ -88,13 +88,13 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public Door door() {
-        return settings.door();
+    public AdmissionLimits admission() {
+        return settings.admission();
     }
 
     @Override
     public boolean full() {
-        return port.connections() > settings.door().connectionLimit();
+        return port.connections() > settings.admission().connectionLimit();
     }
 
     @Override

@@ -1,7 +1,7 @@
 package tutti.pgfront;
 
 import java.net.InetSocketAddress;
-import tutti.wire.Door;
+import tutti.wire.AdmissionLimits;
 
 /**
  * How the front end of a database in the node's virtual machine is set up. Immutable.
@@ -10,12 +10,13 @@ import tutti.wire.Door;
  * @param database its name
  * @param role the one role that may connect
  * @param password its password
- * @param door whom it lets in otherwise
+ * @param admission what else it asks of clients
  * @param dialect which engine it is
  * @param transactionBytesMax how many bytes of changes one transaction may make
  * @param sequenceStep by how much the increments of sequences have been multiplied, so that nodes give different values
  */
-public record JdbcFrontEndSettings(InetSocketAddress listen, String database, String role, String password, Door door,
+public record JdbcFrontEndSettings(InetSocketAddress listen, String database, String role, String password,
+        AdmissionLimits admission,
         Dialect dialect, int transactionBytesMax, int sequenceStep) {
     /** Without the password. */
     @Override

@@ -29,6 +29,7 @@ import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -444,7 +445,8 @@ class JdbcFrontEndTest extends AtOneNode {
         assertTrue(psql("\\d+ names").contains("View definition"));
         assertTrue(psql("\\di").contains("public|child_parent|index|tutti|child"));
         for (String command : List.of("\\dt+", "\\dn+", "\\du", "\\l", "\\df", "\\dT", "\\dx", "\\dp", "\\ds")) {
-            assertFalse(psql(command).contains("ERROR"), command);
+            String output = psql(command);
+            assertFalse(output.toLowerCase(Locale.ROOT).contains("error"), () -> command + ": " + output);
         }
     }
 
@@ -455,7 +457,7 @@ class JdbcFrontEndTest extends AtOneNode {
                 nodes.url(0).substring("jdbc:".length()).replace("//", "//tutti:tutti@")).redirectErrorStream(true)
                 .start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-        process.waitFor();
+        assertEquals(0, process.waitFor(), () -> command + ": " + output);
         return output;
     }
 

@@ -32,7 +32,7 @@ import tutti.order.local.LocalOrderGroup;
 import tutti.pgwire.Transport;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
-import tutti.wire.Door;
+import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEndSettings;
 
 /** Nodes with databases in this virtual machine, and their front ends. */
@@ -81,11 +81,12 @@ final class JdbcNodes implements AutoCloseable {
         }
         for (int i = 0; i < count; i++) {
             nodes.get(i).ready().get(20, TimeUnit.SECONDS);
-            Door door = new Door(FrontEndSettings.Authentication.SCRAM, tls, tls != null, 50, Duration.ofSeconds(30),
+            AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, tls, tls != null, 50,
+                    Duration.ofSeconds(30),
                     1 << 24);
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
-                            "tutti", "tutti", door,
+                            "tutti", "tutti", admission,
                             dialect, TRANSACTION_BYTES_MAX, 16),
                     nodes.get(i), engines.get(i), engines.get(i).primary()::tables, loops);
             frontEnds.add(frontEnd);

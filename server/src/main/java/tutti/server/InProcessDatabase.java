@@ -22,7 +22,7 @@ import tutti.pgfront.JdbcFrontEnd;
 import tutti.pgfront.JdbcFrontEndSettings;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.NodeStatus;
-import tutti.wire.Door;
+import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
 
@@ -115,12 +115,13 @@ final class InProcessDatabase implements NodeDatabase {
     @Override
     public FrontEnd frontEnd(ReplicaNode node) throws IOException {
         NodeConfig.InProcess settings = config.inProcess();
-        Door door = new Door(FrontEndSettings.Authentication.SCRAM, NodeDatabase.tls(config), false,
+        AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, NodeDatabase.tls(config),
+                false,
                 config.limits().sessions(), AUTHENTICATION_TIMEOUT, MESSAGE_BYTES_MAX);
         try {
             return new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),
-                            settings.database(), settings.user(), settings.password(), door, dialect,
+                            settings.database(), settings.user(), settings.password(), admission, dialect,
                             Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride()),
                     node, engine, primary::tables, loops);
         } catch (SQLException refused) {

@@ -8,7 +8,7 @@ import tutti.node.Transactions;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
-import tutti.wire.sql.Classes;
+import tutti.wire.sql.StatementClasses;
 
 /**
  * Decides which whole requests every node executes (active replication), instead of this one that ships the changes: those
@@ -54,24 +54,24 @@ final class ActiveRequests {
         return !never();
     }
 
-    private Classes.Statements statements(byte[] sql) {
+    private StatementClasses.Statements statements(byte[] sql) {
         return texts.understood(sql)
                 ? session.capture().statements(sql, texts.standardStrings())
-                : new Classes.Statements(List.of(), "text that is not in UTF-8", null);
+                : new StatementClasses.Statements(List.of(), "text that is not in UTF-8", null);
     }
 
-    private boolean declared(List<Classes.Statements> parts) {
+    private boolean declared(List<StatementClasses.Statements> parts) {
         return session.modes().now() == Modes.Mode.DEFAULT
                 && parts.stream().anyMatch(part -> "active".equals(part.mode()));
     }
 
-    private boolean passive(List<Classes.Statements> parts) {
+    private boolean passive(List<StatementClasses.Statements> parts) {
         return session.modes().now() == Modes.Mode.DEFAULT && !session.node().wholeOnly()
                 && parts.stream().anyMatch(part -> "passive".equals(part.mode()));
     }
 
     /** Whether a request of these statements is for every node. */
-    private boolean wants(List<Classes.Statements> parts) {
+    private boolean wants(List<StatementClasses.Statements> parts) {
         Place place = place();
         if (place == Place.EVERYWHERE || declared(parts)) {
             return true;
@@ -96,7 +96,7 @@ final class ActiveRequests {
             return false;
         }
         byte[] sql = Messages.queryText(buffer, start, bodyLength);
-        Classes.Statements statements = statements(sql);
+        StatementClasses.Statements statements = statements(sql);
         boolean copies = kind == StatementKind.COPY_IN;
         if (!wants(List.of(statements)) || (copies && place() == Place.EVERYWHERE_IF_POSSIBLE)) {
             return false;
@@ -144,12 +144,13 @@ final class ActiveRequests {
                             + " bound, executed, and then Sync"));
             return true;
         }
-        List<Classes.Statements> parts = executions.stream().map(execution -> execution.of().statements()).toList();
+        List<StatementClasses.Statements> parts = executions.stream().map(execution -> execution.of().statements())
+                .toList();
         if (!wants(parts)) {
             return false;
         }
         ErrorFields refusal = rules.unavailable();
-        for (Classes.Statements part : parts) {
+        for (StatementClasses.Statements part : parts) {
             String varying = part.varying();
             if (refusal == null && varying != null) {
                 refusal = varies(varying);

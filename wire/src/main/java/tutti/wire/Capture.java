@@ -9,12 +9,12 @@ import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
-import tutti.wire.sql.Classes;
+import tutti.wire.sql.StatementClasses;
 import tutti.wire.sql.ReadPlan;
 
 /**
- * How does a session learn what its transaction changed? The front end's view of the engine's capture service. Used from
- * all event loops.
+ * The front end's view of the engine's capture service, from which a session learns what its transaction has changed. Safe for use
+ * from all event loops.
  */
 public interface Capture {
     /** What the front end says to the engine on a session's own connection. */
@@ -67,8 +67,8 @@ public interface Capture {
     }
 
     /** What a client declares that lists tables. */
-    default Classes.Declaration declaration(String list) {
-        return new Classes.Declaration(ConflictClasses.ALL, List.of(), false);
+    default StatementClasses.Declaration declaration(String list) {
+        return new StatementClasses.Declaration(ConflictClasses.ALL, List.of(), false);
     }
 
     /** What a write set touches outside of its classes, for the client's error, or null. */
@@ -104,8 +104,8 @@ public interface Capture {
     byte[] statement(int place, String sql, List<@Nullable String> settings);
 
     /** The statements of a request that every replica is to execute; the texts are in UTF-8. */
-    default Classes.Statements statements(byte[] sql, boolean standardStrings) {
-        return new Classes.Statements(List.of(), "everything", null);
+    default StatementClasses.Statements statements(byte[] sql, boolean standardStrings) {
+        return new StatementClasses.Statements(List.of(), "everything", null);
     }
 
     /**

@@ -201,9 +201,13 @@ final class ClientStream {
         end(out);
     }
 
-    /** Ends the stream with what the engine has said last. */
-    void end() {
-        end(buffer());
+    /** Ends the stream with the error that the engine has said last, which may have been withheld; nothing else withheld is told. */
+    void endAfter(ErrorFields said) {
+        if (responses == Responses.WITHHELD) {
+            end(said);
+        } else {
+            end(buffer());
+        }
     }
 
     private void end(ByteBuf last) {

@@ -8,7 +8,7 @@ import tutti.core.protocol.Request;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.pgwire.Frontend;
-import tutti.wire.sql.Classes;
+import tutti.wire.sql.StatementClasses;
 
 /**
  * A client's messages that are kept until it is known when, or where, they run. Under protocols that order first, a
@@ -82,7 +82,7 @@ final class DeferredMessages {
                 : new Request.Interactive(classes);
     }
 
-    private Classes.@Nullable Declaration declaration() {
+    private StatementClasses.@Nullable Declaration declaration() {
         OpenTransaction current = session.transaction().orNull();
         return current == null ? null : current.declared();
     }
@@ -93,7 +93,7 @@ final class DeferredMessages {
 
     /** What is known of the open transaction block. */
     private Request interactive() {
-        Classes.Declaration declared = declaration();
+        StatementClasses.Declaration declared = declaration();
         return declared == null ? Request.Interactive.UNDECLARED : new Request.Interactive(declared.classes());
     }
 

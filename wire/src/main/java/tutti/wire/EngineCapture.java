@@ -20,7 +20,7 @@ import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.QueryResult;
-import tutti.wire.sql.Classes;
+import tutti.wire.sql.StatementClasses;
 import tutti.wire.sql.ReadPlan;
 
 /** The front end's view of the PostgreSQL engine's capture service. */
@@ -109,7 +109,8 @@ public final class EngineCapture implements Capture {
         if (refreshing.get() > 0) {
             return Classified.ALL;
         }
-        Classes.Computed computed = Classes.of(sql, from, to, standardStrings, now, references.get(), values);
+        StatementClasses.Computed computed = StatementClasses.of(sql, from, to, standardStrings, now, references.get(),
+                values);
         return new Classified(computed.classes(), computed.vouched());
     }
 
@@ -119,26 +120,26 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public Classes.Declaration declaration(String list) {
+    public StatementClasses.Declaration declaration(String list) {
         TableCatalog now = catalog.get();
-        return Classes.declaration(list, now, references.get());
+        return StatementClasses.declaration(list, now, references.get());
     }
 
     @Override
     public @Nullable String outside(WriteSet writes, ConflictClasses classes) {
         TableCatalog now = catalog.get();
-        return Classes.outside(writes, classes, now, references.get());
+        return StatementClasses.outside(writes, classes, now, references.get());
     }
 
     @Override
     public @Nullable String outside(List<Long> relations, ConflictClasses classes) {
         TableCatalog now = catalog.get();
-        return Classes.outside(relations, classes, now, references.get());
+        return StatementClasses.outside(relations, classes, now, references.get());
     }
 
     @Override
     public @Nullable String outside(ConflictClasses statement, ConflictClasses declared) {
-        return Classes.outside(statement, declared, references.get());
+        return StatementClasses.outside(statement, declared, references.get());
     }
 
     @Override
@@ -163,8 +164,8 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public Classes.Statements statements(byte[] text, boolean standardStrings) {
-        return Classes.statements(text, standardStrings, references.get());
+    public StatementClasses.Statements statements(byte[] text, boolean standardStrings) {
+        return StatementClasses.statements(text, standardStrings, references.get());
     }
 
     @Override

@@ -44,9 +44,10 @@ public record FrontEndSettings(
                 256 << 20, 1 << 20);
     }
 
-    /** Whom it lets in. */
-    Door door() {
-        return new Door(authentication, tls, tlsRequired, connectionLimit, authenticationTimeout, messageLimit);
+    /** What it asks of clients before it lets them in. */
+    AdmissionLimits admission() {
+        return new AdmissionLimits(authentication, tls, tlsRequired, connectionLimit, authenticationTimeout,
+                messageLimit);
     }
 
     /** The same with another authentication. */

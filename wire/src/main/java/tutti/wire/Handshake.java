@@ -27,7 +27,7 @@ import tutti.pgwire.Scram;
 import tutti.pgwire.StartupPacket;
 
 /**
- * How does a client's connection begin? TLS if both want it, the start-up packet, SCRAM against the host's roles, and a
+ * The beginning of a client's connection: TLS if both want it, the start-up packet, SCRAM against the host's roles, and a
  * session with the host as that role. On the client's event loop.
  */
 public final class Handshake implements FrameSink {
@@ -36,7 +36,7 @@ public final class Handshake implements FrameSink {
             + "|BIG5|WIN950|WINDOWS950|GBK|WIN936|WINDOWS936|GB18030|UHC|WIN949|WINDOWS949|JOHAB";
 
     private final Host host;
-    private final Door door;
+    private final AdmissionLimits admission;
     private final Channel client;
     private final FrameReader reader;
     private final Future<?> timeout;
@@ -48,8 +48,8 @@ public final class Handshake implements FrameSink {
 
     /** Whom a client wants to talk to. Called on clients' event loops. */
     public interface Host {
-        /** Whom it lets in. */
-        Door door();
+        /** What clients must prove, and how many it takes. */
+        AdmissionLimits admission();
 
         /** Whether there are too many clients. */
         boolean full();
@@ -107,12 +107,12 @@ public final class Handshake implements FrameSink {
     /** The beginning of a client's connection to {@code host}. */
     Handshake(Host host, Channel client) {
         this.host = host;
-        this.door = host.door();
+        this.admission = host.admission();
         this.client = client;
-        this.reader = new FrameReader(this, true, door.messageLimit());
+        this.reader = new FrameReader(this, true, admission.messageLimit());
         this.timeout = client.eventLoop().schedule(
                 () -> refuse(Errors.fatal("57014", "canceling authentication due to timeout")),
-                door.authenticationTimeout().toNanos(), TimeUnit.NANOSECONDS);
+                admission.authenticationTimeout().toNanos(), TimeUnit.NANOSECONDS);
     }
 
     FrameReader reader() {
@@ -157,7 +157,7 @@ public final class Handshake implements FrameSink {
     }
 
     private void ssl(int bodyLength) {
-        SslContext tls = door.tls();
+        SslContext tls = admission.tls();
         if (tls == null || client.pipeline().get("tls") != null) {
             writeByte('N');
             return;
@@ -184,7 +184,7 @@ public final class Handshake implements FrameSink {
             refuse(refusal);
             return;
         }
-        switch (door.authentication()) {
+        switch (admission.authentication()) {
             case TRUST -> connect(new Credentials.None());
             case SCRAM -> {
                 reader.pause();
@@ -195,7 +195,7 @@ public final class Handshake implements FrameSink {
     }
 
     private @Nullable ErrorFields refusal(Map<String, String> parameters) {
-        if (door.tlsRequired() && client.pipeline().get("tls") == null) {
+        if (admission.tlsRequired() && client.pipeline().get("tls") == null) {
             return Errors.fatal("28000", "this server takes TLS connections only: set sslmode=require");
         }
         if (user.isEmpty()) {
@@ -214,7 +214,7 @@ public final class Handshake implements FrameSink {
         }
         if (host.full()) {
             return Errors.fatal("53300", "sorry, too many clients already: the limit of this node is "
-                    + door.connectionLimit());
+                    + admission.connectionLimit());
         }
         return null;
     }

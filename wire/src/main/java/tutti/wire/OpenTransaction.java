@@ -20,7 +20,7 @@ import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.node.Transactions.Ticket;
 import tutti.pgwire.ErrorFields;
-import tutti.wire.sql.Classes;
+import tutti.wire.sql.StatementClasses;
 
 /**
  * One transaction of a session, from its beginning until its outcome is known: what the node and the session know of it. The
@@ -106,7 +106,7 @@ final class OpenTransaction implements LocalTransaction {
     private @Nullable Ticket ticket;
     private Extent extent;
     private boolean readOnly;
-    private Classes.@Nullable Declaration declared;
+    private StatementClasses.@Nullable Declaration declared;
     private WriteSet writes = WriteSet.EMPTY;
     private IntFunction<String> describe = _ -> "A key";
     private @Nullable Outcome outcome;
@@ -192,12 +192,12 @@ final class OpenTransaction implements LocalTransaction {
     }
 
     /** Its client has declared what it will touch. */
-    void declares(Classes.Declaration declaration) {
+    void declares(StatementClasses.Declaration declaration) {
         declared = declaration;
     }
 
     /** What its client has declared, or null. */
-    Classes.@Nullable Declaration declared() {
+    StatementClasses.@Nullable Declaration declared() {
         return declared;
     }
 

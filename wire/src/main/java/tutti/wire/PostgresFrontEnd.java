@@ -100,8 +100,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public Door door() {
-        return settings.door();
+    public AdmissionLimits admission() {
+        return settings.admission();
     }
 
     @Override

@@ -15,7 +15,7 @@ import tutti.pgwire.ResponseHandler;
 import tutti.pgwire.Scram;
 
 /**
- * Which SCRAM verifier has a role? Asks the engine, as a superuser, over one connection that is opened when it is needed
+ * Looks up the SCRAM verifiers of roles: asks the engine, as a superuser, over one connection that is opened when it is needed
  * and again after it was lost. Safe for use from any thread.
  */
 final class Roles {

@@ -50,6 +50,7 @@ final class Session {
     private final RollbackSequence rollback;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
+    private AbortReason.Failed end = new AbortReason.Failed("engine");
 
     /**
      * A session that is about to begin.
@@ -360,6 +361,11 @@ final class Session {
         }
     }
 
+    /** Why a transaction fails because the session has ended. */
+    AbortReason.Failed end() {
+        return end;
+    }
+
     boolean engineActive() {
         return connection.channel().isActive();
     }
@@ -372,7 +378,7 @@ final class Session {
     /**
      * The engine's connection is gone, and with it the transaction.
      *
-     * @param lastError what the engine has said last, which the client has seen; null if it has said nothing
+     * @param lastError what the engine has said last; null if it has said nothing
      */
     void engineClosed(@Nullable ErrorFields lastError) {
         if (transaction.is(SessionState.CLOSED)) {
@@ -382,13 +388,14 @@ final class Session {
         OpenTransaction lost = transaction.orNull();
         boolean asked = lost != null && !lost.writes().isEmpty();
         boolean rollbackKnown = lost != null && lost.rollbackAsked();
+        end = new AbortReason.Failed(client.gone() ? "disconnect" : "engine");
         transaction.closed();
         transaction.forget();
         if (lost != null && !commit.engineLost() && !asked && !rollbackKnown) {
-            lost.ticket().failed(new AbortReason.Failed(client.gone() ? "disconnect" : "engine"));
+            lost.ticket().failed(end);
         }
         if (lastError != null) {
-            client.end();
+            client.endAfter(lastError);
         } else {
             client.end(Errors.fatal("08006", "the connection to PostgreSQL was lost" + (committing && asked
                     ? "; the transaction that was committing may have been committed"

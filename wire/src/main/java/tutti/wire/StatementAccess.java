@@ -5,7 +5,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ReadSet;
 import tutti.pgwire.ProtocolViolation;
-import tutti.wire.sql.Classes;
+import tutti.wire.sql.StatementClasses;
 import tutti.wire.sql.ReadPlan;
 
 /** What a prepared statement touches, and, once values are bound to its parameters, which rows. On a session's event loop. */
@@ -19,7 +19,7 @@ final class StatementAccess {
     private final int[] types;
     private @Nullable ReadPlan plan;
     private Object asOf;
-    private Classes.@Nullable Statements statements;
+    private StatementClasses.@Nullable Statements statements;
     private Object statementsAsOf;
 
     /** Of a statement with so many declared types of parameters. */
@@ -46,9 +46,9 @@ final class StatementAccess {
     }
 
     /** What is known of it if every node were to execute it. */
-    Classes.Statements statements() {
+    StatementClasses.Statements statements() {
         Object now = capture.schemaVersion();
-        Classes.Statements known = statements;
+        StatementClasses.Statements known = statements;
         if (known == null || !now.equals(statementsAsOf)) {
             statementsAsOf = now;
             known = capture.statements(sql, standardStrings);

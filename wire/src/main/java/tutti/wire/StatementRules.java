@@ -4,7 +4,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.pgwire.ErrorFields;
-import tutti.wire.sql.Classes;
+import tutti.wire.sql.StatementClasses;
 import tutti.wire.sql.ReadPlan;
 
 /**
@@ -55,7 +55,7 @@ final class StatementRules {
     }
 
     private @Nullable ErrorFields declare(String sql, boolean inTransaction) {
-        String list = Classes.declared(sql);
+        String list = StatementClasses.declared(sql);
         if (list == null || !session.node().needsClasses()) {
             return null;
         }
@@ -64,7 +64,7 @@ final class StatementRules {
             return Errors.error("25001", "tutti.classes must be set by the first statement of a transaction block")
                     .with('H', "BEGIN; SET LOCAL tutti.classes = 'one, another'; …");
         }
-        Classes.Declaration declaration = session.capture().declaration(list);
+        StatementClasses.Declaration declaration = session.capture().declaration(list);
         if (!declaration.unknown().isEmpty()) {
             return Errors.error("42P01",
                     "tutti.classes lists what is no table: " + String.join(", ", declaration.unknown()));
@@ -91,7 +91,7 @@ final class StatementRules {
     }
 
     private @Nullable ConflictClasses limits(@Nullable OpenTransaction current) {
-        Classes.Declaration declared = current == null ? null : current.declared();
+        StatementClasses.Declaration declared = current == null ? null : current.declared();
         return declared != null && declared.partly() && session.node().classesCoverReads()
                 ? declared.classes()
                 : null;

@@ -59,7 +59,7 @@ final class TurnSequence {
         if (!transaction.is(asked)) {
             LOG.debug("nothing to run with priority {}", priority);
             if (transaction.is(SessionState.CLOSED)) {
-                asked.ticket().failed(new AbortReason.Failed(client.gone() ? "disconnect" : "engine"));
+                asked.ticket().failed(session.end());
             }
             return;
         }

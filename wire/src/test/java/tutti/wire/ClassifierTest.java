@@ -67,6 +67,8 @@ class ClassifierTest {
             prepare p as select 1 | SESSION
             rollback | ROLLBACK
             abort | ROLLBACK
+            rollback and chain | ROLLBACK_CHAIN
+            abort work and no chain | ROLLBACK
             rollback to savepoint a | SAVEPOINT
             savepoint a | SAVEPOINT
             release a | SAVEPOINT
@@ -106,6 +108,11 @@ class ClassifierTest {
         assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT),
                 kinds("select ';', \";\", $a$;$$;$a$ ; commit", true));
         assertEquals(List.of(StatementKind.READ), kinds("select 'a\\'; commit", false));
+        assertEquals(List.of(StatementKind.READ), kinds("select n'a\\'; commit'", false));
+        assertEquals(List.of(StatementKind.READ), kinds("select N'a\\'; commit'", false));
+        assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT), kinds("select N'a\\'; commit", true));
+        assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT),
+                kinds("select E'a' -- goes on\n '\\'' ; commit; --'", true));
         assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT), kinds("select 'a\\'; commit", true));
         assertEquals(List.of(StatementKind.READ), kinds("select E'a\\'; commit'", true));
         assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT), kinds("select 'it''s'; commit;;", true));

@@ -1,5 +1,6 @@
 package tutti.wire;
 
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -8,8 +9,13 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.LocalTransaction;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
@@ -25,6 +31,7 @@ final class FrontEndFixture implements AutoCloseable {
     final SmallCapture capture = new SmallCapture();
     final PostgresFrontEnd frontEnd;
     final InetSocketAddress address;
+    final BlockingQueue<LocalTransaction> watched = new LinkedBlockingQueue<>();
     final BackendConnection admin;
 
     FrontEndFixture() throws Exception {
@@ -45,8 +52,31 @@ final class FrontEndFixture implements AutoCloseable {
                 : new FrontEndSettings(any, server.settings(), custom.authentication(), custom.tls(),
                         custom.tlsRequired(), custom.connectionLimit(), custom.authenticationTimeout(),
                         custom.messageLimit(), custom.heldLimit());
-        frontEnd = new PostgresFrontEnd(settings, node, capture, (_, _) -> () -> {}, loops);
+        frontEnd = new PostgresFrontEnd(settings, node, capture, new Registry(), loops);
         address = frontEnd.start();
+    }
+
+    /** Notes whom the engine is to look after. */
+    private final class Registry implements PostgresFrontEnd.SessionRegistry {
+        @Override
+        public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
+            return () -> {};
+        }
+
+        @Override
+        public Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
+            watched.add(waiter);
+            return () -> {};
+        }
+    }
+
+    /** Waits until the engine runs a statement like this. */
+    void awaitRunning(String like) throws Exception {
+        String query = "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid()"
+                + " and query like '" + like + "'";
+        while (!"1".equals(admin.execute(query, PATIENCE).value())) {
+            Thread.onSpinWait();
+        }
     }
 
     /** Removes rows and what the node noted of earlier tests. */
@@ -58,6 +88,7 @@ final class FrontEndFixture implements AutoCloseable {
         node.refusal = null;
         admin.execute("SET session_replication_role = replica; DELETE FROM account; DELETE FROM plain;"
                 + " RESET session_replication_role", PATIENCE);
+        watched.clear();
         node.committed.clear();
         node.begun.clear();
         node.asked.clear();

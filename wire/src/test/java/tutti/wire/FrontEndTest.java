@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.wire.Conversation.extended;
+import static tutti.wire.Conversation.send;
+import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
-import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -14,70 +16,15 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.core.txn.AbortReason;
-import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
-import tutti.pgwire.ErrorFields;
-import tutti.pgwire.Fields;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryResult;
-import tutti.pgwire.ResponseHandler;
 
 /** Statements through the front end, message by message. */
 @Timeout(60)
 class FrontEndTest extends OnFrontEnd {
     private static final AbortReason LOST = new AbortReason.LostCertification(0, 7);
-
-    /** Message types answered to a batch, errors with their SQLSTATE, and the final status. */
-    private static final class Answers implements ResponseHandler {
-        private final StringBuilder seen = new StringBuilder();
-        final CompletableFuture<String> end = new CompletableFuture<>();
-
-        @Override
-        public void message(byte type, ByteBuf body) {
-            seen.append((char) type);
-            if (type == Backend.ERROR_RESPONSE) {
-                seen.append('(').append(ErrorFields.read(body).sqlState()).append(')');
-            } else if (type == Backend.COMMAND_COMPLETE) {
-                seen.append('(').append(Fields.cString(body)).append(')');
-            }
-        }
-
-        @Override
-        public void ready(byte status) {
-            end.complete(seen.append('/').append((char) status).toString());
-        }
-
-        @Override
-        public void lost(Throwable cause) {
-            end.completeExceptionally(cause);
-        }
-    }
-
-    private interface Batch {
-        void write(ByteBuf out);
-    }
-
-    private static CompletableFuture<String> send(BackendConnection client, Batch batch) {
-        ByteBuf out = client.buffer();
-        batch.write(out);
-        Answers answers = new Answers();
-        client.send(out, answers);
-        return answers.end;
-    }
-
-    private static String simple(BackendConnection client, String sql) throws Exception {
-        return send(client, out -> Frontend.query(out, sql)).get(20, TimeUnit.SECONDS);
-    }
-
-    private static String extended(BackendConnection client, String... statements) throws Exception {
-        return send(client, out -> {
-            for (String sql : statements) {
-                Frontend.statement(out, sql);
-            }
-            Frontend.sync(out);
-        }).get(20, TimeUnit.SECONDS);
-    }
 
     @Test
     void anAutocommitWriteIsCommittedByTheNode() throws Exception {
@@ -254,34 +201,20 @@ class FrontEndTest extends OnFrontEnd {
         client.close();
     }
 
-    private static void push() throws Exception {
-        ScriptedNode.Open last = ScriptedNode.take(fixture.node.begun);
-        last.rollBack(new AbortReason.Victim(3));
-    }
-
-    /** Waits until the engine runs a statement like this. */
-    private static void awaitRunning(String like) throws Exception {
-        String query = "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid()"
-                + " and query like '" + like + "'";
-        while (!"1".equals(fixture.admin.execute(query, PATIENCE).value())) {
-            Thread.onSpinWait();
-        }
-    }
-
     @Test
     void aVictimThatRunsAStatementIsCancelled() throws Exception {
         BackendConnection client = fixture.client();
         simple(client, "begin");
         simple(client, "insert into account values (1, 1)");
         CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(3600)"));
-        awaitRunning("select pg_sleep%");
+        fixture.awaitRunning("select pg_sleep%");
         push();
         assertEquals("E(40001)/E", running.get(20, TimeUnit.SECONDS).replace("T", ""));
         assertEquals("E(25P02)/E", simple(client, "select 1"));
         assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
 
         running = send(client, out -> Frontend.query(out, "insert into account select 1, 1 from pg_sleep(3600)"));
-        awaitRunning("insert into account select%");
+        fixture.awaitRunning("insert into account select%");
         push();
         assertEquals("E(40001)/I", running.get(20, TimeUnit.SECONDS));
 
@@ -289,7 +222,7 @@ class FrontEndTest extends OnFrontEnd {
             Frontend.statement(out, "insert into account select 1, 1 from pg_sleep(3600)");
             Frontend.sync(out);
         });
-        awaitRunning("insert into account select%");
+        fixture.awaitRunning("insert into account select%");
         push();
         assertEquals("E(40001)/I", running.get(20, TimeUnit.SECONDS).replace("12", ""));
         assertEquals("C(INSERT 0 1)/I", simple(client, "insert into account values (1, 1)"));
@@ -349,7 +282,7 @@ class FrontEndTest extends OnFrontEnd {
     void aBackendThatDiesIsTold() throws Exception {
         BackendConnection client = fixture.client();
         CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(3600)"));
-        awaitRunning("select pg_sleep%");
+        fixture.awaitRunning("select pg_sleep%");
         fixture.admin.execute("select pg_terminate_backend(" + client.processId() + ")", PATIENCE);
         ExecutionException lost = assertThrows(ExecutionException.class, () -> running.get(20, TimeUnit.SECONDS));
         assertTrue(String.valueOf(lost.getCause().getMessage()).contains("57P01"), lost.toString());
@@ -369,7 +302,7 @@ class FrontEndTest extends OnFrontEnd {
     void cancelRequestsReachTheStatement() throws Exception {
         BackendConnection client = fixture.client();
         CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select 1 from pg_sleep(3600)"));
-        awaitRunning("select 1 from pg_sleep%");
+        fixture.awaitRunning("select 1 from pg_sleep%");
         client.cancel().get(20, TimeUnit.SECONDS);
         assertEquals("TE(57014)/I", running.get(20, TimeUnit.SECONDS));
         assertEquals("TDC(SELECT 1)/I", simple(client, "select 1"));

@@ -3,6 +3,7 @@ package tutti.wire;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import tutti.core.txn.AbortReason;
 
 /** Tests of one front end, which each of them finds as if it had just been started. */
 abstract class OnFrontEnd {
@@ -16,6 +17,11 @@ abstract class OnFrontEnd {
     @AfterAll
     static void stop() throws Exception {
         fixture.close();
+    }
+
+    /** The node has the transaction that has begun last rolled back, for one that was ordered first. */
+    static void push() throws Exception {
+        ScriptedNode.take(fixture.node.begun).rollBack(new AbortReason.Victim(3));
     }
 
     @BeforeEach

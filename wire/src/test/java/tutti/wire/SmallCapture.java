@@ -12,7 +12,7 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.QueryResult;
-import tutti.wire.sql.Classes;
+import tutti.wire.sql.StatementClasses;
 
 /**
  * A capture service for tests of the front end: deferred triggers that gather operation, table and row, and refuse a
@@ -99,9 +99,9 @@ final class SmallCapture implements Capture {
 
     /** Calls of {@code random()} vary, and what is called {@code at_all} is declared to be executed by every node. */
     @Override
-    public Classes.Statements statements(byte[] sql, boolean standardStrings) {
+    public StatementClasses.Statements statements(byte[] sql, boolean standardStrings) {
         String text = new String(sql, StandardCharsets.UTF_8);
-        return new Classes.Statements(
+        return new StatementClasses.Statements(
                 Arrays.stream(text.split(";", -1)).map(String::strip).filter(one -> !one.isEmpty())
                         .toList(),
                 text.contains("random()") ? "random()" : null, text.contains("at_all") ? "active" : null);

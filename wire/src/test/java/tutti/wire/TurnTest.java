@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 import static tutti.wire.ScriptedNode.take;
@@ -237,11 +238,33 @@ class TurnTest extends OnFrontEnd {
                 gone.get(20, TimeUnit.SECONDS);
                 elsewhere("UPDATE account SET balance = 20 WHERE id = 1");
                 open.transaction.run(Priority.ORDERED);
+                assertSame(open.transaction, take(fixture.watched), "the engine looks after it now");
                 take(fixture.node.asked).commit();
                 assertEquals("21", get(write), mode);
                 assertEquals("1:21", fixture.accounts());
                 elsewhere("UPDATE account SET balance = 10 WHERE id = 1");
             }
+        }
+    }
+
+    @Test
+    void aWholeRequestThatGaveWayAndWhoseEngineIsLostDoesNotRunAgain() throws Exception {
+        elsewhere("INSERT INTO account VALUES (1, 10)");
+        try (Connection connection = fixture.jdbc()) {
+            fixture.node.manual = true;
+            CompletableFuture<Object> write = meanwhile(() -> update(connection, "update account set balance = 11"));
+            ScriptedNode.Open open = take(fixture.node.submitted);
+            open.transaction.run(Priority.OPTIMISTIC);
+            take(fixture.node.asked);
+            CompletableFuture<Void> gone = new CompletableFuture<>();
+            open.transaction.rollback(() -> gone.complete(null));
+            gone.get(20, TimeUnit.SECONDS);
+            fixture.admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'alice'",
+                    PATIENCE);
+            assertEquals("57P01", sqlState(write));
+            open.transaction.run(Priority.ORDERED);
+            assertEquals("engine", take(fixture.node.ended));
+            assertEquals("1:10", fixture.accounts());
         }
     }
 

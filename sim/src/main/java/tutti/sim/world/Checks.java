@@ -9,7 +9,6 @@ import tutti.check.isolation.IsolationCheck;
 import tutti.check.isolation.PrefixSnapshotCheck;
 import tutti.check.isolation.PrefixSnapshotCheck.Freshness;
 import tutti.check.listappend.ListAppendCheck;
-import tutti.check.order.DeliveryHistory;
 import tutti.check.order.TotalOrderCheck;
 import tutti.check.replica.AcknowledgedHistoryCheck;
 import tutti.check.replica.CommitSequenceCheck;
@@ -25,10 +24,10 @@ import tutti.workload.listappend.ListAppendHistory;
 final class Checks {
     private Checks() {}
 
-    static List<CheckResult> run(Scenario scenario, History history, DeliveryHistory deliveries,
-            ListAppendHistory clients) {
+    static List<CheckResult> run(Scenario scenario, Recording recording, History history, ListAppendHistory clients) {
         List<CheckResult> results = new ArrayList<>();
-        results.add(TotalOrderCheck.check(deliveries));
+        results.add(recording.violations());
+        results.add(TotalOrderCheck.check(recording.deliveries()));
         results.add(CommitSequenceCheck.check(history));
         results.add(AcknowledgedHistoryCheck.check(history));
         boolean serializable = scenario.guarantee() == Guarantee.SERIALIZABILITY;

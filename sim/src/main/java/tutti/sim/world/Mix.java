@@ -4,7 +4,7 @@ import tutti.core.protocol.Claims;
 import tutti.core.protocol.Trait;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.world.replica.Submission.Form;
+import tutti.sim.world.node.Submission.Form;
 
 /** How many clients there are, how they hand in their transactions, and how long they think: by seed and protocol. */
 final class Mix {

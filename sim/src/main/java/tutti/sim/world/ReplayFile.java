@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultPlan;
-import tutti.sim.world.engine.SimEngine;
+import tutti.sim.world.database.EngineKind;
 
 /**
  * A scenario as text, for people and for {@code ./tutti sim replay}: lines of a word and its value, then the fault plan.
@@ -25,9 +25,9 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
     public static final String NO_MUTANT = "none";
 
     private static final String FORMAT = "tutti-scenario";
-    private static final String VERSION = "1";
+    private static final String VERSION = "2";
     private static final String PLAN = "fault-plan";
-    private static final List<String> HEAD = List.of(FORMAT, "protocol", "parameters", "order", "engines", "seed",
+    private static final List<String> HEAD = List.of(FORMAT, "protocol", "parameters", "order", "engine", "seed",
             "transactions", "mutant", "failed", "fingerprint");
 
     public ReplayFile {
@@ -61,7 +61,7 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
         }
         FaultPlan faults = FaultPlan.parse(String.join("\n", plan));
         Scenario scenario = new Scenario(number("seed", head), protocol(head),
-                word(Scenario.OrderKind.values(), "order", head), word(SimEngine.Concurrency.values(), "engines", head),
+                word(Scenario.OrderKind.values(), "order", head), word(EngineKind.values(), "engine", head),
                 faults.hosts(), (int) number("transactions", head), faults);
         String failed = value("failed", head);
         return new ReplayFile(scenario, value("mutant", head),
@@ -119,7 +119,7 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
         head.put("protocol", scenario.protocol().name());
         head.put("parameters", String.join(", ", parameters));
         head.put("order", word(scenario.order()));
-        head.put("engines", word(scenario.concurrency()));
+        head.put("engine", word(scenario.engine()));
         head.put("seed", Long.toString(scenario.seed()));
         head.put("transactions", Integer.toString(scenario.transactions()));
         head.put("mutant", mutant);

@@ -13,7 +13,7 @@ import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.world.engine.SimEngine;
+import tutti.sim.world.database.EngineKind;
 
 /**
  * What is to be run: seed and plan say everything else. Equal scenarios with equal plans give equal runs.
@@ -21,17 +21,18 @@ import tutti.sim.world.engine.SimEngine;
  * @param seed of everything random but the faults
  * @param protocol with its parameters
  * @param order what the total order is made of
- * @param concurrency of the engines
+ * @param engine what the databases are like
  * @param hosts names of the replicas' hosts
  * @param transactions that clients begin, probes and last reads apart; at least 1
  * @param plan what goes wrong
  */
 public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
-        SimEngine.Concurrency concurrency, List<String> hosts, int transactions, FaultPlan plan) {
+        EngineKind engine, List<String> hosts, int transactions, FaultPlan plan) {
     /** How long faults come and go. */
     static final long SAFETY_NANOS = 2 * Nanos.SECOND;
 
-    private static final double LOCKING = 0.2;
+    private static final List<EngineKind> ENGINES = List.of(EngineKind.POSTGRES, EngineKind.POSTGRES, EngineKind.H2,
+            EngineKind.HSQLDB, EngineKind.LOCKING);
 
     /** What the total order is made of. */
     public enum OrderKind {
@@ -63,22 +64,20 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         }
         Map<String, String> parameters = new TreeMap<>(Knobs.random(dice, protocol, replicas));
         parameters.putAll(pinned);
-        SimEngine.Concurrency concurrency = dice.chance(LOCKING)
-                ? SimEngine.Concurrency.LOCKING
-                : SimEngine.Concurrency.SNAPSHOT;
-        return new Scenario(seed, new ChosenProtocol(protocol, parameters), order, concurrency, hosts, transactions,
+        return new Scenario(seed, new ChosenProtocol(protocol, parameters), order, dice.pick(ENGINES), hosts,
+                transactions,
                 FaultPlan.random(seed, faults, hosts, SAFETY_NANOS));
     }
 
     /** The same with another plan. */
     public Scenario withPlan(FaultPlan other) {
-        return new Scenario(seed, protocol, order, concurrency, hosts, transactions, other);
+        return new Scenario(seed, protocol, order, engine, hosts, transactions, other);
     }
 
     /** What the protocol promises over these engines. */
     public Guarantee guarantee() {
         Claims claims = protocol.claims();
-        return concurrency == SimEngine.Concurrency.LOCKING ? claims.underReadLocks() : claims.guarantee();
+        return engine == EngineKind.LOCKING ? claims.underReadLocks() : claims.guarantee();
     }
 
     /** One line for people. */
@@ -87,7 +86,7 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         text.append(protocol.name()).append(" seed ").append(seed).append(", ").append(hosts.size())
                 .append(" replicas, ")
                 .append(order.name().toLowerCase(Locale.ROOT)).append(" order, ")
-                .append(concurrency.name().toLowerCase(Locale.ROOT)).append(" engines, ")
+                .append(engine.name().toLowerCase(Locale.ROOT)).append(" databases, ")
                 .append(transactions).append(" transactions, ").append(plan.faults().size()).append(" faults");
         new TreeMap<>(protocol.parameters())
                 .forEach((name, value) -> text.append(", ").append(name).append(' ').append(value));

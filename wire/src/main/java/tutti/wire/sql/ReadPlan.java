@@ -18,8 +18,8 @@ import tutti.wire.sql.SqlText.Token;
  * that it may touch, otherwise everything. Immutable.
  *
  * <p>
- * <b>Why read sets made from it are complete.</b> {@link Footprint} misses no table. A table is read by row only if its name
- * stands once in the statement, as one of the tables that {@link Lookup} understands, and nothing else brings it along; the
+ * <b>Why read sets made from it are complete.</b> {@link TouchedTables} misses no table. A table is read by row only if its name
+ * stands once in the statement, as one of the tables that {@link KeyLookup} understands, and nothing else brings it along; the
  * row is named whether it was found or not. What an INSERT without a query puts into a table it does not read; that a key
  * was free is part of the write set. A scan of everything is a scan of the key of the schema, to which every write set
  * refers.
@@ -69,9 +69,9 @@ public final class ReadPlan {
     };
 
     private final Set<Long> scans;
-    private final List<Lookup.Row> rows;
+    private final List<KeyLookup.Row> rows;
 
-    private ReadPlan(Set<Long> scans, List<Lookup.Row> rows) {
+    private ReadPlan(Set<Long> scans, List<KeyLookup.Row> rows) {
         this.scans = Set.copyOf(scans);
         this.rows = List.copyOf(rows);
     }
@@ -84,15 +84,10 @@ public final class ReadPlan {
     public static ReadPlan of(byte[] sql, int from, int to, boolean standardStrings, TableCatalog catalog,
             References references) {
         Set<Long> scans = new HashSet<>();
-        List<Lookup.Row> rows = new ArrayList<>();
-        List<Token> tokens = SqlText.of(sql, from, to, standardStrings).tokens();
-        int start = 0;
-        for (int i = 0; i <= tokens.size(); i++) {
-            if (i == tokens.size() || tokens.get(i).is(';')) {
-                if (i > start && !statement(tokens.subList(start, i), catalog, references, scans, rows)) {
-                    return EVERYTHING;
-                }
-                start = i + 1;
+        List<KeyLookup.Row> rows = new ArrayList<>();
+        for (List<Token> statement : SqlText.of(sql, from, to, standardStrings).statements()) {
+            if (!statement(statement, catalog, references, scans, rows)) {
+                return EVERYTHING;
             }
         }
         return new ReadPlan(scans, rows);
@@ -100,39 +95,28 @@ public final class ReadPlan {
 
     /** One statement; false if it may read everything. */
     private static boolean statement(List<Token> tokens, TableCatalog catalog, References references, Set<Long> scans,
-            List<Lookup.Row> rows) {
-        Footprint.Tables tables = Footprint.of(tokens, references);
+            List<KeyLookup.Row> rows) {
+        TouchedTables.Tables tables = TouchedTables.of(tokens, references);
         if (tables == null) {
             return false;
         }
         Set<Long> left = new HashSet<>(tables.direct());
-        for (Lookup.Row row : Lookup.of(tokens, catalog)) {
-            if (!tables.brought().contains(row.table().hash()) && mentions(tokens, row.table().name()) == 1
+        for (KeyLookup.Row row : KeyLookup.of(tokens, catalog)) {
+            if (!tables.brought().contains(row.table().hash()) && SqlText.mentions(tokens, row.table().name()) == 1
                     && left.remove(row.table().hash())) {
                 rows.add(row);
             }
         }
         if (tokens.getFirst().isWord("insert") && tokens.stream().noneMatch(token -> token.isWord("conflict"))) {
             Token target = inserted(tokens);
-            if (target != null && mentions(tokens, target.text()) == 1 && references.get(target.text()) != null) {
+            if (target != null && SqlText.mentions(tokens, target.text()) == 1
+                    && references.get(target.text()) != null) {
                 left.removeAll(java.util.Objects.requireNonNull(references.get(target.text())).tables());
             }
         }
         scans.addAll(left);
         scans.addAll(tables.brought());
         return true;
-    }
-
-    /** How often a name stands for something else than the qualifier of a column. */
-    private static long mentions(List<Token> tokens, String name) {
-        long count = 0;
-        for (int i = 0; i < tokens.size(); i++) {
-            if (tokens.get(i).isName() && tokens.get(i).text().equals(name)
-                    && (i + 1 == tokens.size() || !tokens.get(i + 1).is('.'))) {
-                count++;
-            }
-        }
-        return count;
     }
 
     private static @Nullable Token inserted(List<Token> tokens) {
@@ -146,12 +130,12 @@ public final class ReadPlan {
     /** Adds what the statement reads with these values. */
     public void addTo(ReadSet.Builder reads, Values values) {
         scans.forEach(reads::scan);
-        for (Lookup.Row row : rows) {
+        for (KeyLookup.Row row : rows) {
             add(reads, row, values);
         }
     }
 
-    private static void add(ReadSet.Builder reads, Lookup.Row row, Values values) {
+    private static void add(ReadSet.Builder reads, KeyLookup.Row row, Values values) {
         Table table = row.table();
         Table.UniqueKey key = table.primaryKey();
         long hash = key.seed();

@@ -47,6 +47,33 @@ final class SqlText {
         return tokens;
     }
 
+    /** The tokens of its statements, without the semicolons between them; empty ones are left out. */
+    List<List<Token>> statements() {
+        List<List<Token>> statements = new ArrayList<>();
+        int start = 0;
+        for (int i = 0; i <= tokens.size(); i++) {
+            if (i == tokens.size() || tokens.get(i).is(';')) {
+                if (i > start) {
+                    statements.add(tokens.subList(start, i));
+                }
+                start = i + 1;
+            }
+        }
+        return statements;
+    }
+
+    /** How often a name stands for something else than the qualifier of a column. */
+    static long mentions(List<Token> tokens, String name) {
+        long count = 0;
+        for (int i = 0; i < tokens.size(); i++) {
+            if (tokens.get(i).isName() && tokens.get(i).text().equals(name)
+                    && (i + 1 == tokens.size() || !tokens.get(i + 1).is('.'))) {
+                count++;
+            }
+        }
+        return count;
+    }
+
     static SqlText of(String sql) {
         byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
         return of(bytes, 0, bytes.length, true);

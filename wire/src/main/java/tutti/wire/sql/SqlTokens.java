@@ -1,7 +1,7 @@
 package tutti.wire.sql;
 
 /**
- * Where are the words of a piece of SQL? A tokenizer over bytes in any encoding that contains ASCII as it is, which knows
+ * Finds the words of a piece of SQL. A tokenizer over bytes in any encoding that contains ASCII as it is, which knows
  * comments (nested too), quoted identifiers, strings in all of PostgreSQL's forms and dollar quotes; it allocates
  * nothing. Used again and again by one event loop.
  */
@@ -118,7 +118,7 @@ public final class SqlTokens {
                 }
                 case 'b', 'x', 'n' -> {
                     next++;
-                    quotedString(first == 'n' && !standardStrings);
+                    quotedString((first | 0x20) == 'n' && !standardStrings);
                     return STRING;
                 }
                 default -> {
@@ -174,21 +174,43 @@ public final class SqlTokens {
         return STRING;
     }
 
-    /** A string may go on after white space with a newline; its continuation is of the same kind. */
+    /**
+     * A string may go on after white space with a newline, in which comments up to the end of a line may stand; its continuation is
+     * of the same kind.
+     */
     private void quotedString(boolean backslashes) {
         while (true) {
             quoted((byte) '\'', backslashes);
             int after = next;
             boolean newline = false;
-            while (after < end && isSpace(sql[after])) {
-                newline |= sql[after] == '\n' || sql[after] == '\r';
-                after++;
+            while (after < end && (isSpace(sql[after]) || beginsLineComment(after))) {
+                if (isSpace(sql[after])) {
+                    newline |= isNewline(sql[after++]);
+                } else {
+                    after = lineEnd(after);
+                }
             }
             if (!newline || after >= end || sql[after] != '\'') {
                 return;
             }
             next = after;
         }
+    }
+
+    private boolean beginsLineComment(int at) {
+        return sql[at] == '-' && at + 1 < end && sql[at + 1] == '-';
+    }
+
+    private int lineEnd(int from) {
+        int at = from;
+        while (at < end && !isNewline(sql[at])) {
+            at++;
+        }
+        return at;
+    }
+
+    private static boolean isNewline(byte at) {
+        return at == '\n' || at == '\r';
     }
 
     private void quoted(byte quote, boolean backslashes) {
@@ -213,10 +235,8 @@ public final class SqlTokens {
             byte at = sql[next];
             if (isSpace(at)) {
                 next++;
-            } else if (at == '-' && next + 1 < end && sql[next + 1] == '-') {
-                while (next < end && sql[next] != '\n' && sql[next] != '\r') {
-                    next++;
-                }
+            } else if (beginsLineComment(next)) {
+                next = lineEnd(next);
             } else if (at == '/' && next + 1 < end && sql[next + 1] == '*') {
                 comment();
             } else {

@@ -221,7 +221,7 @@ class ReadPlanTest {
             "select total(); select ';random()'|null"})
     void whatMayDifferBetweenReplicasIsNamed(String sqlAndExpected) {
         int bar = sqlAndExpected.lastIndexOf('|');
-        Classes.Statements statements = Classes.statements(
+        StatementClasses.Statements statements = StatementClasses.statements(
                 sqlAndExpected.substring(0, bar).getBytes(StandardCharsets.UTF_8), true, REFERENCES);
         assertEquals(sqlAndExpected.substring(bar + 1), String.valueOf(statements.varying()));
     }

@@ -1,0 +1,20 @@
+package tutti.wire;
+
+import io.netty.handler.ssl.SslContext;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import tutti.wire.FrontEndSettings.Authentication;
+
+/**
+ * What a front end asks of clients before it lets them in, and how many it takes. Immutable.
+ *
+ * @param authentication what clients must prove
+ * @param tls certificate and key for clients that ask for TLS; null refuses TLS
+ * @param tlsRequired whether clients without TLS are refused
+ * @param connectionLimit most clients
+ * @param authenticationTimeout from connecting to the end of authentication
+ * @param messageLimit longest message of a client, in bytes
+ */
+public record AdmissionLimits(Authentication authentication, @Nullable SslContext tls, boolean tlsRequired,
+        int connectionLimit,
+        Duration authenticationTimeout, int messageLimit) {}

@@ -1,0 +1,75 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import tutti.pgwire.Backend;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Fields;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.ResponseHandler;
+
+/** What a client says message by message, and what it hears in short. */
+final class Conversation {
+    private Conversation() {}
+
+    /** Messages of a client. */
+    interface Batch {
+        void write(ByteBuf out);
+    }
+
+    /** Message types answered to a batch, errors with their SQLSTATE, and the final status. */
+    private static final class Answers implements ResponseHandler {
+        private final StringBuilder seen = new StringBuilder();
+        final CompletableFuture<String> end = new CompletableFuture<>();
+
+        @Override
+        public void message(byte type, ByteBuf body) {
+            seen.append((char) type);
+            if (type == Backend.ERROR_RESPONSE) {
+                seen.append('(').append(ErrorFields.read(body).sqlState()).append(')');
+            } else if (type == Backend.COMMAND_COMPLETE) {
+                seen.append('(').append(Fields.cString(body)).append(')');
+            }
+        }
+
+        @Override
+        public void ready(byte status) {
+            end.complete(seen.append('/').append((char) status).toString());
+        }
+
+        @Override
+        public void lost(Throwable cause) {
+            end.completeExceptionally(cause);
+        }
+    }
+
+    /** Sends messages; completes with what is answered up to the next ReadyForQuery. */
+    static CompletableFuture<String> send(BackendConnection client, Batch batch) {
+        ByteBuf out = client.buffer();
+        batch.write(out);
+        Answers answers = new Answers();
+        client.send(out, answers);
+        return answers.end;
+    }
+
+    /** A simple query. */
+    static String simple(BackendConnection client, String sql) throws Exception {
+        return get(send(client, out -> Frontend.query(out, sql)));
+    }
+
+    /** Statements by the extended protocol, in one cycle. */
+    static String extended(BackendConnection client, String... statements) throws Exception {
+        return get(send(client, out -> {
+            for (String sql : statements) {
+                Frontend.statement(out, sql);
+            }
+            Frontend.sync(out);
+        }));
+    }
+
+    static String get(CompletableFuture<String> answers) throws Exception {
+        return answers.get(20, TimeUnit.SECONDS);
+    }
+}

@@ -1,0 +1,121 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.wire.Conversation.extended;
+import static tutti.wire.Conversation.get;
+import static tutti.wire.Conversation.send;
+import static tutti.wire.Conversation.simple;
+import static tutti.wire.FrontEndFixture.PATIENCE;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.Frontend;
+
+/** Cycles of messages in the middle of which a transaction ends or begins. */
+@Timeout(60)
+class CycleTest extends OnFrontEnd {
+    private static String insert(int id) {
+        return "insert into account values (" + id + ", 0)";
+    }
+
+    @Test
+    void afterRollbackOfAFailedBlockStatementsCommitByThemselves() throws Exception {
+        BackendConnection client = fixture.client();
+        simple(client, "begin");
+        assertEquals("E(22012)/E", simple(client, "select 1/0"));
+        assertEquals("12C(ROLLBACK)12C(INSERT 0 1)/I", extended(client, "rollback", insert(1)));
+        simple(client, "begin");
+        assertEquals("E(22012)/E", simple(client, "select 1/0"));
+        assertEquals("12C(ROLLBACK)12C(BEGIN)12C(INSERT 0 1)/T", extended(client, "commit", "begin", insert(2)));
+        assertEquals("C(COMMIT)/I", simple(client, "commit"));
+        assertEquals(List.of("INSERT account (1,0,);", "INSERT account (2,0,);"), fixture.node.drainCommitted());
+        client.close();
+    }
+
+    @Test
+    void aChainedBlockGoesOnInTheSameCycle() throws Exception {
+        BackendConnection client = fixture.client();
+        simple(client, "begin isolation level read committed");
+        simple(client, insert(1));
+        assertEquals("12C(ROLLBACK)12C(INSERT 0 1)12C(COMMIT)/I",
+                extended(client, "rollback and chain", insert(2), "commit"));
+        simple(client, "begin");
+        assertEquals("12C(COMMIT)12C(INSERT 0 1)12C(COMMIT)/I",
+                extended(client, "commit and chain", insert(3), "commit"));
+        simple(client, "begin");
+        assertEquals("E(22012)/E", simple(client, "select 1/0"));
+        assertEquals("12C(ROLLBACK)12C(INSERT 0 1)/T", extended(client, "abort and chain", insert(4)));
+        assertEquals("C(COMMIT)/I", simple(client, "commit"));
+        assertEquals("2:0 3:0 4:0", fixture.accounts());
+        assertEquals(3, fixture.node.drainCommitted().size());
+        client.close();
+    }
+
+    @Test
+    void aBlockThatCouldNotBeginIsNotCommitted() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("E(42601)/I", extended(client, "begin nonsense", insert(1), "commit", "select 1"));
+        assertEquals("12C(INSERT 0 1)/I", extended(client, insert(2)));
+        assertEquals("2:0", fixture.accounts());
+        client.close();
+    }
+
+    @Test
+    void statementsAreForgottenAtAnyMoment() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(INSERT 0 1)C(DEALLOCATE ALL)C(INSERT 0 1)/I",
+                simple(client, insert(1) + "; deallocate all; " + insert(2)));
+        assertEquals("C(BEGIN)C(INSERT 0 1)C(COMMIT)C(DEALLOCATE ALL)C(INSERT 0 1)/I",
+                simple(client, "begin; " + insert(3) + "; commit; deallocate all; " + insert(4)));
+        client.close();
+        BackendConnection other = fixture.client();
+        assertEquals("12C(INSERT 0 1)12C(DEALLOCATE ALL)12C(INSERT 0 1)/I",
+                extended(other, insert(5), "deallocate all", insert(6)));
+        assertEquals("12C(INSERT 0 1)/I", extended(other, insert(7)));
+        assertEquals("1:0 2:0 3:0 4:0 5:0 6:0 7:0", fixture.accounts());
+        other.close();
+    }
+
+    @Test
+    void anAnswerThatIsLostBecauseTheTransactionGaveWayIsAnError() throws Exception {
+        fixture.admin.execute("""
+                create table patient (id int);
+                grant all on patient to public;
+                create function patience() returns trigger language plpgsql as
+                    'begin perform pg_sleep(3600); return null; exception when query_canceled then return null; end';
+                create constraint trigger patience after insert on patient deferrable initially deferred
+                    for each row execute function patience();
+                create function write() returns int language sql as 'insert into patient values (1) returning id';
+                create view writes as select write();
+                grant select on writes to public""", PATIENCE);
+        BackendConnection client = fixture.client();
+        for (boolean synced : new boolean[]{false, true}) {
+            simple(client, "begin");
+            assertEquals("TDC(SELECT 1)/T", simple(client, "select * from writes"));
+            CompletableFuture<String> commit = send(client, out -> {
+                Frontend.statement(out, "commit");
+                if (synced) {
+                    Frontend.sync(out);
+                } else {
+                    Frontend.flush(out);
+                }
+            });
+            fixture.awaitRunning("commit");
+            push();
+            if (!synced) {
+                send(client, out -> {
+                    Frontend.statement(out, insert(1));
+                    Frontend.sync(out);
+                    Frontend.query(out, "select 1");
+                });
+            }
+            assertEquals("E(40001)/I", get(commit));
+            assertTrue(fixture.node.drainCommitted().isEmpty());
+        }
+        client.close();
+    }
+}
