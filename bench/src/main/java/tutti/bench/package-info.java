@@ -1,4 +1,4 @@
-/** Benchmarks. */
+/** The commands that measure: each says what it measured, on what, how often, and with what spread. */
 @NullMarked
 package tutti.bench;
 

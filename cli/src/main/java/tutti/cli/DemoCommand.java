@@ -15,10 +15,14 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tutti.cli.cluster.ClusterFile;
-import tutti.cli.cluster.ClusterSpec;
 import tutti.cli.demo.Demo;
 import tutti.cli.demo.DemoPlan;
+import tutti.cluster.ClusterFile;
+import tutti.cluster.ClusterSpec;
+import tutti.cluster.NodeJvm;
+import tutti.command.Failure;
+import tutti.command.Program;
+import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
@@ -125,7 +129,7 @@ final class DemoCommand implements Callable<Integer> {
                 screen.line("data and logs are in " + directory.toAbsolutePath().normalize());
             }
         }
-        return passed ? Tutti.OK : Tutti.FAILURE;
+        return passed ? Program.OK : Program.FAILURE;
     }
 
     private boolean wholeOnly() {

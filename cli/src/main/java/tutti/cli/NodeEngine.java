@@ -2,8 +2,9 @@ package tutti.cli;
 
 import java.util.List;
 import java.util.Map;
-import tutti.cli.cluster.ClusterSpec;
-import tutti.node.config.NodeConfig;
+import tutti.cluster.ClusterSpec;
+import tutti.command.Failure;
+import tutti.server.config.NodeConfig;
 
 /** What holds the nodes' copies, as options of commands say it. */
 final class NodeEngine {

@@ -13,11 +13,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.cluster.AdminClient;
-import tutti.cli.cluster.ChosenNodes;
-import tutti.node.config.NodeConfig;
-import tutti.node.http.NodeStatus;
-import tutti.node.http.StatusJson;
+import tutti.cluster.AdminClient;
+import tutti.cluster.ChosenNodes;
+import tutti.command.Failure;
+import tutti.command.Program;
+import tutti.command.Screen;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.NodeStatus;
+import tutti.server.http.StatusJson;
 
 /** Shows or changes how many copies of their databases running nodes have. */
 @Command(name = "secondaries", description = "Show the secondaries of running nodes with H2 or HSQLDB: copies of a node's"
@@ -77,7 +80,7 @@ final class SecondariesCommand implements Callable<Integer> {
         } else {
             show(lines, screen);
         }
-        return lines.stream().allMatch(line -> well(line, count)) ? Tutti.OK : Tutti.FAILURE;
+        return lines.stream().allMatch(line -> well(line, count)) ? Program.OK : Program.FAILURE;
     }
 
     private static Line line(ChosenNodes.Chosen node, AdminClient.Answer answer) {

@@ -15,9 +15,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tutti.cli.cluster.Cluster;
-import tutti.cli.cluster.ClusterFile;
-import tutti.cli.cluster.ClusterSpec;
+import tutti.cluster.Cluster;
+import tutti.cluster.ClusterFile;
+import tutti.cluster.ClusterSpec;
+import tutti.cluster.NodeJvm;
+import tutti.command.Failure;
+import tutti.command.Screen;
 
 /** Runs a whole cluster on this machine in the foreground, until it is interrupted. */
 @Command(name = "start", description = "Run a cluster on this machine in the foreground, each node a process of its own"

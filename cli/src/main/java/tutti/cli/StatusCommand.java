@@ -16,9 +16,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.cluster.ClusterFile;
-import tutti.cli.cluster.StatusClient;
-import tutti.node.http.NodeStatus;
+import tutti.cluster.ClusterFile;
+import tutti.cluster.StatusClient;
+import tutti.command.Failure;
+import tutti.command.Program;
+import tutti.command.Screen;
+import tutti.server.http.NodeStatus;
 
 /** Shows how a cluster is: members, positions, lag, protocol, sessions. */
 @Command(name = "status", description = "Show members, positions, lag, protocol and sessions of a cluster. Exit status 1"
@@ -79,7 +82,7 @@ final class StatusCommand implements Callable<Integer> {
                     : screen.bad("no majority: writes are refused"));
         }
         out.flush();
-        return summary.majority() ? Tutti.OK : Tutti.FAILURE;
+        return summary.majority() ? Program.OK : Program.FAILURE;
     }
 
     private Summary ask() {

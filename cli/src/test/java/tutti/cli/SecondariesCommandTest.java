@@ -32,10 +32,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.server.NodeServer;
-import tutti.node.config.ConfigReader;
-import tutti.node.http.NodeStatus;
-import tutti.node.http.StatusJson;
+import tutti.command.Program;
+import tutti.server.NodeRuntime;
+import tutti.server.NodeServer;
+import tutti.server.config.ConfigReader;
+import tutti.server.http.NodeStatus;
+import tutti.server.http.StatusJson;
 
 /** {@code tutti secondaries} at a real node in this process, with its clients and its admin HTTP. */
 class SecondariesCommandTest {
@@ -50,7 +52,7 @@ class SecondariesCommandTest {
 
     private int run(String... arguments) {
         out.getBuffer().setLength(0);
-        CommandLine line = Tutti.commandLine();
+        CommandLine line = new Tutti().commandLine();
         line.setOut(new PrintWriter(out));
         line.setErr(new PrintWriter(err));
         return line.execute(arguments);
@@ -159,7 +161,7 @@ class SecondariesCommandTest {
             }
             try (Writer writer = new Writer()) {
                 writer.some.await();
-                assertEquals(Tutti.OK, run("secondaries", "2", "--url", url), () -> out + "\n" + err);
+                assertEquals(Program.OK, run("secondaries", "2", "--url", url), () -> out + "\n" + err);
                 assertTrue(out.toString().contains(url), out.toString());
             }
             await(() -> now().secondaries().equals(List.of(now().position(), now().position())));
@@ -171,7 +173,7 @@ class SecondariesCommandTest {
                     assertEquals(value(client, SUM), value(reader, SUM));
                 }
                 assertEquals(before + 2, now().readsAtSecondaries(), "each at the one that was idle");
-                assertEquals(Tutti.OK, run("secondaries", "1", "--url", url));
+                assertEquals(Program.OK, run("secondaries", "1", "--url", url));
                 assertEquals(1, now().secondaries().size());
                 assertEquals(value(client, SUM), value(second, SUM), "its reader goes on to the end");
             }
@@ -179,10 +181,10 @@ class SecondariesCommandTest {
             assertTrue(metrics.contains("tutti_secondaries 1.0\n"), metrics);
             assertTrue(metrics.contains("tutti_transactions_read_only_total{place=\"secondary\"} "
                     + (double) (before + 2) + "\n"), metrics);
-            assertEquals(Tutti.OK, run("status", "--url", url));
+            assertEquals(Program.OK, run("status", "--url", url));
             assertTrue(out.toString().contains("secondaries of 0 lone: 1\n"), out.toString());
 
-            assertEquals(Tutti.OK, run("secondaries", "0", "--url", url, "--json"));
+            assertEquals(Program.OK, run("secondaries", "0", "--url", url, "--json"));
             assertEquals(0, JsonMapper.shared().readTree(out.toString()).get(0).get("secondaries").get("secondaries")
                     .size(), out.toString());
             try (Connection reader = connect()) {
@@ -190,7 +192,7 @@ class SecondariesCommandTest {
                 assertEquals(value(client, SUM), value(reader, SUM));
             }
         }
-        assertEquals(Tutti.FAILURE, run("secondaries", "--url", url));
+        assertEquals(Program.FAILURE, run("secondaries", "--url", url));
         assertTrue(out.toString().contains("cannot be reached"), out.toString());
     }
 
@@ -201,29 +203,29 @@ class SecondariesCommandTest {
         try (NodeRuntime.RunningNode _ = start("h2"); Connection client = connect()) {
             execute(client, "CREATE TABLE item (id int PRIMARY KEY, v int)");
             execute(client, "INSERT INTO item VALUES (1, 1)");
-            assertEquals(Tutti.OK, run("secondaries", "1", "--url", url), () -> out + "\n" + err);
+            assertEquals(Program.OK, run("secondaries", "1", "--url", url), () -> out + "\n" + err);
             execute(client, "ALTER TABLE item ADD CHECK (database_path() IS NOT NULL)");
             await(() -> now().dropped() == 1);
-            assertEquals(Tutti.OK, run("secondaries", "--url", url));
+            assertEquals(Program.OK, run("secondaries", "--url", url));
             assertTrue(out.toString().contains("0 (1 dropped)"), out.toString());
             assertTrue(out.toString().contains("last dropped: XX000 a statement that took effect at the primary"),
                     out.toString());
-            assertEquals(Tutti.OK, run("status", "--url", url));
+            assertEquals(Program.OK, run("status", "--url", url));
             assertTrue(out.toString().contains("secondaries of 0 lone: 0 (1 dropped); the last one dropped: XX000 "),
                     out.toString());
             assertTrue(get("/metrics").body().contains("tutti_secondaries_dropped_total 1.0\n"));
             assertTrue(get("/").body().contains("0 (1 dropped)"));
 
-            assertEquals(Tutti.OK, run("secondaries", "2", "--url", url), () -> out + "\n" + err);
+            assertEquals(Program.OK, run("secondaries", "2", "--url", url), () -> out + "\n" + err);
             assertTrue(out.toString().contains("2 (1 dropped)"), out.toString());
         }
     }
 
     @Test
     void whatCannotBeIsAUsageError() {
-        assertEquals(Tutti.USAGE, run("secondaries", "17"));
-        assertEquals(Tutti.USAGE, run("secondaries", "many"));
-        assertEquals(Tutti.FAILURE, run("secondaries", "--data", directory.toString()));
+        assertEquals(Program.USAGE, run("secondaries", "17"));
+        assertEquals(Program.USAGE, run("secondaries", "many"));
+        assertEquals(Program.FAILURE, run("secondaries", "--data", directory.toString()));
         assertTrue(err.toString().contains("there is no cluster.json"), err.toString());
     }
 }

@@ -20,8 +20,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
-import tutti.node.http.AdminServer;
-import tutti.node.http.NodeStatus;
+import tutti.command.Program;
+import tutti.server.http.AdminServer;
+import tutti.server.http.NodeStatus;
 
 class TuttiTest {
     private final StringWriter out = new StringWriter();
@@ -29,7 +30,7 @@ class TuttiTest {
     private final List<AdminServer> servers = new ArrayList<>();
 
     private int run(String... arguments) {
-        CommandLine line = Tutti.commandLine();
+        CommandLine line = new Tutti().commandLine();
         line.setOut(new PrintWriter(out));
         line.setErr(new PrintWriter(err));
         return line.execute(arguments);
@@ -43,57 +44,57 @@ class TuttiTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "start", "status", "node", "sim", "calibrate", "validate"})
     void everyCommandExplainsItself(String command) {
-        assertEquals(Tutti.OK, command.isEmpty() ? run("--help") : run(command, "--help"));
+        assertEquals(Program.OK, command.isEmpty() ? run("--help") : run(command, "--help"));
         assertTrue(out.toString().startsWith("Usage: tutti" + (command.isEmpty() ? "" : " " + command)),
                 out.toString());
     }
 
     @Test
     void aWrongOptionIsAUsageErrorWithASuggestion() {
-        assertEquals(Tutti.USAGE, run("start", "--node", "3"));
+        assertEquals(Program.USAGE, run("start", "--node", "3"));
         assertTrue(err.toString().contains("--nodes"), err.toString());
         assertTrue(err.toString().contains("tutti start --help"), err.toString());
     }
 
     @Test
     void whatCannotBeSimulatedIsAUsageError(@TempDir Path directory) throws Exception {
-        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "is"));
+        assertEquals(Program.USAGE, run("sim", "check", "--protocol", "is"));
         assertTrue(err.toString().contains("nearest: si"), err.toString());
-        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--faults", "los"));
-        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--seeds", "0"));
-        assertEquals(Tutti.USAGE, run("sim", "check", "--protocol", "si", "--mutant", "unicorn"));
-        assertEquals(Tutti.USAGE, run("sim", "mutants", "--mutant", "unicorn"));
-        assertEquals(Tutti.USAGE, run("sim", "replay", directory.resolve("none").toString()));
+        assertEquals(Program.USAGE, run("sim", "check", "--protocol", "si", "--faults", "los"));
+        assertEquals(Program.USAGE, run("sim", "check", "--protocol", "si", "--seeds", "0"));
+        assertEquals(Program.USAGE, run("sim", "check", "--protocol", "si", "--mutant", "unicorn"));
+        assertEquals(Program.USAGE, run("sim", "mutants", "--mutant", "unicorn"));
+        assertEquals(Program.USAGE, run("sim", "replay", directory.resolve("none").toString()));
         Path wrong = Files.writeString(directory.resolve("wrong"), "protocol si\n");
-        assertEquals(Tutti.USAGE, run("sim", "replay", wrong.toString()));
+        assertEquals(Program.USAGE, run("sim", "replay", wrong.toString()));
         assertTrue(err.toString().contains("tutti-scenario"), err.toString());
     }
 
     @Test
     void aCommandIsNeeded() {
-        assertEquals(Tutti.USAGE, run());
-        assertEquals(Tutti.USAGE, run("node"));
+        assertEquals(Program.USAGE, run());
+        assertEquals(Program.USAGE, run("node"));
         assertTrue(err.toString().contains("--print-config"), err.toString());
     }
 
     @Test
     void thePrintedConfigurationIsAccepted(@TempDir Path directory) throws Exception {
-        assertEquals(Tutti.OK, run("node", "--print-config"));
+        assertEquals(Program.OK, run("node", "--print-config"));
         Path file = Files.writeString(directory.resolve("node.yaml"), out.toString());
-        assertEquals(Tutti.OK, run("node", "--config", file.toString(), "--check"));
+        assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
     }
 
     @Test
     void anImpossibleConfigurationIsRefusedWithItsLine(@TempDir Path directory) throws Exception {
         Path file = Files.writeString(directory.resolve("node.yaml"), "node: 0\nmembres: []\n");
-        assertEquals(Tutti.FAILURE, run("node", "--config", file.toString()));
+        assertEquals(Program.FAILURE, run("node", "--config", file.toString()));
         assertTrue(err.toString().contains("node.yaml:2: membres is no key; did you mean members?"), err.toString());
         assertFalse(err.toString().contains("\tat "), "no stack trace without --verbose");
     }
 
     @Test
     void verboseShowsWhere(@TempDir Path directory) {
-        assertEquals(Tutti.FAILURE, run("status", "--data", directory.toString(), "--verbose"));
+        assertEquals(Program.FAILURE, run("status", "--data", directory.toString(), "--verbose"));
         assertTrue(err.toString().contains("\tat tutti.cli.StatusCommand"), err.toString());
     }
 
@@ -101,7 +102,7 @@ class TuttiTest {
     void statusFindsAllNodesThroughOne() throws Exception {
         AdminServer second = serve(1, null, true);
         AdminServer first = serve(0, "127.0.0.1:" + second.port(), true);
-        assertEquals(Tutti.OK, run("status", "--url", "http://127.0.0.1:" + first.port()), () -> out + "\n" + err);
+        assertEquals(Program.OK, run("status", "--url", "http://127.0.0.1:" + first.port()), () -> out + "\n" + err);
         assertTrue(out.toString().contains("0 node-0"), out.toString());
         assertTrue(out.toString().contains("1 node-1"), out.toString());
         assertFalse(out.toString().contains("\033"), "no colours where there is no terminal");
@@ -110,7 +111,7 @@ class TuttiTest {
     @Test
     void statusWithoutAMajorityIsAFailure() throws Exception {
         AdminServer first = serve(0, "127.0.0.1:1", false);
-        assertEquals(Tutti.FAILURE, run("status", "--json", "--url", "http://127.0.0.1:" + first.port()));
+        assertEquals(Program.FAILURE, run("status", "--json", "--url", "http://127.0.0.1:" + first.port()));
         assertTrue(out.toString().contains("\"majority\" : false"), out.toString());
         assertTrue(out.toString().contains("\"url\" : \"http://127.0.0.1:1\""), out.toString());
     }

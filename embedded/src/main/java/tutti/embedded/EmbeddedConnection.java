@@ -21,7 +21,7 @@ import tutti.jdbc.spi.SequenceQuery;
 import tutti.jdbc.spi.StatementHost;
 import tutti.jdbc.spi.Statements;
 import tutti.jdbc.spi.Target;
-import tutti.node.embedded.EmbeddedSession;
+import tutti.session.EmbeddedSession;
 
 /**
  * A JDBC connection to a node of this virtual machine: statements are the engine's own, transactions the session's. Several

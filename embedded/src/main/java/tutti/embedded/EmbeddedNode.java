@@ -38,12 +38,12 @@ import tutti.engine.jdbc.h2.H2Database;
 import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
-import tutti.node.embedded.EmbeddedSession;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
 import tutti.runtime.real.RealMachine;
+import tutti.session.EmbeddedSession;
 
 /** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
 final class EmbeddedNode implements AutoCloseable {

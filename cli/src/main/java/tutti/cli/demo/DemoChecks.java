@@ -9,8 +9,8 @@ import tutti.check.AcknowledgedCheck;
 import tutti.check.CheckResult;
 import tutti.check.ReplicaComparison;
 import tutti.check.TpccConsistency;
-import tutti.cli.cluster.Cluster;
-import tutti.cli.cluster.ClusterFile;
+import tutti.cluster.Cluster;
+import tutti.cluster.ClusterFile;
 import tutti.workload.tpcc.TpccLedger;
 import tutti.workload.tpcc.TpccScale;
 

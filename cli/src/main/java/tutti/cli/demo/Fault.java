@@ -11,12 +11,12 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.DoubleSupplier;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
-import tutti.cli.cluster.Cluster;
-import tutti.cli.report.RunReport.Event;
-import tutti.cli.report.RunReport.EventKind;
-import tutti.node.http.NodeStatus;
+import tutti.cluster.Cluster;
+import tutti.command.Failure;
+import tutti.command.Screen;
+import tutti.report.RunReport.Event;
+import tutti.report.RunReport.EventKind;
+import tutti.server.http.NodeStatus;
 
 /**
  * Kills a node in the middle of a run, starts it again, and waits until it is where the others were when it was started.

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.Screen;
-import tutti.node.http.NodeStatus;
+import tutti.command.Screen;
+import tutti.server.http.NodeStatus;
 import tutti.workload.tpcc.TpccSecond;
 import tutti.workload.tpcc.TpccSnapshot;
 

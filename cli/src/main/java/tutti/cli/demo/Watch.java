@@ -8,8 +8,8 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
-import tutti.cli.cluster.Cluster;
-import tutti.node.http.NodeStatus;
+import tutti.cluster.Cluster;
+import tutti.server.http.NodeStatus;
 
 /** How every node of a cluster is, as of half a second ago at most. Safe for several threads. */
 final class Watch implements AutoCloseable {

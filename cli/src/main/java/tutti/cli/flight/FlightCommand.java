@@ -8,10 +8,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
-import tutti.cli.Screen;
-import tutti.cli.Tutti;
-import tutti.cli.cluster.AdminClient;
-import tutti.cli.cluster.ChosenNodes;
+import tutti.cluster.AdminClient;
+import tutti.cluster.ChosenNodes;
+import tutti.command.Program;
+import tutti.command.Screen;
 
 /** Has running nodes write flight recordings. */
 @Command(name = "flight", description = "Have the running nodes of a cluster write what their flight recorders keep to files,"
@@ -38,6 +38,6 @@ public final class FlightCommand implements Callable<Integer> {
             }
         }
         Screen.table(rows).forEach(screen::line);
-        return all ? Tutti.OK : Tutti.FAILURE;
+        return all ? Program.OK : Program.FAILURE;
     }
 }

@@ -18,9 +18,9 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
-import tutti.cli.Tutti;
+import tutti.command.Program;
+import tutti.command.Failure;
+import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.Campaign;
@@ -117,7 +117,7 @@ final class CheckCommand implements Callable<Integer> {
             write(json, tallies);
             screen.line("numbers: " + json.toAbsolutePath().normalize());
         }
-        return tallies.stream().allMatch(tally -> tally.failed.isEmpty()) ? Tutti.OK : Tutti.FAILURE;
+        return tallies.stream().allMatch(tally -> tally.failed.isEmpty()) ? Program.OK : Program.FAILURE;
     }
 
     private Tally check(Screen screen, String protocol, FaultProfile profile, Supplier<Mutation> mutation)

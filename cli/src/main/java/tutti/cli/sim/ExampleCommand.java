@@ -9,9 +9,9 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
-import tutti.cli.Failure;
-import tutti.cli.Tutti;
-import tutti.sim.example.Example;
+import tutti.command.Program;
+import tutti.command.Failure;
+import tutti.minha.example.Example;
 
 /** Runs the examples of the programming library. */
 @Command(name = "example", description = "Run a program that is written as for the JDK in the simulation: the examples of the"
@@ -34,7 +34,7 @@ final class ExampleCommand implements Callable<Integer> {
             Arrays.stream(Example.values())
                     .forEach(example -> out.printf("%-" + width + "s  %s%n", example.title(), example.description()));
             out.flush();
-            return Tutti.OK;
+            return Program.OK;
         }
         Example example;
         try {
@@ -45,6 +45,6 @@ final class ExampleCommand implements Callable<Integer> {
         String fingerprint = example.run(seed, out::println);
         out.println(fingerprint);
         out.flush();
-        return Tutti.OK;
+        return Program.OK;
     }
 }

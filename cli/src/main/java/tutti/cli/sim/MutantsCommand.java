@@ -15,9 +15,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
-import tutti.cli.Tutti;
+import tutti.command.Program;
+import tutti.command.Failure;
+import tutti.command.Screen;
 import tutti.sim.world.Campaign;
 import tutti.sim.world.mutant.Mutant;
 import tutti.sim.world.mutant.Mutants;
@@ -74,7 +74,7 @@ final class MutantsCommand implements Callable<Integer> {
         if (docs != null) {
             replace(docs, lines);
         }
-        return allFound ? Tutti.OK : Tutti.FAILURE;
+        return allFound ? Program.OK : Program.FAILURE;
     }
 
     private String line(Screen screen, Mutant mutant) throws InterruptedException {

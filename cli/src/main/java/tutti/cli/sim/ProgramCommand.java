@@ -14,12 +14,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tutti.cli.Failure;
-import tutti.cli.Tutti;
+import tutti.command.Program;
+import tutti.command.Failure;
+import tutti.minha.Simulation;
+import tutti.minha.rewrite.UnchangedProgram;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
-import tutti.sim.jdk.Simulation;
-import tutti.sim.jdk.rewrite.UnchangedProgram;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
@@ -76,7 +76,7 @@ final class ProgramCommand implements Callable<Integer> {
             }
             out.println(simulation.fingerprint());
             out.flush();
-            return Tutti.OK;
+            return Program.OK;
         } catch (IllegalArgumentException wrong) {
             throw Failure.usage(String.valueOf(wrong.getMessage()), "");
         } catch (SimulationFailure failure) {

@@ -11,10 +11,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
-import tutti.cli.Failure;
-import tutti.cli.Screen;
-import tutti.cli.Tutti;
+import tutti.command.Program;
 import tutti.cli.flight.FlightReport;
+import tutti.command.Failure;
+import tutti.command.Screen;
 import tutti.core.flight.FlightRecording;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
@@ -59,7 +59,7 @@ final class ReplayCommand implements Callable<Integer> {
                     : screen.notice("another run than the one that the file was written from: ") + replay.fingerprint()
                             + "; the build differs, or the file was changed");
         }
-        return result.passed() ? Tutti.OK : Tutti.FAILURE;
+        return result.passed() ? Program.OK : Program.FAILURE;
     }
 
     private Mutation mutation(ReplayFile replay) {
@@ -99,6 +99,6 @@ final class ReplayCommand implements Callable<Integer> {
                 throw Failure.usage("--events is '" + events + "'", "give two numbers, such as 100-120");
             }
         }
-        return FlightReport.replay(file, bytes, first, last, screen) ? Tutti.OK : Tutti.FAILURE;
+        return FlightReport.replay(file, bytes, first, last, screen) ? Program.OK : Program.FAILURE;
     }
 }

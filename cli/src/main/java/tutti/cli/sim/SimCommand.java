@@ -2,8 +2,8 @@ package tutti.cli.sim;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.HelpCommand;
-import tutti.cli.eval.FiguresCommand;
-import tutti.cli.eval.RunCommand;
+import tutti.eval.FiguresCommand;
+import tutti.eval.RunCommand;
 
 /** The group of commands that simulate. */
 @Command(name = "sim", description = "Run protocols in a deterministic simulation, under faults, and check every history;"

@@ -21,9 +21,9 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import tutti.cli.cluster.Cluster;
-import tutti.cli.cluster.ClusterFile;
-import tutti.cli.cluster.ClusterSpec;
+import tutti.cluster.Cluster;
+import tutti.cluster.ClusterFile;
+import tutti.cluster.ClusterSpec;
 
 /**
  * Do unmodified clients work against a cluster of three nodes? Runs the programs in the directory {@code clients} at the

@@ -7,9 +7,9 @@ import java.util.Map;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import tutti.cli.cluster.Cluster;
-import tutti.cli.cluster.ClusterFile;
-import tutti.cli.cluster.ClusterSpec;
+import tutti.cluster.Cluster;
+import tutti.cluster.ClusterFile;
+import tutti.cluster.ClusterSpec;
 
 /** Do unmodified clients and frameworks work at a node with H2 or HSQLDB, which only speaks PostgreSQL's protocol? */
 class EngineClientsTest {

@@ -14,9 +14,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Screen;
 import tutti.cli.Tutti;
-import tutti.cli.cluster.ClusterSpec;
+import tutti.cluster.ClusterSpec;
+import tutti.command.Screen;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 

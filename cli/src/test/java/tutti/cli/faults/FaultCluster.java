@@ -23,12 +23,12 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import tutti.check.CheckResult;
 import tutti.check.ReplicaComparison;
-import tutti.cli.Tutti;
 import tutti.cli.FreePorts;
-import tutti.cli.cluster.Cluster;
-import tutti.cli.cluster.ClusterFile;
-import tutti.cli.cluster.ClusterSpec;
-import tutti.node.http.NodeStatus;
+import tutti.cli.Tutti;
+import tutti.cluster.Cluster;
+import tutti.cluster.ClusterFile;
+import tutti.cluster.ClusterSpec;
+import tutti.server.http.NodeStatus;
 
 /** A real cluster, each node a process with a PostgreSQL server of its own, and the ways to hurt it. */
 final class FaultCluster implements AutoCloseable {

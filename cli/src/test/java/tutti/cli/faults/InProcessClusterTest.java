@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import tutti.cli.cluster.ClusterSpec;
+import tutti.cluster.ClusterSpec;
 
 /** The driver {@code jdbc:tutti:} at three processes with H2 or HSQLDB, each with a secondary, which are killed and started. */
 class InProcessClusterTest {

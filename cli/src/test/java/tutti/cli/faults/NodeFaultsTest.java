@@ -20,8 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.cli.cluster.AdminClient;
-import tutti.node.http.NodeStatus;
+import tutti.cluster.AdminClient;
+import tutti.server.http.NodeStatus;
 
 /** Nodes, and the servers beneath them, that die or stand still while all nodes are written to. */
 class NodeFaultsTest {

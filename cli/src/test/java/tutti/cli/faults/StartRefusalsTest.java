@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import tutti.cli.cluster.ClusterFile;
+import tutti.cluster.ClusterFile;
 
 /** What a node says that cannot start, and that it leaves everything as it was. */
 class StartRefusalsTest {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.sim.example.Example;
+import tutti.minha.example.Example;
 
 class SimCommandsTest {
     @TempDir
@@ -73,7 +73,7 @@ class SimCommandsTest {
     @Test
     void programsForTheJdkRunUnchanged() throws Exception {
         String classes = Path.of(Example.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString();
-        String hello = "tutti.sim.example.plain.Hello";
+        String hello = "tutti.minha.example.plain.Hello";
         assertEquals(0, run("program", "--class-path", classes, "--run", "a " + hello + " b", "--run",
                 "b " + hello + " a", "--latency", "7ms", "--crash", "a@1s-2s"), out::toString);
         assertTrue(out.toString().contains("a: received 5 bytes at 7 ms from /10.0.0.2:12345: Hello"), out.toString());

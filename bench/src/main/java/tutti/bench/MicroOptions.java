@@ -1,0 +1,47 @@
+package tutti.bench;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+import tutti.bench.micro.Microbenchmark;
+import tutti.command.Failure;
+import tutti.command.Screen;
+import tutti.report.Ground;
+
+/** What the commands have in common that run one JMH benchmark. */
+final class MicroOptions {
+    private static final double SECONDS_MIN = 0.1;
+    private static final double SECONDS_MAX = 3600;
+    private static final double MILLIS_PER_SECOND = 1000;
+
+    @Option(names = "--forks", paramLabel = "N", defaultValue = "2", description = "JVMs, one after another, for each row (default: ${DEFAULT-VALUE}).")
+    private int forks;
+
+    @Option(names = "--warmup", paramLabel = "N", defaultValue = "3", description = "Iterations of a JVM that are not counted (default: ${DEFAULT-VALUE}).")
+    private int warmups;
+
+    @Option(names = "--iterations", paramLabel = "N", defaultValue = "5", description = "Iterations of a JVM that are counted (default: ${DEFAULT-VALUE}).")
+    private int iterations;
+
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "1", description = "Length of an iteration (default: ${DEFAULT-VALUE}).")
+    private double seconds;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
+    private @Nullable Path json;
+
+    /** Says on what it runs, and runs. */
+    List<Microbenchmark.Found> run(String name, Class<?> benchmark, Screen screen) throws Exception {
+        if (forks < 1 || iterations < 1 || warmups < 0 || seconds < SECONDS_MIN || seconds > SECONDS_MAX) {
+            throw Failure.usage("--forks and --iterations must be at least 1, --seconds 0.1 to 3600", "");
+        }
+        Ground ground = Ground.look(Path.of(System.getProperty("java.io.tmpdir")));
+        ground.lines().forEach(screen::line);
+        List<Microbenchmark.Found> found = new Microbenchmark(benchmark, forks, warmups, iterations,
+                (long) (seconds * MILLIS_PER_SECOND)).run();
+        screen.line("");
+        ground.writeNumbers(json, name, Map.of("found", found), screen);
+        return found;
+    }
+}

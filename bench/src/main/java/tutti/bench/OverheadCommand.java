@@ -1,0 +1,107 @@
+package tutti.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tutti.cluster.NodeJvm;
+import tutti.command.Screen;
+import tutti.report.BenchFiles;
+import tutti.report.Ground;
+import tutti.workload.tpcc.TpccForm;
+
+/** Measures what Tutti costs, beside PostgreSQL alone and with its own standbys. */
+@Command(name = "overhead", description = "TPC-C in one run against (a) PostgreSQL, (b) one Tutti node, (c) three nodes with"
+        + " terminals at one, (d) three with terminals at all, (e) PostgreSQL with two synchronous standbys, (f) PostgreSQL"
+        + " behind PgBouncer, if that is installed and asked for; in turns, repeated. Prints throughput, ratios with their spread, latencies, aborts and CPU time per transaction.")
+final class OverheadCommand implements Callable<Integer> {
+    @Option(names = "--contenders", paramLabel = "X", split = ",", defaultValue = "a,b,c,d,e", description = "Which to measure (default: ${DEFAULT-VALUE}).")
+    private List<Contender.Kind> contenders = List.of();
+
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "3", description = "How often each is measured (default: ${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "30", description = "Length of each measurement (default: ${DEFAULT-VALUE}).")
+    private int seconds;
+
+    @Option(names = "--warmup", paramLabel = "N", defaultValue = "15", description = "Seconds of work before each, not counted (default: ${DEFAULT-VALUE}).")
+    private int warmup;
+
+    @Option(names = "--warehouses", paramLabel = "N", defaultValue = "2", description = "TPC-C's only measure of size (default: ${DEFAULT-VALUE}).")
+    private int warehouses;
+
+    @Option(names = "--reduced", description = "Load a hundredth of the rows, for a quick look; figures are then not TPC-C's.")
+    private boolean reduced;
+
+    @Option(names = "--terminals", paramLabel = "N", defaultValue = "6", description = "Clients at work at a time, without think time (default: ${DEFAULT-VALUE}).")
+    private int terminals;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of population and inputs (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    @Option(names = "--form", paramLabel = "WORD", defaultValue = "INTERACTIVE", description = "How transactions are handed in: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private TpccForm form;
+
+    @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
+    private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON; written anew after each measurement.")
+    private @Nullable Path json;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws Exception {
+        OverheadPlan plan = new OverheadPlan(contenders, warehouses, reduced, terminals, rounds, seconds, warmup, seed,
+                form);
+        Screen screen = Screen.standard(spec.commandLine().getOut());
+        Files.createDirectories(directory);
+        Ground ground = Ground.look(directory);
+        ground.lines().forEach(screen::line);
+        screen.line(String.format(Locale.ROOT,
+                "%s, %d terminals without think time, %s transactions, %d rounds of %d s after %d s of"
+                        + " warming up, seed %d",
+                plan.scale(), plan.terminals(), plan.form().label(), plan.rounds(), plan.seconds(),
+                plan.warmupSeconds(), plan.seed()));
+        Path data = Files.createTempDirectory(directory, "tutti-overhead-");
+        AtomicBoolean keep = new AtomicBoolean();
+        try (Overhead overhead = new Overhead(plan, screen, ground, data, NodeJvm.command(), json)) {
+            Thread stop = Thread.ofPlatform().name("stop").unstarted(() -> stop(overhead, data, keep.get()));
+            Runtime.getRuntime().addShutdownHook(stop);
+            OverheadResult result = overhead.run();
+            screen.line("");
+            OverheadTable.lines(result, screen).forEach(screen::line);
+            if (json != null) {
+                screen.line("numbers: " + json.toAbsolutePath().normalize());
+            }
+        } catch (Exception e) {
+            keep.set(true);
+            screen.line("data and logs are in " + data);
+            throw e;
+        }
+        return 0;
+    }
+
+    /** However the command ends, nothing is left running; gigabytes are left behind only for who must look into them. */
+    private static void stop(Overhead overhead, Path data, boolean keep) {
+        try {
+            overhead.close();
+            if (!keep) {
+                BenchFiles.delete(data);
+            }
+        } catch (IOException e) {
+            LoggerFactory.getLogger(OverheadCommand.class).warn("Not everything in {} was removed: {}", data,
+                    e.getMessage());
+        }
+    }
+}

@@ -1,0 +1,43 @@
+package tutti.bench;
+
+import java.util.List;
+import tutti.command.Failure;
+import tutti.workload.tpcc.TpccForm;
+import tutti.workload.tpcc.TpccScale;
+
+/**
+ * How to compare. The same for every contender.
+ *
+ * @param contenders in the order in which they take turns
+ * @param warehouses of TPC-C
+ * @param reduced whether the population is a hundredth of TPC-C's, which is then not TPC-C
+ * @param terminals at work at a time, without think time
+ * @param rounds how often each contender is measured
+ * @param seconds of each measurement
+ * @param warmupSeconds before each, not counted
+ * @param seed of inputs; each round has its own, the same for every contender
+ * @param form how transactions are handed in
+ */
+record OverheadPlan(List<Contender.Kind> contenders, int warehouses, boolean reduced, int terminals, int rounds,
+        int seconds, int warmupSeconds, long seed, TpccForm form) {
+    OverheadPlan {
+        contenders = contenders.stream().distinct().sorted().toList();
+        require(!contenders.isEmpty(), "--contenders must name one at least");
+        require(warehouses >= 1 && warehouses <= 1000, "--warehouses must be 1 to 1000, was " + warehouses);
+        require(terminals >= 1 && terminals <= 150, "--terminals must be 1 to 150, was " + terminals);
+        require(rounds >= 1 && rounds <= 1000, "--rounds must be 1 to 1000, was " + rounds);
+        require(seconds >= 1 && seconds <= 86_400, "--seconds must be 1 to 86400, was " + seconds);
+        require(warmupSeconds >= 1 && warmupSeconds <= 3600, "--warmup must be 1 to 3600, was " + warmupSeconds);
+    }
+
+    private static void require(boolean condition, String what) {
+        if (!condition) {
+            throw Failure.usage(what, "");
+        }
+    }
+
+    /** What is loaded. */
+    TpccScale scale() {
+        return reduced ? TpccScale.reduced(warehouses) : TpccScale.standard(warehouses);
+    }
+}

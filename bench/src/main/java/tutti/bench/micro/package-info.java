@@ -1,0 +1,5 @@
+/** Benchmarks. */
+@NullMarked
+package tutti.bench.micro;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** A cluster on this machine: its processes, its directory, and how they are found again. */
-@NullMarked
-package tutti.cli.cluster;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,70 @@
+package tutti.cluster;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import tutti.command.Failure;
+
+/** Asks nodes to do something, over admin HTTP. Safe for several threads. */
+public final class AdminClient implements AutoCloseable {
+    private static final Duration CONNECTING_MAX = Duration.ofSeconds(5);
+
+    private final Duration patience;
+    private final HttpClient http;
+
+    /**
+     * Asks nobody yet.
+     *
+     * @param patience how long a node may take to answer
+     */
+    public AdminClient(Duration patience) {
+        this.patience = patience;
+        http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(patience.compareTo(CONNECTING_MAX) < 0 ? patience : CONNECTING_MAX).build();
+    }
+
+    /**
+     * What a node answered.
+     *
+     * @param well whether it did what it was asked
+     * @param text what it said, or why it could not be reached, without a line break at the end
+     */
+    public record Answer(boolean well, String text) {}
+
+    /**
+     * Looks at something.
+     *
+     * @param url of the node's admin HTTP
+     * @throws Failure if that is no address
+     */
+    public Answer get(String url, String path) throws InterruptedException {
+        return send(url, path, HttpRequest.newBuilder());
+    }
+
+    /** Has it do something; likewise. */
+    public Answer post(String url, String path) throws InterruptedException {
+        return send(url, path, HttpRequest.newBuilder().POST(HttpRequest.BodyPublishers.noBody()));
+    }
+
+    private Answer send(String url, String path, HttpRequest.Builder request) throws InterruptedException {
+        try {
+            HttpResponse<String> answer = http.send(
+                    request.uri(URI.create(url).resolve(path)).timeout(patience).build(),
+                    HttpResponse.BodyHandlers.ofString());
+            return new Answer(answer.statusCode() == 200, answer.body().strip());
+        } catch (IOException silent) {
+            return new Answer(false, "cannot be reached"
+                    + (silent.getMessage() == null ? "" : ": " + silent.getMessage()));
+        } catch (IllegalArgumentException wrong) {
+            throw Failure.usage(url + " is no address of a node: " + wrong.getMessage(), "give http://host:port");
+        }
+    }
+
+    @Override
+    public void close() {
+        http.shutdownNow();
+    }
+}

@@ -1,0 +1,52 @@
+package tutti.cluster;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Option;
+import tutti.command.Failure;
+
+/** Options that say which running nodes a command is for. */
+public final class ChosenNodes {
+    @Option(names = "--data", paramLabel = "DIR", defaultValue = "data", description = "Directory of a cluster on this machine (default: ${DEFAULT-VALUE}).")
+    private Path data = Path.of("data");
+
+    @Option(names = "--node", paramLabel = "N", description = "Only the node with this id; may be repeated.")
+    private List<Integer> nodes = List.of();
+
+    @Option(names = "--url", paramLabel = "URL", description = "Admin HTTP of a node, http://host:port, instead of a directory; may be repeated.")
+    private List<String> urls = List.of();
+
+    /** Made by picocli. */
+    public ChosenNodes() {}
+
+    /**
+     * A node that was chosen.
+     *
+     * @param name for people
+     * @param url of its admin HTTP
+     */
+    public record Chosen(String name, String url) {}
+
+    /**
+     * The nodes.
+     *
+     * @throws Failure if there is no such cluster or node
+     */
+    public List<Chosen> all() {
+        if (!urls.isEmpty()) {
+            return urls.stream().map(url -> new Chosen(url, url)).toList();
+        }
+        ClusterFile cluster = ClusterFile.read(data)
+                .orElseThrow(() -> new Failure("there is no cluster.json in " + data.toAbsolutePath().normalize(),
+                        "name the directory of a cluster with --data, or a node with --url http://host:port"));
+        List<Integer> unknown = new ArrayList<>(nodes);
+        unknown.removeAll(cluster.nodes().stream().map(ClusterFile.Node::id).toList());
+        if (!unknown.isEmpty()) {
+            throw Failure.usage("the cluster has no node " + unknown.getFirst(),
+                    "it has " + cluster.nodes().stream().map(ClusterFile.Node::id).toList());
+        }
+        return cluster.nodes().stream().filter(node -> nodes.isEmpty() || nodes.contains(node.id()))
+                .map(node -> new Chosen(node.id() + " " + node.name(), node.httpUrl())).toList();
+    }
+}

@@ -1,0 +1,216 @@
+package tutti.cluster;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.StringJoiner;
+import java.util.TreeMap;
+import tutti.command.Failure;
+import tutti.core.protocol.Protocols;
+
+/**
+ * Which cluster to run on this machine.
+ *
+ * @param directory holds everything of it: {@code cluster.json}, and one directory per node
+ * @param nodes how many, 1 to 16
+ * @param basePort the first of the ports for PostgreSQL clients; those of HTTP begin 100 above, those of the order 200,
+ *            those of the servers beneath 300 above; 0 keeps the ports of the last start as far as they are free, and chooses otherwise; those of the order never change
+ * @param protocol how the copies are kept identical
+ * @param password of the role {@code postgres}, unless the directory holds a cluster already, which keeps its own
+ * @param database the database that is replicated
+ * @param settings further lines of every node's configuration, by top-level key; and {@link #SECONDARIES}
+ * @param nodeCommand what starts a node, without the arguments of {@code tutti node}
+ */
+public record ClusterSpec(Path directory, int nodes, int basePort, String protocol, String database, String password,
+        Map<String, String> settings, List<String> nodeCommand) {
+    /** Most nodes of a cluster on one machine. */
+    public static final int NODES_MAX = 16;
+    /** The setting that says what holds the nodes' copies. */
+    public static final String ENGINE = "engine";
+    /** The setting that says how many secondaries a database in a node's process has. */
+    public static final String SECONDARIES = "secondaries";
+    private static final String POSTGRES = "postgres";
+    private static final int PORTS_PER_NODE = 4;
+    private static final int PORT_DISTANCE = 100;
+    private static final int POSTGRES_PORT = 6432;
+    private static final int HTTP_PORT = 8008;
+    private static final int ORDER_PORT = 7800;
+    private static final int DATABASE_PORT = 15432;
+    private static final String USER = "postgres";
+    private static final String PLAIN = "[A-Za-z0-9_-]{1,63}";
+    private static final String HOST = "127.0.0.1";
+
+    public ClusterSpec {
+        directory = directory.toAbsolutePath().normalize();
+        settings = Map.copyOf(settings);
+        nodeCommand = List.copyOf(nodeCommand);
+        if (!database.matches(PLAIN) || !password.matches(PLAIN)) {
+            throw new Failure("the database's name and the password must be 1 to 63 letters, digits, _ or -",
+                    "they become part of URLs");
+        }
+        if (nodes < 1 || nodes > NODES_MAX) {
+            throw new Failure("a cluster on one machine has 1 to " + NODES_MAX + " nodes, not " + nodes,
+                    "choose with --nodes");
+        }
+        if (basePort < 0 || basePort > 65535 - PORTS_PER_NODE * PORT_DISTANCE) {
+            throw new Failure(
+                    "the base port must be 1 to " + (65535 - PORTS_PER_NODE * PORT_DISTANCE) + ", not " + basePort,
+                    "choose with --base-port, or leave it out");
+        }
+    }
+
+    /**
+     * The lines of configuration that choose a protocol's parameters.
+     *
+     * @throws Failure naming the parameter and what is valid
+     */
+    public static Map<String, String> protocolParameters(String protocol, Map<String, String> parameters) {
+        try {
+            Protocols.describe(protocol, parameters);
+        } catch (IllegalArgumentException impossible) {
+            throw new Failure(String.valueOf(impossible.getMessage()), "see docs/configuration.md");
+        }
+        if (parameters.isEmpty()) {
+            return Map.of();
+        }
+        StringJoiner yaml = new StringJoiner(", ", "{", "}");
+        new TreeMap<>(parameters).forEach((name, value) -> yaml.add(name + ": \"" + value + "\""));
+        return Map.of("protocol-parameters", yaml.toString());
+    }
+
+    /**
+     * The nodes with their ports, none of them running.
+     *
+     * @param ports from which theirs are taken
+     */
+    List<ClusterFile.Node> plan(Ports ports) {
+        List<ClusterFile.Node> before = ClusterFile.read(directory).map(ClusterFile::nodes).orElse(List.of());
+        if (!before.isEmpty() && before.size() != nodes) {
+            throw new Failure(directory + " holds a cluster of " + before.size() + " nodes, not " + nodes,
+                    "start it with --nodes " + before.size() + ", or choose another --data directory");
+        }
+        // What was used last is kept before anything is chosen anew, or one node would take another's port.
+        List<Integer> kept = new ArrayList<>();
+        if (basePort == 0) {
+            for (ClusterFile.Node last : before) {
+                for (int port : new int[]{last.postgresPort(), last.httpPort(), last.orderPort(),
+                        last.databasePort()}) {
+                    kept.add(ports.take(port) ? port : 0);
+                }
+            }
+        }
+        String secret = secret();
+        List<ClusterFile.Node> plan = new ArrayList<>();
+        for (int id = 0; id < nodes; id++) {
+            int postgres = port(ports, kept, id, 0, POSTGRES_PORT);
+            int http = port(ports, kept, id, 1, HTTP_PORT);
+            int order = port(ports, kept, id, 2, ORDER_PORT);
+            int beneath = port(ports, kept, id, 3, DATABASE_PORT);
+            String name = "node-" + id;
+            Path home = directory.resolve(name);
+            plan.add(new ClusterFile.Node(id, name, HOST, postgres, http, order, beneath,
+                    "postgresql://" + USER + ":" + secret + "@" + HOST + ":" + postgres + "/" + database,
+                    jdbcUrl(postgres, secret), "http://" + HOST + ":" + http, 0, 0,
+                    home.resolve("node.yaml").toString(), home.resolve("node.log").toString()));
+        }
+        for (int id = 0; id < before.size(); id++) {
+            requireSameOrderPort(before.get(id), plan.get(id));
+        }
+        return plan;
+    }
+
+    /** Which nodes belong together is written in their logs, with the addresses by which they find each other. */
+    private void requireSameOrderPort(ClusterFile.Node last, ClusterFile.Node planned) {
+        if (last.orderPort() != planned.orderPort()) {
+            throw new Failure(basePort == 0
+                    ? "port " + last.orderPort() + ", at which the other nodes look for " + last.name() + ", is taken"
+                    : "the nodes in " + directory + " look for " + last.name() + " at port " + last.orderPort()
+                            + ", not " + planned.orderPort(),
+                    basePort == 0
+                            ? "stop what uses it, or choose another --data directory"
+                            : "start them without --base-port, or choose another --data directory");
+        }
+    }
+
+    private String jdbcUrl(int port, String secret) {
+        return "jdbc:postgresql://" + HOST + ":" + port + "/" + database + "?user=" + USER + "&password=" + secret;
+    }
+
+    /** Of all nodes, for the driver of Tutti. */
+    String clusterUrl(List<ClusterFile.Node> all) {
+        return "jdbc:tutti://" + String.join(",", all.stream().map(node -> HOST + ":" + node.postgresPort()).toList())
+                + "/" + database + "?user=" + USER + "&password=" + secret();
+    }
+
+    /** Whether the nodes' databases are in their own processes. */
+    public boolean inProcess() {
+        return inProcess(settings);
+    }
+
+    /** Whether databases of nodes with these settings are in their own processes. */
+    public static boolean inProcess(Map<String, String> settings) {
+        return !settings.getOrDefault(ENGINE, POSTGRES).equals(POSTGRES);
+    }
+
+    private String secondaries() {
+        return settings.getOrDefault(SECONDARIES, "0");
+    }
+
+    /** Where the server beneath a node can be looked at, past the node; a database in its process only through it. */
+    String jdbcUrlBeneath(ClusterFile.Node node) {
+        return inProcess() ? node.jdbcUrl() : jdbcUrl(node.databasePort(), secret());
+    }
+
+    /** The password that the cluster has, or gets. */
+    String secret() {
+        return ClusterFile.read(directory).map(ClusterFile::password).orElse(password);
+    }
+
+    private int port(Ports ports, List<Integer> kept, int id, int kind, int byDefault) {
+        if (basePort > 0) {
+            int wanted = basePort + kind * PORT_DISTANCE + id;
+            if (!ports.take(wanted)) {
+                throw new Failure("port " + wanted + " is taken", "stop what uses it, or choose another --base-port");
+            }
+            return wanted;
+        }
+        int index = id * PORTS_PER_NODE + kind;
+        return index < kept.size() && kept.get(index) > 0 ? kept.get(index) : ports.firstFree(byDefault);
+    }
+
+    /** Whether what changes something must be handed in whole. */
+    public boolean wholeOnly() {
+        return Protocols.describe(protocol).claims().wholeOnly();
+    }
+
+    /** The configuration file of a node. */
+    String configuration(ClusterFile.Node node, List<ClusterFile.Node> all) {
+        StringBuilder yaml = new StringBuilder("# Written by `tutti start`, which writes it anew each time.\n");
+        yaml.append("node: ").append(node.id()).append('\n');
+        yaml.append("data: data\n");
+        yaml.append("protocol: ").append(protocol).append('\n');
+        yaml.append("members:\n");
+        for (ClusterFile.Node member : all) {
+            yaml.append("  - {id: ").append(member.id()).append(", name: ").append(member.name()).append(", order: \"")
+                    .append(HOST).append(':').append(member.orderPort()).append("\", http: \"").append(HOST).append(':')
+                    .append(member.httpPort()).append("\"}\n");
+        }
+        if (inProcess()) {
+            yaml.append("in-process: {database: \"").append(database).append("\", user: ").append(USER)
+                    .append(", password: \"").append(secret()).append("\", secondaries: ").append(secondaries())
+                    .append("}\n");
+        } else {
+            yaml.append("postgres: {database: \"").append(database).append("\", password: \"").append(secret())
+                    .append("\", embedded: {port: ").append(node.databasePort()).append("}}\n");
+        }
+        yaml.append("listen: {host: ").append(HOST).append(", port: ").append(node.postgresPort()).append("}\n");
+        yaml.append("http: {host: ").append(HOST).append(", port: ").append(node.httpPort()).append("}\n");
+        settings.forEach((key, value) -> {
+            if (!key.equals(SECONDARIES)) {
+                yaml.append(key).append(": ").append(value).append('\n');
+            }
+        });
+        return yaml.toString();
+    }
+}

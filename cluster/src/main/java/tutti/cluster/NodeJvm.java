@@ -1,0 +1,68 @@
+package tutti.cluster;
+
+import java.io.File;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import tutti.server.NodeProgram;
+
+/** How a node's own JVM is started from this one: the same Java, a node's class path, options that suit a node. */
+public final class NodeJvm {
+    private static final String OPTIONS_VARIABLE = "TUTTI_NODE_JAVA_OPTIONS";
+    /**
+     * Several nodes share the machine: a serial collector and compact headers cost the least CPU and memory, and so does
+     * leaving out the optimising compiler, which in runs of minutes takes more time than its code gives back.
+     */
+    private static final List<String> OPTIONS = List.of("-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
+            "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
+
+    /** Beside a database server, which has its own memory. */
+    private static final List<String> SMALL = List.of("-Xms128m", "-Xmx768m", "-Xmn64m");
+    /** With the rows on the heap: with the small one, comparing two warehouses of TPC-C in HSQLDB ran out of memory. */
+    private static final List<String> LARGE = List.of("-Xms256m", "-Xmx2500m", "-Xmn192m");
+
+    private NodeJvm() {}
+
+    /** Command line up to the main class, of a node beside a server; the environment can add options. */
+    public static List<String> command() {
+        return command(false);
+    }
+
+    /**
+     * Command line up to the main class; the environment can add options.
+     *
+     * @param inProcess whether the node's database lives in its JVM
+     */
+    public static List<String> command(boolean inProcess) {
+        List<String> options = new ArrayList<>(OPTIONS);
+        options.addAll(inProcess ? LARGE : SMALL);
+        String more = System.getenv(OPTIONS_VARIABLE);
+        if (more != null && !more.isBlank()) {
+            options.addAll(List.of(more.strip().split("\\s+")));
+        }
+        return command(options);
+    }
+
+    /** Command line up to the main class, with these options of the JVM and no others. */
+    public static List<String> command(List<String> options) {
+        List<String> command = new ArrayList<>();
+        command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
+        command.addAll(options);
+        command.addAll(List.of("-cp", classPath(), NodeProgram.class.getName()));
+        return command;
+    }
+
+    /**
+     * The server's jar, whose manifest names what it needs and nothing else; where there are only directories of classes,
+     * as in tests, the class path of this JVM.
+     */
+    private static String classPath() {
+        Path server = Path.of(
+                URI.create(NodeProgram.class.getProtectionDomain().getCodeSource().getLocation().toString()));
+        return Files.isRegularFile(server) ? server.toString() : System.getProperty("java.class.path");
+    }
+}

@@ -1,0 +1,52 @@
+package tutti.eval;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.ToDoubleFunction;
+import tutti.model.RunResult;
+import tutti.report.Chart;
+
+/**
+ * A figure or a table of a paper.
+ *
+ * @param id as in the paper, for example {@code 7a}
+ * @param needs the runs that it is made from
+ * @param draw draws it
+ */
+record Figure(String id, List<Setting> needs, Consumer<Sheet> draw) {
+    /** Curves over the number of clients: one for each setting, by its name. */
+    static Figure overClients(String id, String file, String title, String up, List<Integer> clients,
+            Map<String, Setting> curves, ToDoubleFunction<RunResult> value) {
+        List<Setting> needs = new ArrayList<>();
+        curves.values().forEach(setting -> clients.forEach(count -> needs.add(setting.clients(count))));
+        return new Figure(id, needs, sheet -> {
+            List<Chart.Curve> drawn = new ArrayList<>();
+            curves.forEach((name, setting) -> drawn.add(new Chart.Curve(name, false,
+                    clients.stream().mapToDouble(Integer::doubleValue).toArray(),
+                    clients.stream().mapToDouble(count -> value.applyAsDouble(sheet.result(setting.clients(count))))
+                            .toArray())));
+            sheet.chart(file, new Chart(title, "clients", up, false, false, true, drawn));
+        });
+    }
+
+    /** Some of the curves. */
+    static Map<String, Setting> only(Map<String, Setting> curves, String... names) {
+        Map<String, Setting> some = new LinkedHashMap<>();
+        for (String name : names) {
+            Setting found = curves.get(name);
+            if (found == null) {
+                throw new IllegalArgumentException("no curve " + name);
+            }
+            some.put(name, found);
+        }
+        return some;
+    }
+
+    static String text(double value, int decimals) {
+        return String.format(Locale.ROOT, "%,." + decimals + "f", value);
+    }
+}

@@ -1,0 +1,49 @@
+package tutti.eval.calibrate;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import tutti.command.Screen;
+import tutti.model.WorkloadModel;
+import tutti.report.BenchFiles;
+import tutti.report.Ground;
+
+/** Makes a calibration: profiles, and measures disk and network. */
+final class Calibrator {
+    private Calibrator() {}
+
+    /**
+     * Makes a calibration of transactions that were profiled, and measures disk and network besides.
+     *
+     * @param percentile 0 to 1, of latencies, above which transactions are left out
+     */
+    static CalibrationResult calibrate(List<Observation> profiled, RealServer server, RealOptions options,
+            WorkloadModel workload, double percentile, Ground ground, Screen screen) throws IOException, SQLException {
+        Profile profile = Profile.of(profiled, percentile);
+        screen.line("profiled " + profiled.size() + " transactions");
+        NetworkProbe network = NetworkProbe.measure(server);
+        LogProbe log;
+        try (RealClient client = new RealClient(0, workload, server.database(), server.scale(), options.seed() + 1,
+                options.seed(), System.currentTimeMillis() << 14 | 0x2000)) {
+            log = LogProbe.measure(server, client);
+        }
+        Map<String, String> settings = options.describe(server);
+        if (percentile < 1) {
+            settings.put("left out",
+                    String.format(Locale.ROOT, "transactions above the %.0fth percentile of their kind",
+                            100 * percentile));
+        }
+        return new CalibrationResult(ground.startedAt(), ground.machine(), settings, profiled.size(),
+                profile,
+                log, network);
+    }
+
+    /** Writes the calibration file. */
+    static void write(CalibrationResult result, Path file, Screen screen) {
+        BenchFiles.write(file, new CalibrationText(result).yaml());
+        screen.line("written: " + file.toAbsolutePath().normalize());
+    }
+}

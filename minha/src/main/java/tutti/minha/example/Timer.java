@@ -1,0 +1,31 @@
+package tutti.minha.example;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import tutti.minha.jdk.lang.System;
+import tutti.minha.jdk.util.concurrent.Executors;
+
+/** D5.1, appendix C.4: a task every ten milliseconds, and after a hundred its end. */
+public final class Timer {
+    private static final int PERIOD = 10;
+    private static final int END = 100;
+
+    private Timer() {}
+
+    /** Runs it; there are no arguments. */
+    public static void main(String[] arguments) {
+        ScheduledExecutorService executor = Executors.newSingleThreadScheduledExecutor();
+        AtomicInteger count = new AtomicInteger();
+        ScheduledFuture<?> task = executor.scheduleAtFixedRate(
+                () -> System.out.println("task " + count.incrementAndGet() + " at " + System.currentTimeMillis()),
+                PERIOD, PERIOD, MILLISECONDS);
+        executor.schedule(() -> {
+            System.out.println("end at " + System.currentTimeMillis());
+            task.cancel(true);
+            executor.shutdown();
+        }, END, MILLISECONDS);
+    }
+}

@@ -1,0 +1,36 @@
+package tutti.minha.example.plain;
+
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+
+/** Says hello to a peer in a datagram, and waits for the peer's. */
+public final class Hello {
+    private static final int PORT = 12_345;
+    private static final int ROOM = 10;
+
+    private Hello() {}
+
+    /**
+     * Runs it.
+     *
+     * @param arguments the name or the address of the peer
+     */
+    public static void main(String[] arguments) throws IOException {
+        if (arguments.length != 1) {
+            System.out.println("usage: Hello PEER");
+            return;
+        }
+        try (DatagramSocket socket = new DatagramSocket(PORT)) {
+            byte[] hello = "Hello".getBytes(StandardCharsets.UTF_8);
+            socket.send(new DatagramPacket(hello, hello.length, InetAddress.getByName(arguments[0]), PORT));
+            DatagramPacket packet = new DatagramPacket(new byte[ROOM], ROOM);
+            socket.receive(packet);
+            System.out.println("received " + packet.getLength() + " bytes at " + System.currentTimeMillis()
+                    + " ms from " + packet.getAddress() + ":" + packet.getPort() + ": "
+                    + new String(packet.getData(), 0, packet.getLength(), StandardCharsets.UTF_8));
+        }
+    }
+}

@@ -1,0 +1,7 @@
+package tutti.model;
+
+/** Whoever has transactions done in a run. */
+interface Load {
+    /** Begins. */
+    void start();
+}

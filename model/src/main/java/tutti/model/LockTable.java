@@ -1,0 +1,307 @@
+package tutti.model;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lock manager of a modelled database (D5.1, section 2.3.2): by key, without values.
+ *
+ * <p>
+ * A transaction asks for all its locks at once and gets all or waits for all, so there are no deadlocks. Under the
+ * <i>timestamp</i> policy only rows that are written are locked, and who waits for a lock whose holder commits is
+ * {@linkplain Holder#overtaken overtaken}: first updater wins. Under <i>locking</i> (strict two-phase) rows that are read
+ * are locked as well, shared, and who waits goes on waiting.
+ *
+ * <p>
+ * What has a place in the order never gives way to what has none. It takes its locks one by one, in the order of places:
+ * from holders without a place at once, from those with an earlier one when they are released. So it waits for earlier
+ * places only, and there are no deadlocks here either.
+ *
+ * <p>
+ * <b>Why no update is lost under the timestamp policy.</b> A transaction has its snapshot when it asks. From then on it is
+ * either in possession of all its rows, or it is on the list of each of them: whoever commits a write to one of them either
+ * took the row from it, or finds it on the list.
+ */
+final class LockTable {
+    /** A row that somebody waits for, or shares. */
+    private static final class Lock {
+        @Nullable
+        Holder holder;
+        final List<Holder> sharers = new ArrayList<>(0);
+        final ArrayDeque<Holder> queue = new ArrayDeque<>(2);
+        final List<Holder> waiting = new ArrayList<>(2);
+
+        boolean isIdle() {
+            return holder == null && sharers.isEmpty() && queue.isEmpty() && waiting.isEmpty();
+        }
+    }
+
+    private final boolean timestamps;
+    /** By row: its only holder, or a Lock. */
+    private final LongMap<Object> rows = new LongMap<>();
+    private int waiters;
+    private long requests;
+
+    /** @param timestamps whether the policy is that of timestamps, not two-phase locking */
+    LockTable(boolean timestamps) {
+        this.timestamps = timestamps;
+    }
+
+    /** Transactions that wait for locks. */
+    int waiters() {
+        return waiters;
+    }
+
+    /** Locks asked for so far. */
+    long requests() {
+        return requests;
+    }
+
+    /**
+     * Asks for all locks of a transaction that has no place in the order.
+     *
+     * @return whether it has them; otherwise it waits
+     */
+    boolean acquire(Holder asking) {
+        requests += asking.exclusive.length + asking.shared.length;
+        return acquireOrWait(asking);
+    }
+
+    private boolean acquireOrWait(Holder asking) {
+        // Whoever waited for one that is pushed aside may get its locks first, and is pushed aside in turn.
+        while (asking.pushesAside() && pushAside(asking)) {
+            requests++;
+        }
+        if (isBlocked(asking)) {
+            asking.waiting = true;
+            waiters++;
+            for (long row : asking.exclusive) {
+                lock(row).waiting.add(asking);
+            }
+            for (long row : asking.shared) {
+                lock(row).waiting.add(asking);
+            }
+            return false;
+        }
+        for (long row : asking.exclusive) {
+            if (rows.get(row) instanceof Lock lock) {
+                lock.holder = asking;
+            } else {
+                rows.put(row, asking);
+            }
+        }
+        for (long row : asking.shared) {
+            lock(row).sharers.add(asking);
+        }
+        return true;
+    }
+
+    private boolean isBlocked(Holder asking) {
+        for (long row : asking.exclusive) {
+            Object there = rows.get(row);
+            if (there instanceof Holder || (there instanceof Lock lock
+                    && (lock.holder != null || !lock.queue.isEmpty() || !lock.sharers.isEmpty()))) {
+                return true;
+            }
+        }
+        for (long row : asking.shared) {
+            Object there = rows.get(row);
+            if (there instanceof Holder
+                    || (there instanceof Lock lock && (lock.holder != null || !lock.queue.isEmpty()))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean pushAside(Holder asking) {
+        Set<Holder> aside = new LinkedHashSet<>();
+        for (long row : asking.exclusive) {
+            Object there = rows.get(row);
+            if (there instanceof Holder holder && !holder.decided) {
+                aside.add(holder);
+            } else if (there instanceof Lock lock) {
+                if (lock.holder != null && !lock.holder.decided) {
+                    aside.add(lock.holder);
+                }
+                lock.sharers.stream().filter(sharer -> !sharer.decided).forEach(aside::add);
+            }
+        }
+        aside.removeIf(Holder::pushesAside);
+        for (Holder one : aside) {
+            release(one, false);
+            one.pushedAside();
+        }
+        return !aside.isEmpty();
+    }
+
+    /** Who holds what somebody waits for. */
+    Set<Holder> inTheWay(Holder waiter) {
+        Set<Holder> holders = new LinkedHashSet<>();
+        for (long row : waiter.exclusive) {
+            Object there = rows.get(row);
+            if (there instanceof Holder holder) {
+                holders.add(holder);
+            } else if (there instanceof Lock lock) {
+                if (lock.holder != null) {
+                    holders.add(lock.holder);
+                }
+                holders.addAll(lock.sharers);
+            }
+        }
+        holders.remove(waiter);
+        return holders;
+    }
+
+    private Lock lock(long row) {
+        Object there = rows.get(row);
+        if (there instanceof Lock lock) {
+            return lock;
+        }
+        Lock lock = new Lock();
+        lock.holder = (Holder) there;
+        rows.put(row, lock);
+        return lock;
+    }
+
+    /** A transaction that holds its locks has got its place in the order. */
+    void decide(Holder holding) {
+        holding.decided = true;
+    }
+
+    /**
+     * Asks for the locks of what has got its place in the order, and holds none; in order of places. It shares none.
+     *
+     * @return whether it has them; otherwise it is told
+     */
+    boolean claim(Holder claiming) {
+        claiming.decided = true;
+        requests += claiming.exclusive.length;
+        Set<Holder> aside = null;
+        for (long row : claiming.exclusive) {
+            Object there = rows.get(row);
+            if (there == null) {
+                rows.put(row, claiming);
+                continue;
+            }
+            if (there instanceof Holder holder && !holder.decided) {
+                rows.put(row, claiming);
+                aside = aside == null ? new LinkedHashSet<>() : aside;
+                aside.add(holder);
+                continue;
+            }
+            Lock lock = lock(row);
+            if (lock.holder != null && !lock.holder.decided) {
+                aside = aside == null ? new LinkedHashSet<>() : aside;
+                aside.add(lock.holder);
+                lock.holder = null;
+            }
+            for (Holder sharer : List.copyOf(lock.sharers)) {
+                if (!sharer.decided) {
+                    aside = aside == null ? new LinkedHashSet<>() : aside;
+                    aside.add(sharer);
+                    lock.sharers.remove(sharer);
+                }
+            }
+            if (lock.holder == null && lock.queue.isEmpty() && lock.sharers.isEmpty()) {
+                lock.holder = claiming;
+            } else {
+                lock.queue.add(claiming);
+                claiming.blockers++;
+            }
+        }
+        if (aside != null) {
+            for (Holder one : aside) {
+                release(one, false);
+                one.pushedAside();
+            }
+        }
+        return claiming.blockers == 0;
+    }
+
+    /** Gives up waiting; without effect if it does not. */
+    private void giveUp(Holder waiter) {
+        if (!waiter.waiting) {
+            return;
+        }
+        waiter.waiting = false;
+        waiters--;
+        for (long row : waiter.exclusive) {
+            leave(row, waiter);
+        }
+        for (long row : waiter.shared) {
+            leave(row, waiter);
+        }
+    }
+
+    private void leave(long row, Holder waiter) {
+        if (rows.get(row) instanceof Lock lock) {
+            lock.waiting.remove(waiter);
+            if (lock.isIdle()) {
+                rows.remove(row);
+            }
+        }
+    }
+
+    /**
+     * Releases all locks at once, or gives up waiting for them.
+     *
+     * @param committed whether it has changed the rows for good
+     */
+    void release(Holder holder, boolean committed) {
+        if (holder.waiting) {
+            giveUp(holder);
+            return;
+        }
+        List<Holder> granted = new ArrayList<>(0);
+        Set<Holder> next = new LinkedHashSet<>(0);
+        for (long row : holder.exclusive) {
+            Object there = rows.get(row);
+            if (holder.equals(there)) {
+                rows.remove(row);
+            } else if (there instanceof Lock lock && holder.equals(lock.holder)) {
+                lock.holder = null;
+                passOn(row, lock, granted, next);
+            }
+        }
+        for (long row : holder.shared) {
+            if (rows.get(row) instanceof Lock lock && lock.sharers.remove(holder)) {
+                passOn(row, lock, granted, next);
+            }
+        }
+        for (Holder one : granted) {
+            one.acquired();
+        }
+        for (Holder one : next) {
+            if (!one.waiting) {
+                continue;
+            }
+            giveUp(one);
+            if (committed && timestamps && one.isBoundToSnapshot()) {
+                one.overtaken();
+            } else if (acquireOrWait(one)) {
+                one.acquired();
+            }
+        }
+    }
+
+    private void passOn(long row, Lock lock, List<Holder> granted, Set<Holder> next) {
+        if (lock.holder == null && lock.sharers.isEmpty()) {
+            Holder first = lock.queue.poll();
+            if (first != null) {
+                lock.holder = first;
+                if (--first.blockers == 0) {
+                    granted.add(first);
+                }
+            }
+        }
+        next.addAll(lock.waiting);
+        if (lock.isIdle()) {
+            rows.remove(row);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package tutti.model;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import tutti.group.GroupParameters;
+
+/**
+ * Everything that a run of the model follows from, but for the seed.
+ *
+ * @param topology sites and network
+ * @param calibration of the database
+ * @param workload of the clients
+ * @param policy of the lock manager
+ * @param protocol name and parameters
+ * @param order how messages are ordered
+ * @param length when it ends
+ * @param faults what goes wrong
+ * @param charge how real code is charged time
+ */
+public record ModelConfig(Topology topology, Calibration calibration, WorkloadModel workload, LockPolicy policy,
+        ProtocolChoice protocol, OrderChoice order, Length length, List<ModelFault> faults, Charge charge) {
+    /** Of the lock manager (D5.1, section 2.3.2). */
+    public enum LockPolicy {
+        /** Rows that are written are locked, the first updater wins. */
+        TIMESTAMP,
+        /** Rows that are read are locked, too, shared. */
+        LOCKING
+    }
+
+    /** How real code is charged time (DESIGN section 7). */
+    public enum Charge {
+        /** By the calibration. */
+        MODEL,
+        /** By the time that it takes here. */
+        MEASURED,
+        /** By what a measured run has taken down. */
+        REPLAY
+    }
+
+    /**
+     * A protocol.
+     *
+     * @param name as in configurations of nodes
+     * @param parameters likewise
+     */
+    public record ProtocolChoice(String name, Map<String, String> parameters) {
+        public ProtocolChoice {
+            parameters = Map.copyOf(parameters);
+        }
+    }
+
+    /**
+     * How messages are ordered.
+     *
+     * @param kind modelled, or real group communication
+     * @param primaryClusterOnly whether only the first cluster takes part, as {@code wice} can have it
+     * @param group of real group communication
+     */
+    public record OrderChoice(Kind kind, boolean primaryClusterOnly, GroupTuning group) {
+        /** The sites that take part. */
+        public Set<Integer> members(Topology topology) {
+            return primaryClusterOnly
+                    ? topology.byCluster().getOrDefault(topology.clusters().getFirst().name(), Set.of())
+                    : topology.all();
+        }
+
+        /** Modelled or real. */
+        public enum Kind {
+            /** {@link SequencerChannel}. */
+            SEQUENCER,
+            /** {@link GroupChannel}. */
+            GROUP
+        }
+    }
+
+    /**
+     * Parameters of real group communication.
+     *
+     * @param flow how much may be under way
+     * @param timing how long to wait for what
+     */
+    public record GroupTuning(GroupParameters.Flow flow, GroupParameters.Timing timing) {}
+
+    /**
+     * When a run ends.
+     *
+     * @param warmUpSeconds that do not count, at least 0
+     * @param transactions that count, at least 1
+     * @param secondsMax of simulated time, at which it ends in any case
+     * @param sampleSeconds between two samples
+     */
+    public record Length(double warmUpSeconds, long transactions, double secondsMax, double sampleSeconds) {
+        public Length {
+            if (!(warmUpSeconds >= 0) || transactions < 1 || !(secondsMax > warmUpSeconds) || !(sampleSeconds > 0)) {
+                throw new IllegalArgumentException("impossible length: warm-up " + warmUpSeconds + " s, "
+                        + transactions + " transactions, at most " + secondsMax + " s, a sample every " + sampleSeconds
+                        + " s");
+            }
+        }
+    }
+
+    public ModelConfig {
+        faults = List.copyOf(faults);
+    }
+}

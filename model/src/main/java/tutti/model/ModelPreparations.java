@@ -1,0 +1,164 @@
+package tutti.model;
+
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
+import tutti.sim.host.CpuPool;
+import tutti.sim.kernel.Label;
+import tutti.sim.kernel.Nanos;
+
+/**
+ * What is prepared at one site for other replicas, as two-phase commit asks for it: a write set takes all its locks at
+ * once, waiting for transactions of this site that run, is made by a processor, and is kept until it is decided. While it
+ * waits, its protocol is told for whom, now and then.
+ */
+final class ModelPreparations {
+    private static final Label WATCH = Label.of("model", "watch waits");
+    private static final Label AGAIN = Label.of("model", "prepare again");
+    /** How often it is asked for whom somebody waits, as a real node asks its engine. */
+    private static final long WATCH_NANOS = 4 * Nanos.MILLI;
+    private static final long AGAIN_NANOS = Nanos.MILLI;
+
+    private final ModelReplica replica;
+    private final Site site;
+    /** Who a holder of locks is to the protocol, if it is a transaction that has executed. */
+    private final Function<Holder, @Nullable TransactionId> names;
+    private final Map<TransactionId, Prepared> open = new HashMap<>();
+
+    /** A write set of another replica. */
+    private final class Prepared extends Holder {
+        final TransactionId id;
+        /** Null if the transaction was over when it was to be prepared. */
+        final @Nullable Work work;
+        boolean ended;
+        boolean granted;
+        CpuPool.@Nullable Job job;
+
+        Prepared(TransactionId id, @Nullable Work work) {
+            this.id = id;
+            this.work = work;
+            exclusive = work == null ? exclusive : work.exclusive;
+        }
+
+        @Override
+        void acquired() {
+            granted = true;
+            double nanos = work == null ? 0 : work.cpuNanos * site.world().calibration().applyShare();
+            job = site.cpu().execute(site.world().scaled(nanos), () -> {
+                job = null;
+                tell(this, () -> replica.protocol().prepared(id));
+            });
+        }
+
+        @Override
+        void pushedAside() {
+            granted = false;
+            cancel(this);
+            site.world().kernel().schedule(AGAIN_NANOS, AGAIN, () -> ask(this));
+        }
+
+        @Override
+        void overtaken() {
+            throw new IllegalStateException(id + " has no snapshot, so nobody can have been faster");
+        }
+
+        @Override
+        boolean pushesAside() {
+            return false;
+        }
+
+        @Override
+        boolean isBoundToSnapshot() {
+            return false;
+        }
+    }
+
+    ModelPreparations(ModelReplica replica, Site site, Function<Holder, @Nullable TransactionId> names) {
+        this.replica = replica;
+        this.site = site;
+        this.names = names;
+    }
+
+    /** Makes the changes of a transaction of another site and keeps them. */
+    void prepare(TransactionId id) {
+        Prepared prepared = new Prepared(id, site.world().find(id));
+        if (open.putIfAbsent(id, prepared) != null) {
+            throw new IllegalStateException(id + " is prepared twice");
+        }
+        ask(prepared);
+    }
+
+    private void ask(Prepared prepared) {
+        if (prepared.ended || replica.isOver()) {
+            return;
+        }
+        if (site.locks().acquire(prepared)) {
+            prepared.acquired();
+        } else {
+            watch(prepared, Set.of());
+        }
+    }
+
+    private void tell(Prepared prepared, Runnable event) {
+        replica.tell(ModelReplica.Charge.EVENT, 0, () -> {
+            if (!prepared.ended) {
+                event.run();
+            }
+        });
+    }
+
+    /** Tells for whom it waits whenever that has changed. */
+    private void watch(Prepared prepared, Set<TransactionId> told) {
+        if (prepared.ended || prepared.granted || replica.isOver()) {
+            return;
+        }
+        Set<TransactionId> holders = new LinkedHashSet<>();
+        for (Holder holder : site.locks().inTheWay(prepared)) {
+            TransactionId name = holder instanceof Prepared other ? other.id : names.apply(holder);
+            if (name != null) {
+                holders.add(name);
+            }
+        }
+        if (!holders.equals(told)) {
+            tell(prepared, () -> replica.protocol().blocked(prepared.id, holders));
+        }
+        site.world().kernel().schedule(WATCH_NANOS, WATCH, () -> watch(prepared, holders));
+    }
+
+    /** The transaction is not to commit, or not now. */
+    void abort(TransactionId id) {
+        Prepared prepared = open.remove(id);
+        if (prepared != null) {
+            prepared.ended = true;
+            cancel(prepared);
+            site.locks().release(prepared, false);
+        }
+    }
+
+    private void cancel(Prepared prepared) {
+        if (prepared.job != null) {
+            site.cpu().cancel(prepared.job);
+            prepared.job = null;
+        }
+    }
+
+    /** The transaction commits: who holds its locks here, or null if nobody does. */
+    @Nullable
+    Holder decided(TransactionId id) {
+        Prepared prepared = open.remove(id);
+        if (prepared == null) {
+            return null;
+        }
+        prepared.ended = true;
+        if (prepared.granted && prepared.job == null) {
+            return prepared;
+        }
+        cancel(prepared);
+        site.locks().release(prepared, false);
+        return null;
+    }
+}

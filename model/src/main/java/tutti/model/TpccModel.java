@@ -1,0 +1,377 @@
+package tutti.model;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import tutti.core.protocol.Request;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.WriteSet;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.RandomStream;
+import tutti.workload.tpcc.TpccConstants;
+import tutti.workload.tpcc.TpccInput;
+import tutti.workload.tpcc.TpccInputs;
+import tutti.workload.tpcc.TpccScale;
+import tutti.workload.tpcc.TpccTransaction;
+
+/**
+ * TPC-C for a database of keys (D5.1, section 2.3.1): inputs by the same definition as the real clients
+ * ({@link TpccInputs}), the rows that the real transactions read and write, the sizes of table 2.2.
+ *
+ * <p>
+ * The key of a row is exact: table, warehouse, district and number in one long. Which order a Delivery delivers is known when
+ * it runs: the oldest of each district that its site has not delivered. How many lines an order has, and whose it is, follows
+ * from its key, so nothing is kept of orders.
+ */
+final class TpccModel implements WorkSource {
+    /* Tables, in the upper bits of keys; their order does not matter. */
+    private static final int WAREHOUSE = 1;
+    private static final int DISTRICT = 2;
+    private static final int CUSTOMER = 3;
+    private static final int HISTORY = 4;
+    private static final int ORDERS = 5;
+    private static final int NEW_ORDER = 6;
+    private static final int ORDER_LINE = 7;
+    private static final int STOCK = 8;
+    private static final int ITEM = 9;
+    /** By table: bytes of a row (table 2.2). */
+    private static final int[] BYTES = {0, 89, 95, 655, 46, 24, 8, 54, 306, 82};
+    private static final int ROW_HEADER_BYTES = 8;
+    /** Of a key in an encoded write set. */
+    private static final int KEY_BYTES = 9;
+
+    private static final int DISTRICTS = 10;
+    private static final int CUSTOMERS = 3000;
+    private static final int FIRST_ORDER = 3001;
+    private static final int FIRST_UNDELIVERED = 2101;
+    private static final int LAST_NAMES = 1000;
+    private static final int STATEMENT_BYTES = 200;
+    private static final int TABLE_KEY = 1 << 28;
+
+    private final WorkloadModel workload;
+    private final Calibration calibration;
+    private final TpccScale scale;
+    private final TpccConstants constants;
+    private final long seed;
+    private final RandomStream random;
+    private final boolean whole;
+    private final boolean everywhere;
+    private final boolean readSets;
+    private final boolean sharedLocks;
+    private final int[] nextOrder;
+    private final int[] nextDelivery;
+    private final Map<Integer, byte[]> changes = new HashMap<>();
+    private final Map<Kind, ConflictClasses> tableClasses = new HashMap<>();
+    private final Map<Long, ConflictClasses> warehouseClasses = new HashMap<>();
+    private long number;
+    private long historyNumber;
+
+    /**
+     * A database in which nothing has happened yet.
+     *
+     * @param whole whether clients hand in whole requests, that can be executed again
+     * @param everywhere whether every replica executes whatever changes something
+     * @param readSets whether somebody needs to know what transactions read
+     * @param sharedLocks whether rows that are read are locked
+     */
+    TpccModel(WorkloadModel workload, Calibration calibration, int sites, long seed, RandomStream random, boolean whole,
+            boolean everywhere, boolean readSets, boolean sharedLocks) {
+        this.workload = workload;
+        this.calibration = calibration;
+        this.scale = TpccScale.standard(workload.warehouses(sites));
+        this.constants = TpccConstants.forRun(TpccConstants.forLoad(seed), seed);
+        this.seed = seed;
+        this.random = random;
+        this.whole = whole;
+        this.everywhere = everywhere;
+        this.readSets = readSets;
+        this.sharedLocks = sharedLocks;
+        this.nextOrder = new int[(scale.warehouses() + 1) * DISTRICTS];
+        this.nextDelivery = new int[nextOrder.length];
+        Arrays.fill(nextOrder, FIRST_ORDER);
+        Arrays.fill(nextDelivery, FIRST_UNDELIVERED);
+        for (Kind kind : Kind.DRAWN) {
+            tableClasses.put(kind, tables(kind));
+        }
+    }
+
+    int warehouses() {
+        return scale.warehouses();
+    }
+
+    /** What the user of a terminal types in. */
+    TpccInputs inputs(int terminal, int warehouse) {
+        return new TpccInputs(scale, constants, seed, terminal, warehouse, 1 + terminal % DISTRICTS);
+    }
+
+    // ------------------------------------------------------------------------------------------ transactions
+
+    /** The next transaction of a client. */
+    Work next(TpccInputs inputs, int warehouse) {
+        Kind kind = draw();
+        TpccTransaction type = kind.tpcc();
+        TpccInput input = type == null ? new TpccInput.Delivery(warehouse, 1) : inputs.next(type);
+        long cpu = Math.max(1, calibration.cpuOf(kind).sample(random));
+        boolean active = (everywhere && !kind.readOnly())
+                || (kind == Kind.MAINTENANCE && workload.maintenance().active());
+        Request request = request(kind, input, active);
+        Calibration.Client client = calibration.client();
+        Work work = new Work(++number, kind, warehouse, input, request, active, cpu,
+                client.cpu().getOrDefault(kind, Distribution.ZERO).sample(random),
+                client.waiting().getOrDefault(kind, Distribution.ZERO).sample(random));
+        work.givenUp = workload.rollbacks() && !active && input instanceof TpccInput.NewOrder order
+                && order.lines().getLast().item() > scale.items();
+        return work;
+    }
+
+    /** The same once more, for a client that tries again. */
+    Work again(Work work) {
+        return new Work(++number, work.kind, work.warehouse, work.input, work.request, work.active, work.cpuNanos,
+                work.clientNanos, work.waitingNanos);
+    }
+
+    private Kind draw() {
+        double left = random.nextDouble();
+        Kind last = Kind.NEW_ORDER;
+        for (Map.Entry<Kind, Double> share : workload.shares().entrySet()) {
+            last = share.getValue() > 0 ? share.getKey() : last;
+            left -= share.getValue();
+            if (left < 0) {
+                break;
+            }
+        }
+        return last;
+    }
+
+    private Request request(Kind kind, TpccInput input, boolean active) {
+        ConflictClasses classes = workload.granularity() == WorkloadModel.Granularity.WAREHOUSES
+                && kind != Kind.MAINTENANCE ? warehouses(input) : tableClasses.getOrDefault(kind, ConflictClasses.ALL);
+        if (!whole && !active) {
+            return new Request.Interactive(classes);
+        }
+        KeySet keys = kind == Kind.MAINTENANCE && workload.maintenance().structure()
+                ? new KeySet.Builder().add(table(STOCK), KeyKind.EXCLUSIVE).build()
+                : KeySet.EMPTY;
+        return new Request.Whole(bytes(STATEMENT_BYTES), classes, keys,
+                active ? Request.Placement.ALL : Request.Placement.ONE);
+    }
+
+    /** Table 3.2. */
+    private ConflictClasses tables(Kind kind) {
+        boolean written = workload.granularity() == WorkloadModel.Granularity.WRITTEN_TABLES;
+        List<Integer> tables = switch (kind) {
+            case NEW_ORDER -> written
+                    ? List.of(DISTRICT, STOCK, ORDERS, ORDER_LINE, NEW_ORDER)
+                    : List.of(WAREHOUSE, DISTRICT, CUSTOMER, ITEM, STOCK, ORDERS, ORDER_LINE, NEW_ORDER);
+            case PAYMENT -> List.of(WAREHOUSE, DISTRICT, CUSTOMER, HISTORY);
+            case DELIVERY -> List.of(CUSTOMER, ORDERS, ORDER_LINE, NEW_ORDER);
+            case ORDER_STATUS -> List.of(CUSTOMER, ORDERS, ORDER_LINE);
+            case STOCK_LEVEL -> List.of(DISTRICT, STOCK, ORDER_LINE);
+            case MAINTENANCE -> List.of(workload.maintenance().structure() ? STOCK : ITEM);
+            case READ, UPDATE -> throw new IllegalStateException(kind + " is no transaction of TPC-C");
+        };
+        return ConflictClasses.of(tables.stream().map(table -> (long) table).toList());
+    }
+
+    private ConflictClasses warehouses(TpccInput input) {
+        Set<Integer> touched = new HashSet<>();
+        touched.add(input.warehouse());
+        if (input instanceof TpccInput.NewOrder order) {
+            order.lines().forEach(line -> touched.add(line.supplyWarehouse()));
+        } else if (input instanceof TpccInput.Payment payment) {
+            touched.add(payment.customerWarehouse());
+        }
+        if (touched.size() == 1) {
+            return warehouseClasses.computeIfAbsent((long) input.warehouse(),
+                    home -> ConflictClasses.of(List.of(home)));
+        }
+        return ConflictClasses.of(touched.stream().map(Integer::longValue).toList());
+    }
+
+    // ------------------------------------------------------------------------------------------ rows
+
+    @Override
+    public void resolve(Work work) {
+        if (work.resolved || work.kind.readOnly()) {
+            return;
+        }
+        work.resolved = true;
+        Rows rows = new Rows();
+        switch (work.kind) {
+            case NEW_ORDER -> newOrder((TpccInput.NewOrder) work.input, rows);
+            case PAYMENT -> payment((TpccInput.Payment) work.input, rows);
+            case DELIVERY -> delivery(work.warehouse, rows);
+            case MAINTENANCE -> maintenance(rows);
+            case ORDER_STATUS, STOCK_LEVEL, READ, UPDATE ->
+                throw new IllegalStateException(work.kind + " writes nothing that is known here");
+        }
+        work.exclusive = Arrays.copyOf(rows.locks, rows.locked);
+        work.rows = rows.locked + rows.unlocked;
+        work.writes = new WriteSet(rows.keys(), bytes(rows.bytes));
+        if (readSets) {
+            work.reads = workload.deliveryLocks()
+                    ? work.kind == Kind.DELIVERY
+                            ? new ReadSet.Builder().scan(table(ORDER_LINE)).build()
+                            : ReadSet.EMPTY
+                    : rows.reads.build();
+        }
+        if (sharedLocks) {
+            work.shared = rows.shared();
+        }
+    }
+
+    @Override
+    public void committed(Work work) {
+        if (work.kind == Kind.DELIVERY) {
+            for (int district = 1; district <= DISTRICTS; district++) {
+                nextDelivery[index(work.warehouse, district)]++;
+            }
+        }
+    }
+
+    private static int index(int warehouse, int district) {
+        return warehouse * DISTRICTS + district - 1;
+    }
+
+    private void newOrder(TpccInput.NewOrder input, Rows rows) {
+        int order = nextOrder[index(input.warehouse(), input.district())]++;
+        rows.read(WAREHOUSE, key(WAREHOUSE, input.warehouse(), 0, 0));
+        rows.read(CUSTOMER, key(CUSTOMER, input.warehouse(), input.district(), input.customer()));
+        rows.write(DISTRICT, key(DISTRICT, input.warehouse(), input.district(), 0), KeyKind.UPDATE, true);
+        rows.write(ORDERS, key(ORDERS, input.warehouse(), input.district(), order), KeyKind.EXCLUSIVE, false);
+        rows.write(NEW_ORDER, key(NEW_ORDER, input.warehouse(), input.district(), order), KeyKind.EXCLUSIVE, false);
+        int number = 0;
+        for (TpccInput.Line line : input.lines()) {
+            rows.read(ITEM, key(ITEM, 0, 0, line.item()));
+            rows.write(STOCK, key(STOCK, line.supplyWarehouse(), 0, line.item()), KeyKind.UPDATE, true);
+            rows.write(ORDER_LINE, line(input.warehouse(), input.district(), order, ++number), KeyKind.EXCLUSIVE,
+                    false);
+        }
+    }
+
+    private void payment(TpccInput.Payment input, Rows rows) {
+        int customer = switch (input.customer()) {
+            case TpccInput.Customer.ById(int id) -> id;
+            case TpccInput.Customer.ByLastName(String name) -> 1 + Math.floorMod(name.hashCode(), LAST_NAMES);
+        };
+        rows.write(WAREHOUSE, key(WAREHOUSE, input.warehouse(), 0, 0), KeyKind.UPDATE, true);
+        rows.write(DISTRICT, key(DISTRICT, input.warehouse(), input.district(), 0), KeyKind.UPDATE, true);
+        rows.write(CUSTOMER, key(CUSTOMER, input.customerWarehouse(), input.customerDistrict(), customer),
+                KeyKind.UPDATE, true);
+        rows.write(HISTORY, (long) HISTORY << 58 | ++historyNumber, KeyKind.EXCLUSIVE, false);
+    }
+
+    private void delivery(int warehouse, Rows rows) {
+        for (int district = 1; district <= DISTRICTS; district++) {
+            int order = nextDelivery[index(warehouse, district)];
+            if (order >= nextOrder[index(warehouse, district)]) {
+                continue;
+            }
+            long orderKey = key(ORDERS, warehouse, district, order);
+            long chance = (orderKey * 0x9E37_79B9_7F4A_7C15L) >>> 33;
+            rows.write(NEW_ORDER, key(NEW_ORDER, warehouse, district, order), KeyKind.EXCLUSIVE, true);
+            rows.write(ORDERS, orderKey, KeyKind.UPDATE, true);
+            for (int number = 1; number <= 5 + chance % 11; number++) {
+                rows.write(ORDER_LINE, line(warehouse, district, order, number), KeyKind.UPDATE, true);
+            }
+            rows.write(CUSTOMER, key(CUSTOMER, warehouse, district, 1 + (int) (chance / 11 % CUSTOMERS)),
+                    KeyKind.UPDATE, true);
+        }
+    }
+
+    /** The rows of Item are written by nobody else: one lock and one key stand for them, with the bytes of all. */
+    private void maintenance(Rows rows) {
+        WorkloadModel.Maintenance maintenance = workload.maintenance();
+        if (maintenance.structure()) {
+            rows.keys.add(table(STOCK), KeyKind.EXCLUSIVE);
+            rows.unlocked++;
+            rows.bytes += ROW_HEADER_BYTES;
+        }
+        if (maintenance.rows() > 0) {
+            rows.write(ITEM, key(ITEM, 0, 0, 1), KeyKind.UPDATE, true);
+            rows.unlocked += maintenance.rows() - 1;
+            rows.bytes += (maintenance.rows() - 1) * (BYTES[ITEM] + ROW_HEADER_BYTES + KEY_BYTES);
+        }
+    }
+
+    private static long key(int table, int warehouse, int district, int number) {
+        return (long) table << 58 | (long) warehouse << 42 | (long) district << 38 | (long) number << 4;
+    }
+
+    private static long line(int warehouse, int district, int order, int number) {
+        return key(ORDER_LINE, warehouse, district, order) | number;
+    }
+
+    /** The key that stands for a whole table. */
+    private static long table(int table) {
+        return (long) table << 58 | (TABLE_KEY - 1L) << 30;
+    }
+
+    private byte[] bytes(int length) {
+        return changes.computeIfAbsent(Math.max(1, length), byte[]::new);
+    }
+
+    /** Collects rows. */
+    private final class Rows {
+        private final KeySet.Builder keys = new KeySet.Builder();
+        private final ReadSet.Builder reads = new ReadSet.Builder();
+        private long[] locks = new long[64];
+        private long[] readKeys = new long[32];
+        private int locked;
+        private int unlocked;
+        private int readCount;
+        private int tables;
+        private int bytes;
+
+        private void read(int table, long key) {
+            if (readSets && !workload.deliveryLocks()) {
+                reads.row(table(table), key);
+            }
+            if (sharedLocks) {
+                readKeys = readCount == readKeys.length ? Arrays.copyOf(readKeys, 2 * readCount) : readKeys;
+                readKeys[readCount++] = key;
+            }
+        }
+
+        /** @param exists whether it was there before, so that others may want its lock; it has been read then */
+        private void write(int table, long key, KeyKind kind, boolean exists) {
+            if (exists) {
+                for (int i = 0; i < locked; i++) {
+                    if (locks[i] == key) {
+                        return;
+                    }
+                }
+                locks = locked == locks.length ? Arrays.copyOf(locks, 2 * locked) : locks;
+                locks[locked++] = key;
+                if (readSets && !workload.deliveryLocks()) {
+                    reads.row(table(table), key);
+                }
+            } else {
+                unlocked++;
+            }
+            keys.add(key, kind);
+            bytes += BYTES[table] + ROW_HEADER_BYTES;
+            tables |= 1 << table;
+        }
+
+        private KeySet keys() {
+            for (int table = WAREHOUSE; table <= ITEM; table++) {
+                if ((tables & 1 << table) != 0) {
+                    keys.add(table(table), KeyKind.REFERENCE);
+                }
+            }
+            return keys.build();
+        }
+
+        private long[] shared() {
+            return Arrays.stream(readKeys, 0, readCount).distinct()
+                    .filter(key -> Arrays.stream(locks, 0, locked).noneMatch(one -> one == key)).toArray();
+        }
+    }
+}

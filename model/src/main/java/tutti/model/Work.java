@@ -1,0 +1,52 @@
+package tutti.model;
+
+import tutti.core.protocol.Request;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+import tutti.workload.tpcc.TpccInput;
+
+/** One transaction of a client, in the database's terms: rows, bytes and processor time. */
+final class Work {
+    private static final long[] NONE = {};
+
+    final Kind kind;
+    /** Warehouse of the client. */
+    final int warehouse;
+    /** What its user typed in; of no meaning for maintenance. */
+    final TpccInput input;
+    final Request request;
+    /** Whether every replica executes it. */
+    final boolean active;
+    final long cpuNanos;
+    /** Processor time of its client, and time in which neither computes. */
+    final long clientNanos;
+    final long waitingNanos;
+    /** Its number in the run. */
+    final long number;
+    /** Whether its user gives it up when it has executed. */
+    boolean givenUp;
+    /* Known when it runs first. */
+    long[] exclusive = NONE;
+    long[] shared = NONE;
+    int rows;
+    WriteSet writes = new WriteSet(KeySet.EMPTY, new byte[0]);
+    ReadSet reads = ReadSet.EMPTY;
+    boolean resolved;
+    /* Known when a replica takes it. */
+    TransactionId id = new TransactionId(0, 0);
+
+    Work(long number, Kind kind, int warehouse, TpccInput input, Request request, boolean active, long cpuNanos,
+            long clientNanos, long waitingNanos) {
+        this.number = number;
+        this.kind = kind;
+        this.warehouse = warehouse;
+        this.input = input;
+        this.request = request;
+        this.active = active;
+        this.cpuNanos = cpuNanos;
+        this.clientNanos = clientNanos;
+        this.waitingNanos = waitingNanos;
+    }
+}

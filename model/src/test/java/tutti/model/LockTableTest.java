@@ -1,0 +1,131 @@
+package tutti.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class LockTableTest {
+    private final List<String> told = new ArrayList<>();
+
+    private final class Somebody extends Holder {
+        private final String name;
+        private final boolean urgent;
+
+        Somebody(String name, boolean urgent, long... rows) {
+            this.name = name;
+            this.urgent = urgent;
+            exclusive = rows;
+        }
+
+        @Override
+        void acquired() {
+            told.add(name + " acquired");
+        }
+
+        @Override
+        void pushedAside() {
+            told.add(name + " pushed aside");
+        }
+
+        @Override
+        void overtaken() {
+            told.add(name + " overtaken");
+        }
+
+        @Override
+        boolean pushesAside() {
+            return urgent;
+        }
+    }
+
+    private Somebody client(String name, long... rows) {
+        return new Somebody(name, false, rows);
+    }
+
+    @Test
+    void theFirstUpdaterWins() {
+        LockTable locks = new LockTable(true);
+        Somebody first = client("first", 1, 2);
+        Somebody second = client("second", 2, 3);
+        assertTrue(locks.acquire(first));
+        assertFalse(locks.acquire(second));
+        assertEquals(1, locks.waiters());
+        locks.release(first, true);
+        assertEquals(List.of("second overtaken"), told);
+        assertEquals(0, locks.waiters());
+    }
+
+    @Test
+    void whoWaitedForOneThatAbortedGoesOn() {
+        LockTable locks = new LockTable(true);
+        Somebody first = client("first", 1, 2);
+        Somebody second = client("second", 2, 3);
+        locks.acquire(first);
+        locks.acquire(second);
+        locks.release(first, false);
+        assertEquals(List.of("second acquired"), told);
+        assertFalse(locks.acquire(client("third", 3)), "the second holds all its rows now");
+    }
+
+    /** Otherwise an update would be lost: the row was free when the waiter came, and somebody wrote it meanwhile. */
+    @Test
+    void aWaiterIsOvertakenByWhoeverWritesOneOfItsRows() {
+        LockTable locks = new LockTable(true);
+        Somebody first = client("first", 1);
+        Somebody waiter = client("waiter", 1, 2);
+        Somebody other = client("other", 2);
+        locks.acquire(first);
+        locks.acquire(waiter);
+        assertTrue(locks.acquire(other));
+        locks.release(other, true);
+        assertEquals(List.of("waiter overtaken"), told);
+    }
+
+    @Test
+    void underTwoPhaseLockingWaitersGoOnWaiting() {
+        LockTable locks = new LockTable(false);
+        Somebody reader = client("reader");
+        reader.shared = new long[]{1};
+        Somebody second = client("second");
+        second.shared = new long[]{1};
+        Somebody writer = client("writer", 1);
+        assertTrue(locks.acquire(reader));
+        assertTrue(locks.acquire(second), "readers share");
+        assertFalse(locks.acquire(writer));
+        locks.release(reader, true);
+        assertEquals(List.of(), told);
+        locks.release(second, true);
+        assertEquals(List.of("writer acquired"), told);
+    }
+
+    @Test
+    void whatHasAPlaceTakesLocksFromWhatHasNoneAndWaitsForEarlierPlaces() {
+        LockTable locks = new LockTable(true);
+        Somebody client = client("client", 1, 9);
+        Somebody earlier = client("earlier", 1, 2);
+        Somebody later = client("later", 2, 3);
+        locks.acquire(client);
+        assertTrue(locks.claim(earlier));
+        assertEquals(List.of("client pushed aside"), told);
+        assertFalse(locks.claim(later));
+        assertTrue(locks.acquire(client("another", 9)), "who is pushed aside gives all back");
+        locks.release(earlier, true);
+        assertEquals(List.of("client pushed aside", "later acquired"), told);
+    }
+
+    @Test
+    void whoPushesAsideMeetsThoseWhoWaitedToo() {
+        LockTable locks = new LockTable(true);
+        Somebody first = client("first", 1);
+        Somebody second = client("second", 1);
+        Somebody urgent = new Somebody("urgent", true, 1);
+        locks.acquire(first);
+        locks.acquire(second);
+        assertTrue(locks.acquire(urgent));
+        assertEquals(List.of("second acquired", "first pushed aside", "second pushed aside"), told);
+    }
+}

@@ -1,0 +1,281 @@
+package tutti.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.model.scenario.ScenarioException;
+import tutti.model.scenario.ScenarioReader;
+import tutti.sim.kernel.Distribution;
+
+class ModelRunTest {
+    private static ModelConfig config(String scenario, String... keysAndValues) throws ScenarioException {
+        Map<String, String> keys = new HashMap<>(Map.of("run.transactions", "1500", "run.warm-up", "2s"));
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            keys.put(keysAndValues[i], keysAndValues[i + 1]);
+        }
+        return ScenarioReader.read(scenario, keys).config();
+    }
+
+    private static RunResult run(ModelConfig config, long seed) {
+        RunResult result = new ModelRun(config, seed, new TraceFile(0), List.of()).run();
+        assertEquals("", result.safety());
+        assertTrue(result.total().committed() + result.total().aborted() >= 1500, result.fingerprint());
+        return result;
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active", "passive", "2pc"})
+    void aSeedDeterminesARun(String protocol) throws ScenarioException {
+        ModelConfig config = config("gorda-lan", "protocol.name", protocol, "workload.clients", "360");
+        RunResult first = run(config, 1);
+        assertEquals(first.fingerprint(), run(config, 1).fingerprint());
+        assertNotEquals(first.fingerprint(), run(config, 2).fingerprint());
+        assertTrue(first.total().abortRate() < 0.05, () -> protocol + " aborts " + first.total().aborts());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "postgres-r", "nodo", "akara", "2pc"})
+    void usersRollBackOneNewOrderOfAHundred(String protocol) throws ScenarioException {
+        RunResult result = run(config("gorda-lan", "protocol.name", protocol, "workload.clients", "360",
+                "workload.rollbacks", "true", "workload.resubmit", "true"), 1);
+        long given = result.of(Kind.NEW_ORDER).aborts().getOrDefault("user", 0L);
+        assertTrue(given >= 1 && given <= 20, () -> protocol + " aborts " + result.total().aborts());
+        assertEquals(given, result.total().aborts().get("user"), "of no other kind");
+    }
+
+    @Test
+    void conservativeOrderIsBoundByItsQueuesAndOptimisticExecutionIsNot() throws ScenarioException {
+        String[] many = {"workload.clients", "1980", "run.warm-up", "20s"};
+        double si = run(config("gorda-lan", many), 1).tpm();
+        ModelConfig slow = config("gorda-lan", many[0], many[1], many[2], many[3], "protocol.name", "nodo");
+        RunResult nodo = run(slow, 1);
+        assertTrue(si > 9000, () -> "si makes " + si + " tpm");
+        assertTrue(nodo.tpm() > 3000 && nodo.tpm() < 5000, () -> "nodo makes " + nodo.tpm() + " tpm");
+        assertTrue(nodo.of(Kind.NEW_ORDER).stageMillis()[Stage.ORDERING.ordinal()] > 1000, "it waits in Q2");
+    }
+
+    @Test
+    void coarseReadSetsStarveDelivery() throws ScenarioException {
+        RunResult coarse = run(config("gorda-lan", "workload.clients", "1980", "protocol.name", "dbsm",
+                "protocol.parameters.rows-per-table", "50"), 1);
+        assertTrue(coarse.of(Kind.DELIVERY).abortRate() > 0.9, () -> "aborts " + coarse.of(Kind.DELIVERY).aborts());
+        assertTrue(coarse.of(Kind.NEW_ORDER).abortRate() < 0.05, () -> "aborts " + coarse.of(Kind.NEW_ORDER).aborts());
+    }
+
+    @Test
+    void wiceAnswersAtThePrimaryAfterTwoOneWayDelays() throws ScenarioException {
+        RunResult wice = run(config("gorda-wan", "workload.clients", "600", "protocol.name", "wice", "order.members",
+                "first-cluster"), 1);
+        RunResult.Outcomes payments = wice.kinds().getOrDefault("a", Map.of()).get(Kind.PAYMENT);
+        assertEquals(405, payments.latencies().percentileMillis(0.5), 10);
+        assertTrue(wice.total("a").abortRate() < 0.01, () -> "aborts " + wice.total("a").aborts());
+    }
+
+    /** The modelled sequencer stands for the real one: if packets cost no processor time, the steps take the same time. */
+    @Test
+    void realGroupCommunicationTakesAsLongAsTheModelledSequencer() throws ScenarioException {
+        double modelled = run(config("gorda-lan-3", "order.kind", "sequencer"), 1).certification().meanMillis();
+        ModelConfig config = config("gorda-lan-3");
+        Calibration paper = config.calibration();
+        Calibration.Code code = paper.code();
+        Calibration free = new Calibration(paper.cpu(), paper.log(), paper.applyShare(), paper.client(),
+                new Calibration.Code(code.messageNanos(), code.byteNanos(), code.eventNanos(), 0));
+        double real = run(new ModelConfig(config.topology(), free, config.workload(), config.policy(),
+                config.protocol(), config.order(), config.length(), config.faults(), config.charge()), 1)
+                .certification().meanMillis();
+        assertEquals(modelled, real, 0.15 * modelled);
+    }
+
+    @Test
+    void oneDatabaseTakesItsOwnTimeItsClientsTheNetworksAndTheLogs(@TempDir Path directory)
+            throws ScenarioException, IOException {
+        Path file = Files.writeString(directory.resolve("own.yaml"), """
+                extends: paper
+                cpu: {neworder: constant 2ms, orderstatus: constant 2ms, payment: constant 2ms, delivery: constant 2ms,
+                  stocklevel: constant 2ms}
+                storage: {access: constant 3ms, shared: true}
+                client:
+                  cpu: {neworder: constant 1ms, orderstatus: constant 1ms}
+                  waiting: {neworder: constant 500us, orderstatus: constant 250us}
+                """);
+        ModelConfig read = config("one-database", "database.calibration", file.toString(), "workload.clients", "2");
+        RunResult result = run(new ModelConfig(read.topology(), read.calibration().withoutCode(), read.workload(),
+                read.policy(), read.protocol(), read.order(), read.length(), read.faults(), read.charge()), 1);
+        assertEquals(6.5, result.of(Kind.NEW_ORDER).latencies().percentileMillis(0.5), 0.05);
+        assertEquals(3.25, result.of(Kind.ORDER_STATUS).latencies().percentileMillis(0.5), 0.03);
+        assertEquals(5, result.of(Kind.PAYMENT).latencies().percentileMillis(0.5), 0.05);
+    }
+
+    @Test
+    void whoListensHearsOfEveryTransactionThatCounts() throws ScenarioException {
+        ModelRun run = new ModelRun(config("one-database"), 1, new TraceFile(0), List.of());
+        long[] heard = new long[2];
+        run.onEnd((kind, since, now, cause) -> {
+            heard[cause.isEmpty() ? 0 : 1]++;
+            heard[0] += kind == Kind.MAINTENANCE || now < since ? 1_000_000 : 0;
+        });
+        RunResult result = run.run();
+        assertEquals(result.total().committed(), heard[0]);
+        assertEquals(result.total().aborted(), heard[1]);
+    }
+
+    @Test
+    void lossIsRepairedAndSlowsCertificationDown() throws ScenarioException {
+        ModelConfig config = config("gorda-lan-3");
+        ModelConfig lossy = new ModelConfig(config.topology(), config.calibration(), config.workload(), config.policy(),
+                config.protocol(), config.order(), config.length(),
+                List.of(new ModelFault.RandomLoss(0, List.of(0, 1, 2), 0.05)), config.charge());
+        RunResult calm = run(config, 1);
+        RunResult result = run(lossy, 1);
+        assertTrue(result.traffic().lost() > 0);
+        assertTrue(result.certification().percentileMillis(0.9) > 2 * calm.certification().percentileMillis(0.9));
+    }
+
+    @Test
+    void aSiteThatStopsTakesItsClientsWithIt() throws ScenarioException {
+        ModelConfig config = config("gorda-lan-3");
+        ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
+                config.policy(), config.protocol(), config.order(), config.length(),
+                List.of(new ModelFault.Crash(3_000_000_000L, List.of(0)),
+                        new ModelFault.ClockDrift(0, List.of(1), 0.1),
+                        new ModelFault.SchedulingLatency(0, List.of(2),
+                                Distribution.parse("exponential 200us"))),
+                config.charge());
+        RunResult result = run(crashing, 1);
+        double before = result.samples().get(2).committedPerSecond();
+        double after = result.samples().getLast().committedPerSecond();
+        assertTrue(after > before / 3 && after < before, () -> before + " then " + after);
+    }
+
+    @Test
+    void changesAreMadeAtThePrimaryAndByAnotherWhenItIsGone() throws ScenarioException {
+        String[] passive = {"protocol.name", "passive", "workload.clients", "600"};
+        RunResult wide = run(config("gorda-wan", passive), 1);
+        double near = wide.kinds().getOrDefault("a", Map.of()).get(Kind.PAYMENT).latencies().percentileMillis(0.5);
+        assertEquals(0, wide.total("b").committed() - committed(wide, "b", Kind.ORDER_STATUS)
+                - committed(wide, "b", Kind.STOCK_LEVEL), "updates run at the primary");
+        assertTrue(near > 400, () -> "those of the other cluster travel; half of them wait " + near + " ms");
+        ModelConfig config = config("gorda-lan-3", "protocol.name", "passive", "run.transactions", "3000");
+        ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
+                config.policy(), config.protocol(), config.order(), config.length(),
+                List.of(new ModelFault.Crash(5_000_000_000L, List.of(0))), config.charge());
+        RunResult result = run(crashing, 1);
+        assertTrue(result.samples().getLast().committedPerSecond() > 30,
+                () -> "then " + result.samples().getLast().committedPerSecond());
+    }
+
+    private static long committed(RunResult result, String cluster, Kind kind) {
+        return result.kinds().getOrDefault(cluster, Map.of()).get(kind).committed();
+    }
+
+    @Test
+    void distributedLocksTakeLongerThanCertification() throws ScenarioException {
+        String[] busy = {"workload.clients", "1980", "database.locks", "locking"};
+        ModelConfig locking = config("gorda-lan", busy[0], busy[1], busy[2], busy[3], "protocol.name", "2pc");
+        RunResult locks = run(locking, 1);
+        RunResult certified = run(config("gorda-lan", busy[0], busy[1], busy[2], busy[3]), 1);
+        assertTrue(
+                locks.of(Kind.PAYMENT).latencies().meanMillis() > certified.of(Kind.PAYMENT).latencies().meanMillis()
+                        + 1,
+                () -> locks.of(Kind.PAYMENT).latencies().meanMillis() + " ms");
+        assertTrue(locks.total().abortRate() < 0.1, () -> "aborts " + locks.total().aborts());
+    }
+
+    @Test
+    void withoutALimitAkaraDoesNotRecoverFromManyClientsAtOnce() throws ScenarioException {
+        String[] keys = {"workload.clients", "3240", "protocol.name", "akara", "workload.classes", "written-tables",
+                "run.transactions", "6000", "run.warm-up", "30s", "protocol.parameters.optimistic"};
+        String[] limited = Arrays.copyOf(keys, keys.length + 1);
+        limited[keys.length] = "25";
+        String[] free = Arrays.copyOf(keys, keys.length + 1);
+        free[keys.length] = "10000";
+        RunResult with = run(config("akara-lan", limited), 1);
+        RunResult without = run(config("akara-lan", free), 1);
+        assertTrue(with.total().latencies().meanMillis() < 2000, () -> "with " + with.total().latencies().meanMillis());
+        assertTrue(without.total().repeatRate() > 0.3, () -> "without a limit " + without.total().repeatRate());
+        assertTrue(without.total().latencies().meanMillis() > 4000,
+                () -> "without " + without.total().latencies().meanMillis());
+    }
+
+    @Test
+    void measuredCostsCanBeReplayed() throws ScenarioException {
+        ModelRun measured = new ModelRun(config("gorda-lan-3", "run.charge", "measured"), 1, new TraceFile(0),
+                List.of());
+        String fingerprint = measured.run().fingerprint();
+        List<Costs> costs = measured.costs().stream().map(one -> Costs.of(one.toArray())).toList();
+        assertEquals(fingerprint,
+                new ModelRun(config("gorda-lan-3", "run.charge", "replay"), 1, new TraceFile(0), costs)
+                        .run().fingerprint());
+    }
+
+    @Test
+    void openAndPartlyOpenClientsComeAtARate() throws ScenarioException {
+        for (String arrival : List.of("open", "partly-open")) {
+            ModelConfig config = config("gorda-lan", "workload.arrival", arrival, "workload.rate", "50",
+                    "workload.staying", "0.5", "workload.thinking.neworder", "constant 1ms",
+                    "workload.thinking.payment", "constant 1ms");
+            double perSecond = run(config, 1).tpm() / 60;
+            double expected = arrival.equals("open") ? 50 : 100;
+            assertEquals(expected, perSecond, expected / 5, arrival);
+        }
+    }
+
+    /** Neighbours at one site meet at its locks, before they can meet in the order. */
+    @Test
+    void clientsOfAWarehouseMeetWhereTheyAreAttached() throws ScenarioException {
+        for (WorkloadModel.Attachment attachment : WorkloadModel.Attachment.values()) {
+            RunResult result = run(config("gorda-lan-3", "protocol.name", "si", "workload.clients", "30",
+                    "workload.clients-per-warehouse", "10", "workload.attachment",
+                    attachment.name().toLowerCase(Locale.ROOT),
+                    "workload.thinking.neworder", "constant 50ms", "workload.thinking.payment", "constant 50ms"), 1);
+            Map<String, Long> aborts = result.total().aborts();
+            long atTheLocks = aborts.getOrDefault("first-updater", 0L);
+            long inTheOrder = aborts.values().stream().mapToLong(Long::longValue).sum() - atTheLocks;
+            assertEquals(attachment == WorkloadModel.Attachment.SPREAD, inTheOrder > atTheLocks,
+                    () -> attachment + ": " + aborts);
+        }
+    }
+
+    /** A replica's code is slow, so that it hears late of executions, some of which have been rolled back meanwhile. */
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "akara"})
+    void clientsMayLoseBeforeTheProtocolHearsOfThem(String protocol, @TempDir Path directory) throws Exception {
+        Path fast = Files.writeString(directory.resolve("fast.yaml"), """
+                title: In memory
+                cpu: {neworder: constant 400us, payment: constant 80us, orderstatus: constant 50us,
+                  delivery: constant 3ms, stocklevel: constant 300us, maintenance: constant 1ms}
+                storage: {log-writes-per-row: 0, access: 1us, parallelism: 8}
+                apply-share: 0.2
+                code: {message: 20us, nanos-per-byte: 5, event: 20us, packet: 10us}
+                """);
+        RunResult result = run(config("gorda-lan", "database.calibration", fast.toString(), "protocol.name", protocol,
+                "topology.cores", "8", "workload.clients", "18", "workload.clients-per-warehouse", "9",
+                "workload.attachment", "spread", "workload.classes", "warehouses", "workload.thinking.neworder",
+                "constant 0s",
+                "workload.thinking.payment",
+                "constant 0s", "workload.thinking.orderstatus", "constant 0s", "workload.thinking.delivery",
+                "constant 0s", "workload.thinking.stocklevel", "constant 0s", "run.warm-up", "100ms"), 1);
+        assertEquals("", result.safety());
+        assertTrue(protocol.equals("akara") || result.total().abortRate() > 0.2,
+                () -> protocol + " aborts " + result.total().aborts());
+    }
+
+    @Test
+    void twoPhaseLockingAbortsNothingHere() throws ScenarioException {
+        RunResult result = run(config("gorda-cluster", "database.locks", "locking", "workload.clients", "600"), 1);
+        assertTrue(result.total().aborts().keySet().stream().noneMatch("first-updater"::equals));
+    }
+}

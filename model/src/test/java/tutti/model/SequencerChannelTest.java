@@ -1,0 +1,146 @@
+package tutti.model;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import tutti.core.protocol.Message;
+import tutti.group.GroupParameters;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Kernel;
+import tutti.sim.kernel.Label;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+import tutti.sim.net.LinkConfig;
+
+/** The order's properties when messages are lost and members crash: uniform agreement and order, validity, first in first out. */
+class SequencerChannelTest {
+    private static final Label SEND = Label.of("test", "sends");
+    private static final int SITES = 5;
+
+    private record Numbered(int sender, int number) implements Message {
+        @Override
+        public int encodedSize() {
+            return 200;
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            throw new UnsupportedOperationException();
+        }
+    }
+
+    /** What one site is told. */
+    private static final class Site implements Channel.Receiver {
+        final List<Message> ordered = new ArrayList<>();
+        final List<Message> received = new ArrayList<>();
+        Set<Integer> view = Set.of();
+
+        @Override
+        public void delivered(long position, int sender, Message message) {
+            assertEquals(ordered.size() + 1, position);
+            ordered.add(message);
+        }
+
+        @Override
+        public void received(int sender, Message message) {
+            received.add(message);
+        }
+
+        @Override
+        public void view(Set<Integer> members) {
+            view = members;
+        }
+    }
+
+    private final List<Site> sites = new ArrayList<>();
+    private final List<List<Message>> sent = new ArrayList<>();
+
+    /** Everybody sends every 20 ms on average, also in the milliseconds before somebody crashes. */
+    private SequencerChannel run(long seed, List<ModelFault> faults) {
+        sites.clear();
+        sent.clear();
+        Kernel kernel = new Kernel(seed);
+        RandomStream random = kernel.random("test");
+        LinkConfig link = new LinkConfig(Distribution.parse("uniform 100us 2ms"), 1_000_000_000, 1500, 66, 4_000_000);
+        Topology topology = new Topology(List.of(new Topology.Cluster("site", SITES)), 2, 1, 10 * Nanos.MILLI, link,
+                link);
+        FaultSchedule schedule = new FaultSchedule(kernel, SITES, faults);
+        SequencerChannel channel = new SequencerChannel(kernel, topology, topology.all(), schedule,
+                GroupParameters.Timing.defaults());
+        for (int node = 0; node < SITES; node++) {
+            sites.add(new Site());
+            sent.add(new ArrayList<>());
+            channel.start(node, sites.get(node));
+            long at = 0;
+            for (int i = 0; i < 100; i++) {
+                at += (long) random.exponential(20.0 * Nanos.MILLI);
+                if (at < schedule.crashOf(node)) {
+                    Numbered message = new Numbered(node, i);
+                    int from = node;
+                    sent.get(node).add(message);
+                    kernel.schedule(at, SEND, () -> {
+                        channel.order(from, message);
+                        channel.multicast(from, message, Set.of((from + 1) % SITES));
+                    });
+                }
+            }
+        }
+        kernel.run();
+        return channel;
+    }
+
+    private static List<Message> from(int sender, List<Message> messages) {
+        return messages.stream().filter(one -> ((Numbered) one).sender == sender).toList();
+    }
+
+    @Test
+    void theOrderGoesOnAndIsTheSameForAllWhenMembersCrashAndMessagesAreLost() {
+        for (int seed = 1; seed <= 200; seed++) {
+            int first = seed % SITES;
+            int second = seed / SITES % SITES;
+            List<ModelFault> faults = List.of(
+                    new ModelFault.RandomLoss(0, List.of(0, 1, 2, 3, 4), 0.4),
+                    new ModelFault.BurstyLoss(0, List.of(1, 2), Distribution.parse("uniform 0s 10ms"),
+                            Distribution.parse("uniform 0s 40ms")),
+                    new ModelFault.Crash(600 * Nanos.MILLI, List.of(first)),
+                    new ModelFault.Crash((600 + seed * 3) * Nanos.MILLI, List.of(second)));
+            assertTrue(run(seed, faults).traffic().lost() > 0);
+            String which = "seed " + seed;
+            Set<Integer> left = new TreeSet<>(Set.of(0, 1, 2, 3, 4));
+            left.remove(first);
+            left.remove(second);
+            List<Message> order = sites.get(left.iterator().next()).ordered;
+            for (int node = 0; node < SITES; node++) {
+                List<Message> own = from(node, order);
+                if (left.contains(node)) {
+                    assertEquals(order, sites.get(node).ordered, which);
+                    assertEquals(left, sites.get(node).view, which);
+                    assertEquals(sent.get(node), own, which);
+                } else {
+                    assertEquals(sent.get(node).subList(0, own.size()), own, which);
+                    assertEquals(order.subList(0, sites.get(node).ordered.size()), sites.get(node).ordered, which);
+                }
+                int next = (node + 1) % SITES;
+                List<Message> received = sites.get(next).received;
+                assertEquals(sent.get(node).subList(0, received.size()), received, which);
+                if (left.contains(node) && left.contains(next)) {
+                    assertEquals(sent.get(node).size(), received.size(), which);
+                }
+            }
+        }
+    }
+
+    @Test
+    void withoutAMajorityNothingIsDelivered() {
+        run(1, List.of(new ModelFault.Crash(Nanos.SECOND, List.of(0, 2, 4))));
+        assertEquals(sites.get(1).ordered, sites.get(3).ordered);
+        assertTrue(sites.get(1).ordered.size() > 100, () -> sites.get(1).ordered.size() + " before");
+        assertTrue(from(1, sites.get(1).ordered).size() < sent.get(1).size());
+    }
+}

@@ -1,5 +1,0 @@
-/** A node's configuration: one YAML file, read into records that never change afterwards. */
-@NullMarked
-package tutti.node.config;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Clients in the node's own virtual machine: their sessions on an engine that is there, too. */
-@NullMarked
-package tutti.node.embedded;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,238 @@
+package tutti.pgfront;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.FrameReader;
+import tutti.pgwire.FrameSink;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.ProtocolViolation;
+
+/**
+ * A client's connection between the event loop, which must not block, and the session's thread, which does nothing else:
+ * messages wait here for the session, and the session waits here for a client that does not read.
+ *
+ * <p>
+ * Bounds: when {@link #WAITING_MAX} messages or {@link #WAITING_BYTES_MAX} bytes wait, nothing more is read; what is
+ * written beyond the channel's water mark waits with its thread.
+ */
+final class ClientConnection implements FrameSink {
+    private static final int WAITING_MAX = 256;
+    private static final int WAITING_BYTES_MAX = 1 << 20;
+    private static final int FLUSH_BYTES = 32 << 10;
+
+    /** A message of the client; its body is the receiver's. */
+    record Message(byte type, ByteBuf body) {}
+
+    private final Channel channel;
+    private final FrameReader reader;
+    private final Runnable gone;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    private final ArrayDeque<Message> waiting = new ArrayDeque<>();
+    private int waitingBytes;
+    private boolean paused;
+    private boolean writable = true;
+    private boolean closed;
+    private @Nullable ProtocolViolation violation;
+    private ByteBuf out = Unpooled.EMPTY_BUFFER;
+
+    /**
+     * Takes a connection over.
+     *
+     * @param gone called when the client is gone, on the event loop
+     */
+    ClientConnection(Channel channel, FrameReader reader, Runnable gone) {
+        this.channel = channel;
+        this.reader = reader;
+        this.gone = gone;
+    }
+
+    // ------------------------------------------------------------------------------------------ event loop
+
+    @Override
+    public int wanted(byte type, int bodyLength) {
+        if (!Frontend.isType(type)) {
+            throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
+        }
+        return bodyLength;
+    }
+
+    @Override
+    public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
+        ByteBuf body = Unpooled.buffer(bodyLength, bodyLength).writeBytes(buffer, start, bodyLength);
+        lock.lock();
+        try {
+            waiting.add(new Message(type, body));
+            waitingBytes += bodyLength;
+            if (waiting.size() >= WAITING_MAX || waitingBytes >= WAITING_BYTES_MAX) {
+                paused = true;
+                reader.pause();
+            }
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        return false;
+    }
+
+    @Override
+    public void run(ByteBuf bytes) {
+        bytes.release();
+    }
+
+    @Override
+    public void readComplete() {
+        // The session flushes what it answers.
+    }
+
+    @Override
+    public void violated(ProtocolViolation what) {
+        lock.lock();
+        try {
+            violation = what;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void writabilityChanged(boolean now) {
+        lock.lock();
+        try {
+            writable = now;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void failed(Throwable cause) {
+        channel.close();
+    }
+
+    @Override
+    public void inactive() {
+        lock.lock();
+        try {
+            closed = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+        gone.run();
+    }
+
+    // ------------------------------------------------------------------------------------------ session
+
+    /** The next message; waits for it. Null when the client is gone. What it has sent wrongly ends the connection. */
+    @Nullable
+    Message next() throws InterruptedException {
+        boolean resume = false;
+        Message message;
+        lock.lockInterruptibly();
+        try {
+            while (waiting.isEmpty() && !closed && violation == null) {
+                changed.await();
+            }
+            message = waiting.poll();
+            if (message != null) {
+                waitingBytes -= message.body().capacity();
+                resume = paused && waiting.isEmpty();
+                paused &= !resume;
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (resume) {
+            channel.eventLoop().execute(reader::resume);
+        }
+        ProtocolViolation wrong = violation;
+        if (message == null && wrong != null) {
+            Backend.errorResponse(out(), ErrorFields.of("FATAL", ProtocolViolation.SQL_STATE,
+                    String.valueOf(wrong.getMessage())));
+            flush();
+            channel.close();
+        }
+        return message;
+    }
+
+    /**
+     * The messages that wait in front of the next of some type, which is waited for. Only where the protocol has clients send
+     * one before they are answered, as they do behind Execute: Sync or Flush.
+     *
+     * @return null if a Flush comes first, or more than is kept here, or nothing any more
+     */
+    @Nullable
+    List<Message> ahead(byte type) throws InterruptedException {
+        lock.lockInterruptibly();
+        try {
+            while (true) {
+                List<Message> before = new ArrayList<>();
+                for (Message message : waiting) {
+                    if (message.type() == type) {
+                        return before;
+                    }
+                    if (message.type() == Frontend.FLUSH) {
+                        return null;
+                    }
+                    before.add(message);
+                }
+                if (closed || paused || violation != null) {
+                    return null;
+                }
+                changed.await();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Where the session writes its answers; sent at {@link #flush}. */
+    ByteBuf out() {
+        if (out.capacity() == 0) {
+            out = Unpooled.buffer(1024);
+        }
+        return out;
+    }
+
+    /** Sends what is written if it is much. */
+    void mayFlush() throws InterruptedException {
+        if (out.readableBytes() > FLUSH_BYTES) {
+            flush();
+        }
+    }
+
+    /** Sends what is written; waits while the client does not read what was sent before. */
+    void flush() throws InterruptedException {
+        if (!out.isReadable()) {
+            return;
+        }
+        ByteBuf full = out;
+        out = Unpooled.EMPTY_BUFFER;
+        channel.writeAndFlush(full, channel.voidPromise());
+        lock.lockInterruptibly();
+        try {
+            while (!writable && !closed) {
+                changed.await();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends the connection when everything has been sent. */
+    void close() {
+        channel.close();
+    }
+}

@@ -1,0 +1,25 @@
+package tutti.pgfront;
+
+import java.net.InetSocketAddress;
+import tutti.wire.Door;
+
+/**
+ * How the front end of a database in the node's virtual machine is set up. Immutable.
+ *
+ * @param listen address to listen on; port 0 for any free one
+ * @param database its name
+ * @param role the one role that may connect
+ * @param password its password
+ * @param door whom it lets in otherwise
+ * @param dialect which engine it is
+ * @param transactionBytesMax how many bytes of changes one transaction may make
+ * @param sequenceStep by how much the increments of sequences have been multiplied, so that nodes give different values
+ */
+public record JdbcFrontEndSettings(InetSocketAddress listen, String database, String role, String password, Door door,
+        Dialect dialect, int transactionBytesMax, int sequenceStep) {
+    /** Without the password. */
+    @Override
+    public String toString() {
+        return "JdbcFrontEndSettings[listen=" + listen + ", database=" + database + ", role=" + role + "]";
+    }
+}

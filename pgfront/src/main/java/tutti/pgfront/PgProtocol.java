@@ -1,0 +1,525 @@
+package tutti.pgfront;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.pgfront.PgStatement.Kind;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Fields;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.ProtocolViolation;
+
+/**
+ * A session's part of the PostgreSQL protocol: simple and extended queries, one message after the other, on a thread of
+ * its own.
+ *
+ * <p>
+ * Outside of a block a transaction is committed by Sync. The completion of the statement before Sync is held back until
+ * then, so that a client which looks no further than that hears of a lost certification.
+ */
+final class PgProtocol implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(PgProtocol.class);
+
+    private final ClientConnection client;
+    private final PgSession session;
+    private final Translator translator;
+    private final Commands commands;
+    private final Copy copy;
+    private final Map<String, Prepared> statements = new HashMap<>();
+    private final Map<String, Portal> portals = new HashMap<>();
+    private boolean skipping;
+    /** What completes the last statement, not sent yet; null if nothing waits. */
+    private @Nullable String heldTag;
+
+    /** A statement with its parameters, perhaps executed. */
+    private static final class Portal {
+        private final Prepared prepared;
+        private final @Nullable Object[] values;
+        private final short[] formats;
+        private @Nullable Rows rows;
+
+        Portal(Prepared prepared, @Nullable Object[] values, short[] formats) {
+            this.prepared = prepared;
+            this.values = values;
+            this.formats = formats;
+        }
+    }
+
+    PgProtocol(ClientConnection client, PgSession session, Translator translator) {
+        this.client = client;
+        this.session = session;
+        this.translator = translator;
+        this.commands = new Commands(session, client, this::forget);
+        this.copy = new Copy(client, session, translator);
+    }
+
+    @Override
+    public void run() {
+        try {
+            for (ClientConnection.Message message = client.next(); message != null; message = client.next()) {
+                if (message.type() == Frontend.TERMINATE) {
+                    break;
+                }
+                handle(message.type(), message.body());
+            }
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        } catch (ProtocolViolation violation) {
+            fatal(ErrorFields.of("FATAL", ProtocolViolation.SQL_STATE, String.valueOf(violation.getMessage())));
+        } catch (RuntimeException broken) {
+            LOG.error("a client's session ends because of an error in this node", broken);
+            fatal(ErrorFields.of("FATAL", "XX000", "internal error: " + broken));
+        } finally {
+            client.close();
+            forgetStatements();
+            session.close();
+        }
+    }
+
+    private void fatal(ErrorFields fields) {
+        try {
+            Backend.errorResponse(client.out(), fields);
+            client.flush();
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * Forgets a prepared statement.
+     *
+     * @param name null for all
+     */
+    private void forget(@Nullable String name) throws SQLException {
+        if (name == null) {
+            forgetStatements();
+        } else {
+            forget(statement(name));
+            statements.remove(name);
+        }
+    }
+
+    private void forget(Prepared closed) {
+        portals.values().removeIf(portal -> portal.prepared.equals(closed));
+        closed.close();
+    }
+
+    private void forgetStatements() {
+        portals.clear();
+        statements.values().forEach(Prepared::close);
+        statements.clear();
+    }
+
+    private void handle(byte type, ByteBuf body) throws InterruptedException {
+        if (type == Frontend.SYNC) {
+            sync();
+            return;
+        }
+        releaseHeld();
+        if (type == Frontend.QUERY) {
+            query(Fields.cString(body));
+            return;
+        }
+        if (skipping) {
+            return;
+        }
+        try {
+            switch (type) {
+                case Frontend.PARSE -> parse(body);
+                case Frontend.BIND -> bind(body);
+                case Frontend.DESCRIBE -> describe(body);
+                case Frontend.EXECUTE -> execute(body);
+                case Frontend.CLOSE -> close(body);
+                case Frontend.FLUSH -> client.flush();
+                case Frontend.FUNCTION_CALL -> {
+                    error(new SQLException("function calls of protocol 2 are not supported: use SELECT", "0A000"));
+                    ready();
+                }
+                case Frontend.COPY_DATA, Frontend.COPY_DONE, Frontend.COPY_FAIL -> {
+                    // What is left of a COPY that has been refused.
+                }
+                default -> throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
+            }
+        } catch (SQLException failed) {
+            error(failed);
+            skipping = true;
+            // A client that pipelines waits for it with Flush, which is skipped now, and sends Sync behind it.
+            client.flush();
+        }
+        client.mayFlush();
+    }
+
+    private void releaseHeld() {
+        String tag = heldTag;
+        if (tag != null) {
+            heldTag = null;
+            complete(tag);
+        }
+    }
+
+    private void complete(String tag) {
+        report();
+        Backend.commandComplete(client.out(), tag);
+    }
+
+    private void report() {
+        session.report().forEach((name, value) -> Backend.parameterStatus(client.out(), name, value));
+    }
+
+    private void error(SQLException failed) {
+        LOG.debug("a statement failed", failed);
+        String cancelled = session.cancelled();
+        session.failed();
+        if (session.status() == Backend.IDLE) {
+            portals.clear();
+        }
+        report();
+        Backend.errorResponse(client.out(), SqlStates.of(failed, cancelled));
+    }
+
+    private void ready() throws InterruptedException {
+        report();
+        Backend.readyForQuery(client.out(), session.status());
+        client.flush();
+    }
+
+    private void sync() throws InterruptedException {
+        if (!skipping) {
+            try {
+                session.commitImplicit();
+                releaseHeld();
+            } catch (SQLException failed) {
+                heldTag = null;
+                error(failed);
+            }
+        }
+        skipping = false;
+        if (session.status() == Backend.IDLE) {
+            portals.clear();
+        }
+        ready();
+    }
+
+    // ------------------------------------------------------------------------------------------ simple queries
+
+    private void query(String sql) throws InterruptedException {
+        skipping = false;
+        portals.clear();
+        List<List<Token>> texts = Token.statements(sql);
+        try {
+            List<PgStatement> translated = new ArrayList<>(texts.size());
+            for (List<Token> text : texts) {
+                translated.add(translator.translate(text));
+            }
+            session.alone(PgSession.together(translated));
+            for (int i = 0; i < texts.size(); i++) {
+                PgStatement statement = translated.get(i);
+                if (statement.kind() == Kind.EMPTY) {
+                    if (texts.size() == 1) {
+                        Backend.empty(client.out(), Backend.EMPTY_QUERY);
+                    }
+                } else {
+                    session.check(statement);
+                    simple(statement, i == texts.size() - 1);
+                }
+            }
+            session.commitImplicit();
+        } catch (SQLException failed) {
+            error(failed);
+        }
+        ready();
+    }
+
+    private void simple(PgStatement statement, boolean last) throws SQLException, InterruptedException {
+        if (statement.kind() == Kind.COPY) {
+            String tag = copy.execute(statement.tokens());
+            if (last) {
+                session.commitImplicit();
+            }
+            complete(tag);
+            return;
+        }
+        if (!statement.kind().prepared()) {
+            Commands.Answer answer = commands.execute(statement);
+            Commands.Answered answered = Commands.answered(statement);
+            if (answered != null) {
+                rowDescription(List.of(answered.name()), List.of(PgType.Column.of(answered.type())), new short[0]);
+                row(answer, answered, new short[0]);
+            }
+            complete(answer.tag());
+            return;
+        }
+        if (statement.parameterCount() > 0) {
+            throw new SQLException("there is no parameter $" + statement.parameterCount(), "42P02");
+        }
+        try (Prepared prepared = session.prepare(statement, new int[0])) {
+            Rows rows = session.execute(prepared, new Object[0], new short[0]);
+            if (last) {
+                session.commitImplicit();
+            }
+            List<PgType.Column> columns = prepared.columns();
+            if (rows.answered() && columns != null) {
+                rowDescription(prepared.names(), columns, new short[0]);
+                rows.send(client, 0);
+            }
+            complete(tag(statement, rows.count()));
+        }
+    }
+
+    /** The row that a command answers. */
+    private void row(Commands.Answer answer, Commands.Answered column, short[] formats) {
+        ByteBuf out = client.out();
+        int start = out.writerIndex();
+        out.writeByte(Backend.DATA_ROW).writeInt(0).writeShort(1);
+        PgValues.write(out, answer.row(), PgType.Column.of(column.type()), Rows.binary(formats, 0), session.zone());
+        out.setInt(start + 1, out.writerIndex() - start - 1);
+    }
+
+    private static String tag(PgStatement statement, long count) {
+        return statement.tag().equals("CALL") || statement.tag().equals("EXPLAIN")
+                ? statement.tag()
+                : statement.tag() + " " + count;
+    }
+
+    // ------------------------------------------------------------------------------------------ extended queries
+
+    private void parse(ByteBuf body) throws SQLException {
+        String name = Fields.cString(body);
+        String sql = Fields.cString(body);
+        int[] declared = new int[Fields.int16(body) & 0xffff];
+        for (int i = 0; i < declared.length; i++) {
+            declared[i] = Fields.int32(body);
+        }
+        if (!name.isEmpty() && statements.containsKey(name)) {
+            throw new SQLException("prepared statement \"" + name + "\" already exists", "42P05");
+        }
+        List<List<Token>> texts = Token.statements(sql).stream().filter(text -> !text.isEmpty()).toList();
+        if (texts.size() > 1) {
+            throw new SQLException("cannot insert multiple commands into a prepared statement", "42601");
+        }
+        PgStatement statement = translator.translate(texts.isEmpty() ? List.of() : texts.getFirst());
+        session.check(statement);
+        if (statement.kind() == Kind.COPY) {
+            throw new SQLException("COPY must be sent as a simple query, without parameters", "0A000");
+        }
+        Prepared prepared;
+        if (statement.kind().prepared()) {
+            prepared = prepare(statement, declared);
+        } else {
+            prepared = new Prepared(statement, declared);
+            Commands.Answered answered = Commands.answered(statement);
+            if (answered != null) {
+                prepared.answers(answered);
+            }
+        }
+        Prepared before = statements.put(name, prepared);
+        if (before != null) {
+            before.close();
+        }
+        Backend.empty(client.out(), Backend.PARSE_COMPLETE);
+    }
+
+    /** Prepares a statement, with casts if the engine cannot do without. */
+    private Prepared prepare(PgStatement statement, int[] declared) throws SQLException {
+        try {
+            return session.prepare(withCasts(statement, declared, false), declared);
+        } catch (SQLException failed) {
+            if (!ParameterHints.unknownType(failed)) {
+                throw failed;
+            }
+            return session.prepare(withCasts(statement, declared, true), declared);
+        }
+    }
+
+    private PgStatement withCasts(PgStatement statement, int[] declared, boolean all) {
+        List<Token> cast = ParameterHints.withCasts(statement.tokens(), declared, all);
+        return cast.size() == statement.tokens().size() ? statement : translator.translate(cast).as(statement.tokens());
+    }
+
+    private Prepared statement(String name) throws SQLException {
+        Prepared prepared = statements.get(name);
+        if (prepared == null) {
+            throw new SQLException(name.isEmpty()
+                    ? "unnamed prepared statement does not exist"
+                    : "prepared statement \"" + name + "\" does not exist", "26000");
+        }
+        return prepared;
+    }
+
+    private Portal portal(String name) throws SQLException {
+        Portal portal = portals.get(name);
+        if (portal == null) {
+            throw new SQLException("portal \"" + name + "\" does not exist", "34000");
+        }
+        return portal;
+    }
+
+    private void bind(ByteBuf body) throws SQLException {
+        String name = Fields.cString(body);
+        Prepared prepared = statement(Fields.cString(body));
+        session.check(prepared.statement());
+        short[] formats = formats(body);
+        int[] types = prepared.parameterTypes();
+        int count = Fields.int16(body) & 0xffff;
+        if (count != types.length && (prepared.statement().kind().prepared() || count != 0)) {
+            throw new SQLException(
+                    "bind message supplies " + count + " parameters, but the prepared statement requires "
+                            + types.length,
+                    ProtocolViolation.SQL_STATE);
+        }
+        if (formats.length > 1 && formats.length != count) {
+            throw new SQLException("bind message has " + formats.length + " parameter formats but " + count
+                    + " parameters", ProtocolViolation.SQL_STATE);
+        }
+        @Nullable
+        Object[] values = new @Nullable Object[count];
+        for (int i = 0; i < count; i++) {
+            int length = Fields.int32(body);
+            if (length >= 0) {
+                if (length > body.readableBytes()) {
+                    throw new ProtocolViolation("a message is shorter than its contents say");
+                }
+                values[i] = prepared.value(i, body.readSlice(length), Rows.binary(formats, i), session.zone());
+            }
+        }
+        if (!name.isEmpty() && portals.containsKey(name)) {
+            throw new SQLException("cursor \"" + name + "\" already exists", "42P03");
+        }
+        portals.put(name, new Portal(prepared, values, formats(body)));
+        Backend.empty(client.out(), Backend.BIND_COMPLETE);
+    }
+
+    private static short[] formats(ByteBuf body) {
+        short[] formats = new short[Fields.int16(body) & 0xffff];
+        for (int i = 0; i < formats.length; i++) {
+            formats[i] = (short) Fields.int16(body);
+        }
+        return formats;
+    }
+
+    private void describe(ByteBuf body) throws SQLException {
+        byte kind = body.readByte();
+        String name = Fields.cString(body);
+        Prepared prepared;
+        short[] formats = new short[0];
+        if (kind == 'S') {
+            prepared = statement(name);
+            int[] types = prepared.parameterTypes();
+            ByteBuf out = client.out();
+            int start = out.writerIndex();
+            out.writeByte(Backend.PARAMETER_DESCRIPTION).writeInt(0).writeShort(types.length);
+            for (int type : types) {
+                out.writeInt(type);
+            }
+            out.setInt(start + 1, out.writerIndex() - start - 1);
+        } else {
+            Portal portal = portal(name);
+            prepared = portal.prepared;
+            formats = portal.formats;
+        }
+        List<PgType.Column> columns = prepared.columns();
+        if (columns == null) {
+            Backend.empty(client.out(), Backend.NO_DATA);
+        } else {
+            rowDescription(prepared.names(), columns, formats);
+        }
+    }
+
+    private void rowDescription(List<String> names, List<PgType.Column> columns, short[] formats) {
+        ByteBuf out = client.out();
+        int start = out.writerIndex();
+        out.writeByte(Backend.ROW_DESCRIPTION).writeInt(0).writeShort(columns.size());
+        for (int i = 0; i < columns.size(); i++) {
+            PgType.Column column = columns.get(i);
+            out.writeCharSequence(names.get(i), StandardCharsets.UTF_8);
+            out.writeByte(0).writeInt(0).writeShort(0).writeInt(column.oid()).writeShort(column.size())
+                    .writeInt(column.modifier()).writeShort(Rows.binary(formats, i) ? 1 : 0);
+        }
+        out.setInt(start + 1, out.writerIndex() - start - 1);
+    }
+
+    private void execute(ByteBuf body) throws SQLException, InterruptedException {
+        Portal portal = portal(Fields.cString(body));
+        int limit = Math.max(0, Fields.int32(body));
+        PgStatement statement = portal.prepared.statement();
+        session.check(statement);
+        if (statement.kind() == Kind.EMPTY) {
+            Backend.empty(client.out(), Backend.EMPTY_QUERY);
+            return;
+        }
+        if (!statement.kind().prepared()) {
+            Commands.Answer answer = commands.execute(statement);
+            Commands.Answered answered = Commands.answered(statement);
+            if (answered != null) {
+                row(answer, answered, portal.formats);
+            }
+            if (session.status() == Backend.IDLE) {
+                portals.clear();
+            }
+            heldTag = answer.tag();
+            return;
+        }
+        Rows rows = portal.rows;
+        if (rows == null) {
+            session.alone(session.needsToKnow() ? cycle(statement.sql()) : null);
+            rows = session.execute(portal.prepared, portal.values, portal.formats);
+            portal.rows = rows;
+        }
+        if (!rows.answered()) {
+            heldTag = tag(statement, rows.count());
+            return;
+        }
+        long sent = rows.send(client, limit);
+        if (rows.done()) {
+            heldTag = tag(statement, statement.kind() == Kind.CHANGE ? rows.count() : sent);
+        } else {
+            Backend.empty(client.out(), Backend.PORTAL_SUSPENDED);
+        }
+    }
+
+    /**
+     * What is executed up to Sync, as a transaction of its own: this statement, and those that the client names in what it has
+     * sent behind it. Null if that is not known.
+     */
+    private @Nullable String cycle(String first) throws InterruptedException {
+        List<ClientConnection.Message> ahead = client.ahead(Frontend.SYNC);
+        if (ahead == null) {
+            return null;
+        }
+        StringBuilder all = new StringBuilder(first);
+        for (ClientConnection.Message message : ahead) {
+            ByteBuf body = message.body().duplicate();
+            if (message.type() == Frontend.PARSE) {
+                Fields.cString(body);
+                all.append(";\n").append(Fields.cString(body));
+            } else if (message.type() == Frontend.BIND) {
+                Fields.cString(body);
+                Prepared bound = statements.get(Fields.cString(body));
+                all.append(";\n").append(bound == null ? "" : bound.statement().sql());
+            }
+        }
+        return all.toString();
+    }
+
+    private void close(ByteBuf body) {
+        byte kind = body.readByte();
+        String name = Fields.cString(body);
+        if (kind == 'S') {
+            Prepared closed = statements.remove(name);
+            if (closed != null) {
+                forget(closed);
+            }
+        } else {
+            portals.remove(name);
+        }
+        Backend.empty(client.out(), Backend.CLOSE_COMPLETE);
+    }
+}

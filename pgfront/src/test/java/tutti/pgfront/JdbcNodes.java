@@ -1,0 +1,113 @@
+package tutti.pgfront;
+
+import io.netty.channel.EventLoopGroup;
+import io.netty.handler.ssl.SslContext;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Protocols;
+import tutti.engine.jdbc.CaptureMode;
+import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.JdbcEngine;
+import tutti.engine.jdbc.SequenceSteps;
+import tutti.engine.jdbc.SqlSyntax;
+import tutti.engine.jdbc.h2.H2Database;
+import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+import tutti.engine.macro.MacroDb;
+import tutti.node.ReplicaNode;
+import tutti.node.metrics.NodeMetrics;
+import tutti.order.local.LocalOrderGroup;
+import tutti.pgwire.Transport;
+import tutti.runtime.real.RealMachine;
+import tutti.wire.Door;
+import tutti.wire.FrontEndSettings;
+
+/** Nodes with databases in this virtual machine, and their front ends. */
+final class JdbcNodes implements AutoCloseable {
+    private static final int TRANSACTION_BYTES_MAX = 1 << 24;
+    private final EventLoopGroup loops = Transport.eventLoops(1, "test-io");
+    private final List<MacroDb> engines = new ArrayList<>();
+    private final List<ReplicaNode> nodes = new ArrayList<>();
+    private final List<JdbcFrontEnd> frontEnds = new ArrayList<>();
+    private final List<String> urls = new ArrayList<>();
+
+    JdbcNodes(Dialect dialect, Path directory, int count) throws Exception {
+        this(dialect, directory, count, "si", null);
+    }
+
+    private static EmbeddedDatabase empty(Dialect dialect) throws SQLException {
+        return dialect == Dialect.H2
+                ? H2Database.inMemory(SqlSyntax.POSTGRES)
+                : HsqldbDatabase.inMemory(SqlSyntax.POSTGRES);
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param tls that clients must use, or null for none
+     */
+    JdbcNodes(Dialect dialect, Path directory, int count, String protocol, @Nullable SslContext tls)
+            throws Exception {
+        Set<Integer> all = IntStream.range(0, count).boxed().collect(Collectors.toSet());
+        LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
+        for (int i = 0; i < count; i++) {
+            int node = i;
+            MacroDb engine = MacroDb.open(
+                    JdbcEngine.open(empty(dialect), CaptureMode.NOTES, new SequenceSteps(i, 16)), () -> empty(dialect),
+                    0, MacroDb.Settings.DEFAULT);
+            engines.add(engine);
+            ReplicaNode replica = new ReplicaNode(
+                    ReplicaNode.Settings.defaults(i, all, directory.resolve("node" + i), protocol), group.open(i),
+                    engine,
+                    world -> Protocols.create(protocol, node, all, Map.of(), world), NodeMetrics.NONE, (cause, _) -> {
+                        throw new AssertionError(cause);
+                    });
+            nodes.add(replica);
+            replica.start();
+        }
+        for (int i = 0; i < count; i++) {
+            nodes.get(i).ready().get(20, TimeUnit.SECONDS);
+            Door door = new Door(FrontEndSettings.Authentication.SCRAM, tls, tls != null, 50, Duration.ofSeconds(30),
+                    1 << 24);
+            JdbcFrontEnd frontEnd = new JdbcFrontEnd(
+                    new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
+                            "tutti", "tutti", door,
+                            dialect, TRANSACTION_BYTES_MAX, 16),
+                    nodes.get(i), engines.get(i), engines.get(i).primary()::tables, loops);
+            frontEnds.add(frontEnd);
+            urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");
+        }
+    }
+
+    String url(int node) {
+        return urls.get(node);
+    }
+
+    Connection connect(int node) throws SQLException {
+        return DriverManager.getConnection(url(node), "tutti", "tutti");
+    }
+
+    int sessions(int node) {
+        return frontEnds.get(node).sessions();
+    }
+
+    @Override
+    public void close() {
+        frontEnds.forEach(JdbcFrontEnd::close);
+        nodes.forEach(ReplicaNode::close);
+        engines.forEach(MacroDb::close);
+        loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
+    }
+}

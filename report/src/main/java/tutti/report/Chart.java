@@ -1,0 +1,204 @@
+package tutti.report;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
+
+/**
+ * Draws curves over any quantity: as SVG in a file of its own or inside HTML, and as PNG. Each value is a dot on its curve. Values that are
+ * not numbers are left out.
+ *
+ * @param title what is shown
+ * @param across name and unit of the horizontal axis
+ * @param up name and unit of the vertical axis
+ * @param logAcross whether the horizontal axis goes by powers of ten, instead of from 0
+ * @param logUp whether the vertical axis does
+ * @param dots whether each value has a dot
+ * @param curves what to draw
+ */
+public record Chart(String title, String across, String up, boolean logAcross, boolean logUp, boolean dots,
+        List<Curve> curves) {
+    private static final int WIDTH = 560;
+    private static final int HEIGHT = 340;
+    private static final int LEFT = 78;
+    private static final int RIGHT = 24;
+    private static final int TOP = 74;
+    private static final int BOTTOM = 46;
+    private static final int COLOURS = 8;
+    private static final int CHARACTER_WIDTH = 7;
+    /** Across at most so many powers of ten; what is less stands at the edge. */
+    private static final double DECADES = 5;
+    /** Height of the title, which HTML has as a caption. */
+    private static final int CAPTION = 24;
+
+    /**
+     * One curve.
+     *
+     * @param name in the legend
+     * @param dashed whether it is drawn so
+     * @param at horizontal values, ascending
+     * @param values as many vertical ones
+     */
+    public record Curve(String name, boolean dashed, double[] at, double[] values) {}
+
+    private record Axis(boolean log, double least, double most, List<Double> ticks) {
+        double share(double value) {
+            return log
+                    ? Math.log10(Math.max(value, least) / least) / Math.log10(most / least)
+                    : (value - least) / (most - least);
+        }
+    }
+
+    /** The chart as a file of its own, on white. */
+    public String svg() {
+        SvgCanvas canvas = new SvgCanvas();
+        canvas.open(WIDTH, HEIGHT, 0, title);
+        canvas.background(WIDTH, HEIGHT);
+        canvas.title(8, 20, title);
+        legend(canvas);
+        inside(canvas);
+        return canvas.close() + "\n";
+    }
+
+    /** The chart inside HTML, whose style decides about colours. */
+    public String html() {
+        SvgCanvas canvas = new SvgCanvas();
+        canvas.open(WIDTH, HEIGHT, CAPTION, title);
+        legend(canvas);
+        inside(canvas);
+        return "<figure><figcaption>" + Plot.escape(title) + "</figcaption>" + canvas.close() + "</figure>\n";
+    }
+
+    /**
+     * The chart as a PNG file, on white, two pixels for each unit of the SVG.
+     *
+     * @throws IllegalStateException if this Java runtime cannot draw: it has no {@code java.desktop}, or finds no font
+     */
+    public byte[] png() {
+        ImageCanvas canvas = new ImageCanvas(WIDTH, HEIGHT);
+        canvas.title(8, 20, title);
+        legend(canvas);
+        inside(canvas);
+        return canvas.png();
+    }
+
+    /** The numbers: one line for each horizontal value, one column for each curve. */
+    public String csv() {
+        StringBuilder csv = new StringBuilder(quoted(across));
+        curves.forEach(curve -> csv.append(',').append(quoted(curve.name)));
+        csv.append('\n');
+        double[] all = curves.stream().flatMapToDouble(curve -> Arrays.stream(curve.at)).sorted().distinct()
+                .toArray();
+        for (double at : all) {
+            csv.append(plain(at));
+            for (Curve curve : curves) {
+                csv.append(',');
+                for (int i = 0; i < curve.at.length; i++) {
+                    if (curve.at[i] == at && !Double.isNaN(curve.values[i])) {
+                        csv.append(plain(curve.values[i]));
+                        break;
+                    }
+                }
+            }
+            csv.append('\n');
+        }
+        return csv.toString();
+    }
+
+    private static String quoted(String text) {
+        return text.contains(",") || text.contains("\"") ? "\"" + text.replace("\"", "\"\"") + "\"" : text;
+    }
+
+    private static String plain(double value) {
+        return value == Math.rint(value) && Math.abs(value) < 1e15
+                ? Long.toString((long) value)
+                : String.format(Locale.ROOT, "%.6g", value);
+    }
+
+    private void legend(Canvas canvas) {
+        int x = 8;
+        int y = 40;
+        for (int i = 0; i < curves.size(); i++) {
+            Curve curve = curves.get(i);
+            int width = 34 + curve.name.length() * CHARACTER_WIDTH;
+            if (x + width > WIDTH && x > 8) {
+                x = 8;
+                y += 16;
+            }
+            canvas.curve(i % COLOURS, curve.dashed, curve.name, new double[]{x, x + 20}, new double[]{y - 4, y - 4});
+            canvas.text(Canvas.Align.START, x + 25, y, curve.name);
+            x += width + 8;
+        }
+    }
+
+    private void inside(Canvas canvas) {
+        Axis horizontal = axis(logAcross, DECADES, curves.stream().map(Curve::at).toList());
+        Axis vertical = axis(logUp, Double.MAX_EXPONENT, curves.stream().map(Curve::values).toList());
+        for (double tick : vertical.ticks) {
+            double y = y(vertical, tick);
+            canvas.grid(LEFT, y, WIDTH - RIGHT, y);
+            canvas.text(Canvas.Align.END, LEFT - 7, y + 4, Plot.number(tick));
+        }
+        for (double tick : horizontal.ticks) {
+            double x = x(horizontal, tick);
+            canvas.grid(x, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 4);
+            canvas.text(Canvas.Align.MIDDLE, x, HEIGHT - BOTTOM + 18, Plot.number(tick));
+        }
+        canvas.text(Canvas.Align.MIDDLE, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 8, across);
+        canvas.upwards(14, (TOP + HEIGHT - BOTTOM) / 2.0, up);
+        for (int i = 0; i < curves.size(); i++) {
+            draw(canvas, curves.get(i), i % COLOURS, horizontal, vertical);
+        }
+    }
+
+    private void draw(Canvas canvas, Curve curve, int colour, Axis horizontal, Axis vertical) {
+        int[] there = IntStream.range(0, curve.at.length).filter(i -> !Double.isNaN(curve.values[i])).toArray();
+        double[] x = Arrays.stream(there).mapToDouble(i -> x(horizontal, curve.at[i])).toArray();
+        double[] y = Arrays.stream(there).mapToDouble(i -> y(vertical, curve.values[i])).toArray();
+        canvas.curve(colour, curve.dashed, curve.name, x, y);
+        if (dots) {
+            for (int i = 0; i < x.length; i++) {
+                canvas.dot(colour, x[i], y[i]);
+            }
+        }
+    }
+
+    private static double x(Axis axis, double value) {
+        return LEFT + (WIDTH - LEFT - RIGHT) * Math.clamp(axis.share(value), 0, 1);
+    }
+
+    private static double y(Axis axis, double value) {
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * Math.clamp(axis.share(value), 0, 1);
+    }
+
+    private static Axis axis(boolean log, double decades, List<double[]> all) {
+        double most = 0;
+        double least = Double.MAX_VALUE;
+        for (double[] values : all) {
+            for (double value : values) {
+                if (!Double.isNaN(value)) {
+                    most = Math.max(most, value);
+                    least = value > 0 ? Math.min(least, value) : least;
+                }
+            }
+        }
+        most = most > 0 ? most : 1;
+        List<Double> ticks = new ArrayList<>();
+        if (log) {
+            double lowest = Math.max(Math.min(least, most), most * Math.pow(10, -decades));
+            double tick = Math.pow(10, Math.floor(Math.log10(lowest)));
+            while (ticks.size() < 2 || ticks.getLast() < most) {
+                ticks.add(tick);
+                tick *= 10;
+            }
+        } else {
+            double step = Plot.niceStep(most / 5);
+            for (int i = 0; ticks.size() < 2 || ticks.getLast() < most * 0.9999; i++) {
+                ticks.add(i * step);
+            }
+        }
+        return new Axis(log, ticks.getFirst(), ticks.getLast(), ticks);
+    }
+}

@@ -1,0 +1,130 @@
+package tutti.server;
+
+import io.netty.channel.EventLoopGroup;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import tutti.core.spi.EngineFailure;
+import tutti.engine.jdbc.CaptureMode;
+import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.JdbcEngine;
+import tutti.engine.jdbc.SequenceSteps;
+import tutti.engine.jdbc.SqlSyntax;
+import tutti.engine.jdbc.h2.H2Database;
+import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+import tutti.engine.macro.MacroDb;
+import tutti.node.ReplicaNode;
+import tutti.pgfront.Dialect;
+import tutti.pgfront.JdbcFrontEnd;
+import tutti.pgfront.JdbcFrontEndSettings;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.NodeStatus;
+import tutti.wire.Door;
+import tutti.wire.FrontEnd;
+import tutti.wire.FrontEndSettings;
+
+/**
+ * A database in the node's own process, with PostgreSQL's syntax and protocol.
+ *
+ * <p>
+ * <b>Durability.</b> In files, the database keeps its position with its rows, and what a crash takes of both is in the
+ * order's log. In memory, it begins empty at position 0, and the whole log is applied again.
+ */
+final class InProcessDatabase implements NodeDatabase {
+    private static final Duration AUTHENTICATION_TIMEOUT = Duration.ofSeconds(60);
+    private static final int MESSAGE_BYTES_MAX = 256 << 20;
+
+    private final NodeConfig config;
+    private final EventLoopGroup loops;
+    private final Dialect dialect;
+    private final JdbcEngine primary;
+    private final MacroDb engine;
+
+    private InProcessDatabase(NodeConfig config, int secondaries, EventLoopGroup loops)
+            throws IOException, SQLException {
+        this.config = config;
+        this.loops = loops;
+        dialect = config.engine().equals("h2") ? Dialect.H2 : Dialect.HSQLDB;
+        primary = JdbcEngine.open(database(), CaptureMode.NOTES,
+                new SequenceSteps(config.node(), config.sequences().stride()));
+        engine = MacroDb.open(primary, this::inMemory, secondaries, MacroDb.Settings.DEFAULT);
+    }
+
+    /**
+     * Opens it, as a part of a life.
+     *
+     * @param secondaries how many to begin with
+     */
+    static InProcessDatabase open(NodeConfig config, int secondaries, NodeLife life, EventLoopGroup loops)
+            throws IOException {
+        try {
+            InProcessDatabase database = new InProcessDatabase(config, secondaries, loops);
+            life.started(database.engine);
+            return database;
+        } catch (SQLException failed) {
+            throw new IOException("the database in " + config.data() + " cannot be opened: " + failed.getMessage(),
+                    failed);
+        }
+    }
+
+    private EmbeddedDatabase database() throws IOException, SQLException {
+        if (config.inProcess().inMemory()) {
+            return inMemory();
+        }
+        Path directory = Files.createDirectories(config.data().resolve(config.engine()));
+        return dialect == Dialect.H2
+                ? H2Database.inFile(directory.resolve("database"), SqlSyntax.POSTGRES)
+                : HsqldbDatabase.inFiles(directory.resolve("database"), SqlSyntax.POSTGRES);
+    }
+
+    private EmbeddedDatabase inMemory() throws SQLException {
+        return dialect == Dialect.H2
+                ? H2Database.inMemory(SqlSyntax.POSTGRES)
+                : HsqldbDatabase.inMemory(SqlSyntax.POSTGRES);
+    }
+
+    @Override
+    public MacroDb engine() {
+        return engine;
+    }
+
+    @Override
+    public NodeStatus.Secondaries secondaries() {
+        return seen(engine.status());
+    }
+
+    @Override
+    public NodeStatus.Secondaries secondaries(int count) throws IOException {
+        try {
+            return seen(engine.setSecondaries(count));
+        } catch (SQLException failed) {
+            throw new IOException(failed.getMessage(), failed);
+        }
+    }
+
+    private static NodeStatus.Secondaries seen(MacroDb.Status status) {
+        EngineFailure last = status.lastFailure();
+        return new NodeStatus.Secondaries(status.position(), status.secondaries(), status.filling(),
+                status.readsAtSecondaries(), status.readsAtPrimary(), status.dropped(),
+                last == null ? null : last.sqlState() + " " + last.message());
+    }
+
+    @Override
+    public FrontEnd frontEnd(ReplicaNode node) throws IOException {
+        NodeConfig.InProcess settings = config.inProcess();
+        Door door = new Door(FrontEndSettings.Authentication.SCRAM, NodeDatabase.tls(config), false,
+                config.limits().sessions(), AUTHENTICATION_TIMEOUT, MESSAGE_BYTES_MAX);
+        try {
+            return new JdbcFrontEnd(
+                    new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),
+                            settings.database(), settings.user(), settings.password(), door, dialect,
+                            Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride()),
+                    node, engine, primary::tables, loops);
+        } catch (SQLException refused) {
+            throw new IOException("clients cannot be let in: " + refused.getMessage(), refused);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package tutti.server;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tutti.command.Program;
+import tutti.command.Failure;
+import tutti.server.config.ConfigException;
+import tutti.server.config.ConfigManual;
+import tutti.server.config.ConfigReader;
+import tutti.server.config.NodeConfig;
+
+/** Runs one node in the foreground, until it is interrupted or cannot go on. */
+@Command(name = "node", description = "Run one node of a cluster in the foreground, as its configuration file says.", footer = {
+        "", "To begin with: tutti node --print-config > node.yaml"})
+public final class NodeCommand implements Callable<Integer> {
+    @Option(names = "--config", paramLabel = "FILE", description = "The node's configuration file.")
+    private @Nullable Path config;
+
+    @Option(names = "--print-config", description = "Print a configuration file with every key, its meaning and its default, and exit.")
+    private boolean printConfig;
+
+    @Option(names = "--check", description = "Only say whether the configuration file is possible.")
+    private boolean check;
+
+    @Option(names = "--stop-on-eof", hidden = true, description = "Stop when standard input ends, so that no node outlives the command that supervises it.")
+    private boolean stopOnEof;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws Exception {
+        if (printConfig) {
+            spec.commandLine().getOut().print(ConfigManual.yaml());
+            spec.commandLine().getOut().flush();
+            return Program.OK;
+        }
+        if (config == null) {
+            throw Failure.usage("which node? --config FILE is missing",
+                    "`tutti node --print-config` prints a file to begin with");
+        }
+        NodeConfig read = read(config);
+        if (check) {
+            spec.commandLine().getOut().println(config + ": valid, node " + read.self().name());
+            return Program.OK;
+        }
+        if (System.getProperty("tutti.log") == null) {
+            System.setProperty("tutti.log", "INFO");
+        }
+        return run(read);
+    }
+
+    private static NodeConfig read(Path file) {
+        try {
+            return ConfigReader.read(file);
+        } catch (ConfigException e) {
+            throw new Failure("the configuration is refused:" + System.lineSeparator() + e.getMessage(), "", e);
+        }
+    }
+
+    private int run(NodeConfig read) throws Exception {
+        NodeRuntime.RunningNode node = new NodeServer().start(read);
+        Thread closer = Thread.ofPlatform().name("stop").unstarted(node::close);
+        Runtime.getRuntime().addShutdownHook(closer);
+        if (stopOnEof) {
+            Thread.ofVirtual().name("supervisor-watch").start(() -> {
+                awaitEnd(System.in);
+                node.close();
+            });
+        }
+        Throwable cause = node.awaitExit();
+        if (cause != null) {
+            node.close();
+            throw new Failure("node " + read.self().name() + " cannot go on: " + Failure.explain(cause), "", cause);
+        }
+        return Program.OK;
+    }
+
+    /** Returns when the stream has ended or broken, either of which means that its other side is gone. */
+    private static void awaitEnd(InputStream in) {
+        try {
+            in.transferTo(OutputStream.nullOutputStream());
+        } catch (IOException e) {
+            LoggerFactory.getLogger(NodeCommand.class).warn("Standard input broke; stopping: {}",
+                    e.getMessage());
+        }
+    }
+}

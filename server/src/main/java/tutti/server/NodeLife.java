@@ -1,0 +1,258 @@
+package tutti.server;
+
+import io.netty.channel.EventLoopGroup;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.flight.FlightRecorder;
+import tutti.core.flight.FlightRecording;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Replica;
+import tutti.core.spi.DurableLog.TruncatedException;
+import tutti.node.NodeFlightRecorder;
+import tutti.node.ReplicaNode;
+import tutti.node.WorkloadRecorder;
+import tutti.node.metrics.NodeMetrics;
+import tutti.order.raft.RaftOrder;
+import tutti.order.raft.RaftOrderConfig;
+import tutti.pgwire.Transport;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.NodeStatus;
+import tutti.wire.FrontEnd;
+
+/**
+ * One life of a node: database, engine, order, replica and front end, from their start to the first failure or the stop.
+ * Started and closed by one thread; the rest may be asked from any.
+ */
+final class NodeLife implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(NodeLife.class);
+
+    /**
+     * Why a life ended that nobody asked to end.
+     *
+     * @param restartable whether another life may do better
+     * @param atStart whether it ended before it had begun
+     */
+    record Ending(Throwable cause, boolean restartable, boolean atStart) {
+        Ending(Throwable cause, boolean restartable) {
+            this(cause, restartable, false);
+        }
+    }
+
+    private final NodeConfig config;
+    private final int secondariesAtStart;
+    private final NodeMetrics metrics;
+    private final CompletableFuture<Ending> ended = new CompletableFuture<>();
+    /** What has been started, latest first. */
+    private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
+    private volatile @Nullable NodeDatabase database;
+    private volatile @Nullable ReplicaNode replica;
+    private volatile @Nullable FrontEnd frontEnd;
+    private volatile @Nullable NodeFlightRecorder flightRecorder;
+    private volatile boolean closing;
+
+    /**
+     * A life that has not begun.
+     *
+     * @param secondaries how many to begin with, where there can be any
+     */
+    NodeLife(NodeConfig config, int secondaries, NodeMetrics metrics) {
+        this.config = config;
+        this.secondariesAtStart = secondaries;
+        this.metrics = metrics;
+    }
+
+    /** Completes when something ends the life. */
+    CompletableFuture<Ending> ended() {
+        return ended;
+    }
+
+    @Nullable
+    ReplicaNode replica() {
+        return replica;
+    }
+
+    /** Writes what its flight recorder keeps to a file. */
+    Path writeFlightRecording() throws IOException {
+        NodeFlightRecorder recorder = flightRecorder;
+        if (recorder == null) {
+            throw new IOException(config.flightRecorder().enabled()
+                    ? "the node is starting; its flight recorder has nothing yet"
+                    : "this node's flight recorder is off; set `flight-recorder: {enabled: true}` in its configuration and"
+                            + " start it again");
+        }
+        return recorder.write();
+    }
+
+    @Nullable
+    FrontEnd frontEnd() {
+        return frontEnd;
+    }
+
+    /** How the secondaries of its database are; null if it has none yet, or cannot have any. */
+    NodeStatus.@Nullable Secondaries secondaries() {
+        NodeDatabase present = database;
+        return present == null ? null : present.secondaries();
+    }
+
+    /** Makes secondaries, or gives some up, until there are so many. */
+    NodeStatus.Secondaries secondaries(int count) throws IOException {
+        NodeDatabase present = database;
+        if (present == null || frontEnd == null || closing) {
+            throw new IOException(closing
+                    ? "the node is stopping"
+                    : "the node is starting; it can have other secondaries when it is ready");
+        }
+        return present.secondaries(count);
+    }
+
+    /** Starts everything; returns when the front end is about to open, which it does once the replica has caught up. */
+    void start() throws IOException, InterruptedException {
+        // Passing messages on takes a fraction of the time that PostgreSQL takes to answer them, and a loop that has more to
+        // do at a time wakes up less often.
+        EventLoopGroup loops = Transport.eventLoops(Math.max(1, Runtime.getRuntime().availableProcessors() / 2),
+                "tutti-io");
+        started.push(() -> loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).await(5, TimeUnit.SECONDS));
+        NodeDatabase opened = config.engine().equals("postgres")
+                ? PostgresDatabase.start(config, this, loops)
+                : InProcessDatabase.open(config, secondariesAtStart, this, loops);
+        database = opened;
+        RaftOrder order = RaftOrder.open(orderConfig());
+        started.push(order);
+        Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
+                .collect(Collectors.toUnmodifiableSet());
+        ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
+                config.data().resolve("replica"), config.protocol(), config.protocolParameters(),
+                config.apply().appliers(),
+                config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
+                2_000_000_000L, 50_000, config.apply().linger().toNanos());
+        NodeFlightRecorder recorder = recorder(replicas);
+        flightRecorder = recorder;
+        Function<Replica, Protocol> protocol = world -> Protocols.create(config.protocol(), config.node(), replicas,
+                config.protocolParameters(), world);
+        ReplicaNode node = new ReplicaNode(settings, order, opened.engine(),
+                recorder == null ? protocol : recorder.recorded(protocol), metrics, (cause, restartable) -> {
+                    if (recorder != null) {
+                        recorder.failed(cause);
+                    }
+                    ended.complete(new Ending(cause, restartable));
+                });
+        started.push(node);
+        if (config.workloadRecording().enabled()) {
+            WorkloadRecorder workload = new WorkloadRecorder(config.data().resolve("workload"), config.node(),
+                    config.workloadRecording().fileBytes());
+            started.addLast(workload);
+            node.record(workload);
+        }
+        replica = node;
+        try {
+            node.start();
+        } catch (TruncatedException truncated) {
+            throw new IOException(truncated.getMessage(), truncated);
+        }
+        node.ready().thenRunAsync(() -> openFrontEnd(opened, node), Thread::startVirtualThread);
+    }
+
+    /** Closed after everything else, when what is written because of a failure is complete. */
+    private @Nullable NodeFlightRecorder recorder(Set<Integer> replicas) {
+        NodeConfig.FlightRecorder wanted = config.flightRecorder();
+        if (!wanted.enabled()) {
+            return null;
+        }
+        NodeFlightRecorder recorder = new NodeFlightRecorder(config.data().resolve("flight"),
+                new FlightRecording.Subject(config.protocol(), config.protocolParameters(), config.node(), replicas),
+                new FlightRecorder.Limits(wanted.memoryBytes(), wanted.keep().toNanos()));
+        started.addLast(recorder);
+        return recorder;
+    }
+
+    private void openFrontEnd(NodeDatabase opened, ReplicaNode node) {
+        try {
+            FrontEnd front = opened.frontEnd(node);
+            synchronized (started) {
+                if (closing) {
+                    return;
+                }
+                front.start();
+                started.push(front);
+                frontEnd = front;
+            }
+        } catch (IOException | RuntimeException e) {
+            ended.complete(new Ending(e, false));
+        }
+    }
+
+    /** Something that the life is made of has been started; it is closed before what was started earlier. */
+    void started(AutoCloseable part) {
+        synchronized (started) {
+            started.push(part);
+        }
+    }
+
+    /** Something that the life is made of has ended on its own. */
+    void broken(IOException cause) {
+        if (!closing) {
+            ended.complete(new Ending(cause, true));
+        }
+    }
+
+    private RaftOrderConfig orderConfig() {
+        Map<Integer, InetSocketAddress> members = new TreeMap<>();
+        for (NodeConfig.Member member : config.members()) {
+            members.put(member.id(), new InetSocketAddress(member.order().host(), member.order().port()));
+        }
+        int payloadMax = Math.toIntExact(Math.min(config.limits().transactionBytes() * 2 + (1 << 20), 1 << 28));
+        return RaftOrderConfig.of(config.node(), members, config.data().resolve("order"))
+                .withVoters(Protocols.voters(config.protocol(), members.keySet(), config.protocolParameters()))
+                .withQueue(Math.max(config.order().queueBytes(), payloadMax), payloadMax)
+                .withSegmentBytes(Math.toIntExact(Math.min(config.order().segmentBytes(), 1 << 30)))
+                .withBatches(Math.toIntExact(config.order().batchBytes()), 4)
+                .withTimeouts(config.order().electionTimeout(), config.order().electionTimeout());
+    }
+
+    /** Lets transactions that wait for their outcome have it, for so long at most. */
+    void drain(Duration grace) throws InterruptedException {
+        ReplicaNode node = replica;
+        if (node == null) {
+            return;
+        }
+        try {
+            node.idle().get(grace.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException | TimeoutException late) {
+            LOG.warn("{} transactions still wait for their outcome; they stay in doubt until the node is back",
+                    node.inFlight());
+        }
+    }
+
+    @Override
+    public void close() {
+        synchronized (started) {
+            closing = true;
+        }
+        while (!started.isEmpty()) {
+            AutoCloseable next = started.pop();
+            try {
+                next.close();
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+            } catch (Exception e) {
+                LOG.warn("{} did not close cleanly: {}", next, e.getMessage(), e);
+            }
+        }
+    }
+}

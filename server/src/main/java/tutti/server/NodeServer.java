@@ -1,0 +1,245 @@
+package tutti.server;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.engine.postgres.server.ServerException;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.AdminServer;
+import tutti.server.http.NodeStatus;
+import tutti.server.metrics.PrometheusNodeMetrics;
+
+/**
+ * Runs one node for as long as its process lives: its admin HTTP all the time, and one {@link NodeLife} after another. A
+ * life ends when the node's database goes away or loses its last commits; the next one recovers from the database's
+ * recorded position and the order's log. Anything that a new life could not mend ends the node.
+ */
+public final class NodeServer implements NodeRuntime {
+    private static final Logger LOG = LoggerFactory.getLogger(NodeServer.class);
+    /** So many lives may end within {@link #RESTART_WINDOW}; one more ends the node. */
+    private static final int RESTARTS_MAX = 5;
+    private static final Duration RESTART_WINDOW = Duration.ofMinutes(2);
+    /** How much longer the node waits after each start that failed in a row, for a database to come back. */
+    private static final Duration RESTART_PAUSE = Duration.ofSeconds(2);
+
+    @Override
+    public RunningNode start(NodeConfig config) throws IOException {
+        Path data = config.data();
+        requireFree("listen", config.listen().host(), config.listen().port());
+        requireFree("http", config.http().host(), config.http().port());
+        Files.createDirectories(data);
+        FileChannel lockFile = FileChannel.open(data.resolve("lock"), StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE);
+        boolean started = false;
+        try {
+            if (!lock(lockFile)) {
+                throw new IOException("the data directory " + data + " is in use by another node's process; give each"
+                        + " node a directory of its own, or stop the other process");
+            }
+            Running running = new Running(config, lockFile);
+            started = true;
+            return running;
+        } finally {
+            if (!started) {
+                lockFile.close();
+            }
+        }
+    }
+
+    /** Asked before anything else, although the port is not taken before the node has caught up. */
+    private static void requireFree(String key, String host, int port) throws IOException {
+        try (ServerSocket socket = new ServerSocket()) {
+            socket.setReuseAddress(true);
+            socket.bind(new InetSocketAddress(host, port), 1);
+        } catch (IOException | IllegalArgumentException e) {
+            throw new IOException("cannot listen at " + host + ":" + port + " (" + e.getMessage()
+                    + "): stop what uses the port, perhaps this node already runs, or change " + key
+                    + ".host or " + key + ".port of the configuration", e);
+        }
+    }
+
+    private static boolean lock(FileChannel file) throws IOException {
+        try {
+            FileLock lock = file.tryLock();
+            return lock != null;
+        } catch (OverlappingFileLockException held) {
+            LOG.debug("the lock is held by this process", held);
+            return false;
+        }
+    }
+
+    /** A node's process, from its start to its end. */
+    private static final class Running implements RunningNode, AdminServer.Operations {
+        private final NodeConfig config;
+        private final FileChannel lockFile;
+        private final PrometheusNodeMetrics metrics;
+        private final AdminServer admin;
+        private final long startedNanos = System.nanoTime();
+        private final CompletableFuture<@Nullable Throwable> exit = new CompletableFuture<>();
+        private final CompletableFuture<Void> stop = new CompletableFuture<>();
+        private final CountDownLatch stopped = new CountDownLatch(1);
+        private volatile @Nullable NodeLife life;
+        /** With so many the next life begins. */
+        private volatile int secondaries;
+        /** Some life has begun well; so what hinders the next may pass. */
+        private boolean lived;
+        private volatile @Nullable String between = "the node is starting";
+
+        Running(NodeConfig config, FileChannel lockFile) throws IOException {
+            this.config = config;
+            this.secondaries = config.inProcess().secondaries();
+            this.lockFile = lockFile;
+            this.metrics = new PrometheusNodeMetrics(this::status);
+            this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
+                    this::status, metrics, this);
+            Thread.ofPlatform().name("tutti-node-" + config.self().name()).start(this::live);
+        }
+
+        private void live() {
+            ArrayDeque<Long> endings = new ArrayDeque<>();
+            Throwable cause = null;
+            int failures = 0;
+            try {
+                while (!stop.isDone()) {
+                    NodeLife.Ending ending = liveOnce();
+                    if (ending == null) {
+                        break;
+                    }
+                    endings.add(System.nanoTime());
+                    while (System.nanoTime() - endings.peek() > RESTART_WINDOW.toNanos()) {
+                        endings.remove();
+                    }
+                    if (!ending.restartable() || endings.size() > RESTARTS_MAX) {
+                        cause = ending.cause();
+                        break;
+                    }
+                    failures = ending.atStart() ? failures + 1 : 0;
+                    LOG.warn("node {} recovers: {}", config.self().name(), ending.cause().getMessage());
+                    between = "the node recovers: " + ending.cause().getMessage();
+                    pause(RESTART_PAUSE.multipliedBy(failures));
+                }
+            } catch (InterruptedException interrupted) {
+                cause = interrupted;
+                Thread.currentThread().interrupt();
+            } finally {
+                admin.close();
+                try {
+                    lockFile.close();
+                } catch (IOException e) {
+                    LOG.warn("the lock file cannot be closed", e);
+                }
+                exit.complete(cause);
+                stopped.countDown();
+            }
+        }
+
+        /** Waits so long, or until the node is to stop. */
+        private void pause(Duration time) throws InterruptedException {
+            try {
+                stop.get(time.toNanos(), TimeUnit.NANOSECONDS);
+            } catch (TimeoutException over) {
+                LOG.debug("waited {}", time, over);
+            } catch (ExecutionException impossible) {
+                throw new IllegalStateException(impossible);
+            }
+        }
+
+        /** Lives until the end; null if the end was asked for. */
+        private NodeLife.@Nullable Ending liveOnce() throws InterruptedException {
+            NodeLife now = new NodeLife(config, secondaries, metrics);
+            life = now;
+            try {
+                now.start();
+                lived = true;
+                between = null;
+                CompletableFuture<NodeLife.Ending> ended = now.ended();
+                CompletableFuture.anyOf(ended, stop).join();
+                if (!ended.isDone()) {
+                    now.drain(config.limits().stopGrace());
+                    return null;
+                }
+                return ended.join();
+            } catch (IOException | RuntimeException e) {
+                boolean passing = !(e instanceof ServerException refused)
+                        || refused.kind() != ServerException.Kind.DISK_FULL;
+                return new NodeLife.Ending(e, lived && passing, true);
+            } finally {
+                now.close();
+                life = null;
+            }
+        }
+
+        private NodeLife running() throws IOException {
+            NodeLife now = life;
+            if (now == null || stop.isDone()) {
+                throw new IOException("the node is not running at the moment: "
+                        + (stop.isDone() ? "it is stopping" : between));
+            }
+            return now;
+        }
+
+        @Override
+        public Path writeFlightRecording() throws IOException {
+            return running().writeFlightRecording();
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries() throws IOException {
+            NodeStatus.Secondaries now = running().secondaries();
+            if (now == null) {
+                throw new IOException(config.engine().equals("postgres")
+                        ? NodeDatabase.NO_SECONDARIES
+                        : "the node is starting; its database is not open yet");
+            }
+            return now;
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries(int count) throws IOException {
+            NodeStatus.Secondaries changed = running().secondaries(count);
+            secondaries = count;
+            return changed;
+        }
+
+        private NodeStatus status() {
+            NodeLife now = life;
+            return NodeStatuses.of(config, metrics, now, between, stop.isDone(),
+                    TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - startedNanos));
+        }
+
+        @Override
+        public @Nullable Throwable awaitExit() throws InterruptedException {
+            try {
+                return exit.get();
+            } catch (ExecutionException impossible) {
+                return impossible;
+            }
+        }
+
+        @Override
+        public void close() {
+            stop.complete(null);
+            try {
+                stopped.await();
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package tutti.server;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
+import tutti.engine.postgres.server.ServerBinaries;
+import tutti.node.ReplicaNode;
+import tutti.server.config.HostPort;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.NodeStatus;
+import tutti.server.metrics.PrometheusNodeMetrics;
+import tutti.wire.FrontEnd;
+
+/** Puts together what a node says of itself, from whatever parts of it there are at the moment. */
+final class NodeStatuses {
+    private NodeStatuses() {}
+
+    /**
+     * A look at a node.
+     *
+     * @param life its present life, or null between two
+     * @param between why it is between two lives or has not finished starting, or null
+     */
+    static NodeStatus of(NodeConfig config, PrometheusNodeMetrics metrics, @Nullable NodeLife life,
+            @Nullable String between, boolean stopping, long uptimeSeconds) {
+        ReplicaNode replica = life == null ? null : life.replica();
+        FrontEnd frontEnd = life == null ? null : life.frontEnd();
+        DurableLog.Status order = replica == null ? DurableLog.Status.NONE : replica.orderStatus();
+        Group.View view = replica == null ? Group.View.NONE : replica.view();
+        String refusal = replica == null ? between : replica.refusal();
+        NodeStatus.State state = state(replica, frontEnd, refusal, stopping);
+        String reason = state == NodeStatus.State.READY
+                ? null
+                : refusal != null ? refusal : stopping ? "the node is stopping" : "the node is opening its front end";
+        long visible = replica == null ? 0 : replica.visiblePosition();
+        long delivered = replica == null ? 0 : replica.deliveredPosition();
+        List<NodeStatus.Member> members = config.members().stream().map(member -> new NodeStatus.Member(member.id(),
+                member.name(), text(member.http()), view.members().contains(member.id()))).toList();
+        Runtime runtime = Runtime.getRuntime();
+        return new NodeStatus(config.node(), config.self().name(), config.cluster(), state, reason, config.protocol(),
+                version(), engine(config),
+                config.listen().host() + ":" + config.listen().port(),
+                new NodeStatus.Positions(Math.max(order.lastKnown(), delivered), delivered, visible,
+                        replica == null ? 0 : replica.durablePosition()),
+                view.leader() < 0 ? null : view.leader(), view.majority(), members,
+                frontEnd == null ? 0 : frontEnd.sessions(), replica == null ? 0 : replica.inFlight(),
+                metrics.committedCount(), metrics.abortedByCause(),
+                new NodeStatus.OrderStatus(order.queuedBytes(), order.logBytes(), order.firstRetained()),
+                runtime.totalMemory() - runtime.freeMemory(), uptimeSeconds,
+                life == null ? null : life.secondaries());
+    }
+
+    private static NodeStatus.State state(@Nullable ReplicaNode replica, @Nullable FrontEnd frontEnd,
+            @Nullable String refusal, boolean stopping) {
+        if (stopping) {
+            return NodeStatus.State.STOPPING;
+        }
+        if (replica == null) {
+            return NodeStatus.State.STARTING;
+        }
+        return switch (replica.state()) {
+            case NEW -> NodeStatus.State.STARTING;
+            case CATCHING_UP -> NodeStatus.State.RECOVERING;
+            case READY -> frontEnd == null
+                    ? NodeStatus.State.RECOVERING
+                    : refusal == null ? NodeStatus.State.READY : NodeStatus.State.ISOLATED;
+            case STOPPED -> NodeStatus.State.STOPPING;
+            case FAILED -> NodeStatus.State.FAILED;
+        };
+    }
+
+    private static String engine(NodeConfig config) {
+        String where = config.inProcess().inMemory() ? " in memory" : "";
+        return switch (config.engine()) {
+            case "h2" -> "H2 " + org.h2.engine.Constants.VERSION + where;
+            case "hsqldb" -> "HSQLDB " + org.hsqldb.persist.HsqlDatabaseProperties.THIS_FULL_VERSION + where;
+            default -> "PostgreSQL" + (config.postgres().embedded() == null ? "" : " " + ServerBinaries.VERSION);
+        };
+    }
+
+    private static @Nullable String text(@Nullable HostPort address) {
+        return address == null ? null : address.toString();
+    }
+
+    private static String version() {
+        String version = NodeStatuses.class.getPackage().getImplementationVersion();
+        return version == null ? "development" : version;
+    }
+}

@@ -1,0 +1,215 @@
+package tutti.server;
+
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.unix.DomainSocketAddress;
+import io.netty.handler.ssl.SslContext;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.SocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.TwoPhaseCommit;
+import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.server.EmbeddedPostgres;
+import tutti.engine.postgres.server.ServerBinaries;
+import tutti.engine.postgres.server.ServerConfiguration;
+import tutti.node.ReplicaNode;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings.Credentials;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.Transport;
+import tutti.server.config.NodeConfig;
+import tutti.wire.EngineCapture;
+import tutti.wire.FrontEnd;
+import tutti.wire.FrontEndSettings;
+import tutti.wire.PostgresFrontEnd;
+
+/** A PostgreSQL server, the node's own or a given one, and the pass-through front end before it. */
+final class PostgresDatabase implements NodeDatabase {
+    private static final Duration DATABASE_TIMEOUT = Duration.ofSeconds(30);
+    private static final int SECRET_BYTES = 16;
+
+    private final NodeConfig config;
+    private final NodeLife life;
+    private final EventLoopGroup loops;
+    private final BackendSettings settings;
+    private final PostgresEngine engine;
+
+    private PostgresDatabase(NodeConfig config, NodeLife life, EventLoopGroup loops)
+            throws IOException, InterruptedException {
+        this.config = config;
+        this.life = life;
+        this.loops = loops;
+        settings = server();
+        createDatabase(loops, settings);
+        engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
+                config.sequences().stride(), secret(), config.limits().transactionBytes()));
+        life.started(engine);
+    }
+
+    /** Starts it, as a part of a life. */
+    static PostgresDatabase start(NodeConfig config, NodeLife life, EventLoopGroup loops)
+            throws IOException, InterruptedException {
+        return new PostgresDatabase(config, life, loops);
+    }
+
+    @Override
+    public PostgresEngine engine() {
+        return engine;
+    }
+
+    @Override
+    public FrontEnd frontEnd(ReplicaNode node) throws IOException {
+        FrontEndSettings front = FrontEndSettings
+                .of(new InetSocketAddress(config.listen().host(), config.listen().port()), settings)
+                .withLimits(config.limits().sessions(), Duration.ofSeconds(60), 256 << 20);
+        SslContext tls = NodeDatabase.tls(config);
+        if (tls != null) {
+            front = front.withTls(tls, false);
+        }
+        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh, engine.secret(),
+                PostgresEngine.RECORD);
+        return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
+    }
+
+    /** The engine as the front end's sessions need it. */
+    private record Sessions(PostgresEngine engine) implements PostgresFrontEnd.SessionRegistry {
+        @Override
+        public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
+            return engine.registerSession(processId, current)::close;
+        }
+
+        @Override
+        public Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
+            ScheduledFuture<?> watching = engine.watch(loop, waiter, processId, waits);
+            return () -> watching.cancel(false);
+        }
+
+        @Override
+        public CompletableFuture<Void> confirm() {
+            return engine.confirm();
+        }
+    }
+
+    private CompletableFuture<Void> refresh() {
+        return engine.refreshCatalog().whenComplete((_, failure) -> {
+            if (failure != null) {
+                life.broken(new IOException("the catalog of the database cannot be read after a schema change: "
+                        + failure.getMessage(), failure));
+            }
+        });
+    }
+
+    /** Starts the embedded server, or takes the given one. */
+    private BackendSettings server() throws IOException, InterruptedException {
+        NodeConfig.Postgres postgres = config.postgres();
+        NodeConfig.Embedded embedded = postgres.embedded();
+        if (embedded == null) {
+            var url = java.util.Objects.requireNonNull(postgres.url(), "a configuration has one of the two");
+            Credentials credentials = postgres.password() == null
+                    ? new Credentials.None()
+                    : new Credentials.Password(postgres.password());
+            return BackendSettings.of(new InetSocketAddress(url.address().host(), url.address().port()),
+                    postgres.user(),
+                    postgres.database(), credentials);
+        }
+        int port = embedded.port() == 0 ? freePort() : embedded.port();
+        String password = postgres.password() == null ? secret() : postgres.password();
+        ServerConfiguration server = ServerConfiguration.of(ServerBinaries.unpacked(),
+                config.data().resolve("postgres"), port, postgres.user(), password)
+                .with("max_connections",
+                        Integer.toString(config.limits().sessions() * (prepares() ? config.members().size() : 1)
+                                + config.apply().appliers() + 20))
+                .with("shared_buffers", (embedded.sharedBuffersBytes() >> 10) + "kB");
+        for (Map.Entry<String, String> parameter : new TreeMap<>(embedded.parameters()).entrySet()) {
+            server = server.with(parameter.getKey(), parameter.getValue());
+        }
+        EmbeddedPostgres running = EmbeddedPostgres.start(server);
+        life.started(running);
+        running.onExit().thenRun(() -> life.broken(new IOException("the PostgreSQL server of this node has ended; see "
+                + running.configuration().logFile())));
+        return BackendSettings.of(address(running), postgres.user(), postgres.database(),
+                new Credentials.Password(password));
+    }
+
+    /** Whether each transaction of another node may need a connection of its own to hold its locks. */
+    private boolean prepares() {
+        return config.protocol().equals(TwoPhaseCommit.NAME);
+    }
+
+    /** The embedded server's Unix socket, which takes a third less work than TCP, where there is one. */
+    private static SocketAddress address(EmbeddedPostgres server) {
+        return server.socket().filter(_ -> Transport.hasDomainSockets())
+                .<SocketAddress>map(path -> new DomainSocketAddress(path.toFile()))
+                .orElseGet(() -> new InetSocketAddress(server.host(), server.port()));
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, java.net.InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private static void createDatabase(EventLoopGroup loops, BackendSettings database)
+            throws IOException, InterruptedException {
+        BackendSettings maintenance = new BackendSettings(database.address(), database.user(), "postgres",
+                database.credentials(), database.parameters(), database.tls(), database.timeout(),
+                database.gatherLimit());
+        BackendConnection connection = connect(loops, maintenance);
+        try {
+            String name = database.database();
+            String known = connection.execute("SELECT 1 FROM pg_catalog.pg_database WHERE datname = '"
+                    + name.replace("'", "''") + "'", DATABASE_TIMEOUT).value();
+            if (known == null) {
+                connection.execute("CREATE DATABASE \"" + name.replace("\"", "\"\"")
+                        + "\" TEMPLATE template0 ENCODING 'UTF8'", DATABASE_TIMEOUT);
+            }
+        } finally {
+            connection.close();
+        }
+    }
+
+    private static BackendConnection connect(EventLoopGroup loops, BackendSettings settings)
+            throws IOException, InterruptedException {
+        try {
+            return BackendConnection.connect(loops.next(), settings).get(DATABASE_TIMEOUT.toSeconds(),
+                    TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            Throwable cause = e.getCause() == null ? e : e.getCause();
+            throw new IOException("cannot connect to PostgreSQL at " + settings.address() + " as " + settings.user()
+                    + ": " + cause.getMessage(), cause);
+        }
+    }
+
+    /** A secret of this node, made at its first start: arms commits, and is the embedded server's password by default. */
+    private String secret() throws IOException {
+        Path file = config.data().resolve("secret");
+        if (Files.exists(file)) {
+            return Files.readString(file).trim();
+        }
+        byte[] random = new byte[SECRET_BYTES];
+        new SecureRandom().nextBytes(random);
+        String secret = HexFormat.of().formatHex(random);
+        Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        Files.writeString(file, secret);
+        return secret;
+    }
+}

@@ -1,0 +1,262 @@
+package tutti.server.config;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Protocols;
+
+/**
+ * Everything that one node is told by its operator. Read by {@link ConfigReader} before anything starts, and never
+ * changed afterwards. Immutable, as are its parts; a configuration that exists is possible.
+ */
+public record NodeConfig(
+        @Setting(doc = "Which of the members this node is: the id of its entry below.", example = "0", min = "0", max = "255") int node,
+        @Setting(doc = "Name of the cluster. Nodes of clusters with different names refuse each other.", byDefault = "tutti", pattern = "[a-z0-9][a-z0-9-]{0,62}") String cluster,
+        @Setting(doc = "Directory that holds all that this node must keep: its part of the ordered log and, if it is"
+                + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
+        @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
+        @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
+                + " same on every node.", byDefault = "si", oneOf = {
+                        "si", "dbsm", "postgres-r",
+                        "passive", "nodo", "akara", "2pc", "active", "wice"}) String protocol,
+        @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
+                + " node.", byDefault = "{}") Map<String, String> protocolParameters,
+        @Setting(doc = "What holds this node's copy: a PostgreSQL server, or a database in the node's own process, H2 or"
+                + " HSQLDB: docs/engines.md. The same on every node, and for good.", byDefault = "postgres", oneOf = {
+                        "postgres", "h2", "hsqldb"}) String engine,
+        @Setting(doc = "The database in the node's own process, if `engine` is h2 or hsqldb.") InProcess inProcess,
+        @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
+                + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
+        @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
+        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. It asks for no"
+                + " password: keep it on loopback or behind a firewall.") Http http,
+        @Setting(doc = "The durable total order of transactions.") Order order,
+        @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
+        @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
+        @Setting(doc = "Sequences and identity columns.") Sequences sequences,
+        @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
+                + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder,
+        @Setting(doc = "Writes down what clients do, for simulations: docs/evaluation.md, \"A recorded workload\".") WorkloadRecording workloadRecording) {
+
+    public NodeConfig {
+        members = List.copyOf(members);
+        protocolParameters = Map.copyOf(protocolParameters);
+        try {
+            Protocols.describe(protocol, protocolParameters);
+        } catch (IllegalArgumentException impossible) {
+            throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
+                    "see docs/configuration.md");
+        }
+        if (members.isEmpty()) {
+            throw new ImpossibleValue("members", "is empty", "list at least this node");
+        }
+        Set<Integer> ids = new HashSet<>();
+        Set<String> names = new HashSet<>();
+        Set<HostPort> orders = new HashSet<>();
+        for (int i = 0; i < members.size(); i++) {
+            Member member = members.get(i);
+            String key = "members[" + i + "]";
+            if (!ids.add(member.id())) {
+                throw new ImpossibleValue(key + ".id", "another member has the id " + member.id() + " too",
+                        "give each member an id of its own");
+            }
+            if (!names.add(member.name())) {
+                throw new ImpossibleValue(key + ".name", "another member has the name " + member.name() + " too",
+                        "give each member a name of its own");
+            }
+            if (!orders.add(member.order())) {
+                throw new ImpossibleValue(key + ".order",
+                        "another member has the address " + member.order() + " too", "each member needs its own");
+            }
+            if (member.id() >= sequences.stride()) {
+                throw new ImpossibleValue(key + ".id",
+                        "is " + member.id() + ", but sequences.stride leaves room for the ids 0 to "
+                                + (sequences.stride() - 1),
+                        "choose a lower id, or a larger stride before the first start");
+            }
+        }
+        if (!ids.contains(node)) {
+            throw new ImpossibleValue("node", "is " + node + ", but no member has that id",
+                    "valid: " + String.join(", ", ids.stream().sorted().map(String::valueOf).toList()));
+        }
+        try {
+            Protocols.voters(protocol, ids, protocolParameters);
+        } catch (IllegalArgumentException impossible) {
+            throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
+                    "see docs/configuration.md");
+        }
+        if (engine.equals("postgres") && postgres.embedded() != null && postgres.hasDefaultPassword()
+                && !listen.isLoopback()) {
+            throw new ImpossibleValue("postgres.password",
+                    "is the default, but clients of other hosts may connect to listen.host " + listen.host(),
+                    "set one of your own, or listen on 127.0.0.1");
+        }
+        if (!engine.equals("postgres") && inProcess.hasDefaultPassword() && !listen.isLoopback()) {
+            throw new ImpossibleValue("in-process.password",
+                    "is the default, but clients of other hosts may connect to listen.host " + listen.host(),
+                    "set one of your own, or listen on 127.0.0.1");
+        }
+        if (order.batchBytes() > order.segmentBytes()) {
+            throw new ImpossibleValue("order.batch-bytes", "is larger than order.segment-bytes",
+                    "a batch must fit into a segment");
+        }
+        if (limits.transactionBytes() > order.queueBytes()) {
+            throw new ImpossibleValue("limits.transaction-bytes", "is larger than order.queue-bytes",
+                    "a transaction must fit into the queue");
+        }
+    }
+
+    /** This node's own entry among the members. */
+    public Member self() {
+        return members.stream().filter(member -> member.id() == node).findFirst().orElseThrow();
+    }
+
+    /** One node of the cluster, as the others see it. */
+    public record Member(
+            @Setting(doc = "Number of the node, for good: it is in the names of transactions and decides which values of"
+                    + " a sequence the node uses.", example = "0", min = "0", max = "255") int id,
+            @Setting(doc = "Name of the node, for people.", example = "a", pattern = "[a-z0-9][a-z0-9-]{0,62}") String name,
+            @Setting(doc = "Where the other nodes reach it to agree on the order.", example = "127.0.0.1:7800") HostPort order,
+            @Setting(doc = "Where its admin HTTP is reached, so that `tutti status` finds every node through any one.", byDefault = Setting.NONE, example = "127.0.0.1:8008") @Nullable HostPort http) {}
+
+    /** A database in the node's own process. */
+    public record InProcess(
+            @Setting(doc = "Name of the database, as clients give it.", byDefault = "tutti", pattern = "[^\\x00]{1,63}") String database,
+            @Setting(doc = "The one role that may connect.", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
+            @Setting(doc = "Its password. The default is refused unless only this host can connect.", byDefault = "tutti") String password,
+            @Setting(doc = "Where the database is kept: in files under `data`; or in memory only, made again from the ordered"
+                    + " log at each start, which then is never shortened.", byDefault = "files", oneOf = {
+                            "files", "memory"}) String storage,
+            @Setting(doc = "How many copies of it in memory take read-only transactions off it (MacroDB) when the node has started; `tutti secondaries` changes it while the node runs.", byDefault = "0", min = "0", max = ""
+                    + SECONDARIES_MAX) int secondaries) {
+        /** So many copies a node has at most. */
+        public static final int SECONDARIES_MAX = 16;
+        private static final String DEFAULT_PASSWORD = "tutti";
+
+        boolean hasDefaultPassword() {
+            return password.equals(DEFAULT_PASSWORD);
+        }
+
+        /** Whether it is kept in memory only. */
+        public boolean inMemory() {
+            return storage.equals("memory");
+        }
+
+        /** Without the password. */
+        @Override
+        public String toString() {
+            return "InProcess[database=" + database + ", user=" + user + ", storage=" + storage + ", secondaries="
+                    + secondaries + "]";
+        }
+    }
+
+    /** The server under this node. Exactly one of {@code embedded} and {@code url} is there. */
+    public record Postgres(
+            @Setting(doc = "Database that is replicated. Created if missing.", byDefault = "tutti", pattern = "[^\\x00]{1,63}") String database,
+            @Setting(doc = "A server that this node starts, with its data under `data`, and stops.", byDefault = Setting.NONE) @Nullable Embedded embedded,
+            @Setting(doc = "A running server instead, not reached by clients in any other way.", byDefault = Setting.NONE, example = "postgresql://127.0.0.1:5433") @Nullable PostgresUrl url,
+            @Setting(doc = "Role with which Tutti connects; a superuser.", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
+            @Setting(doc = "Its password. An embedded server is set up with it at the first start. The default is refused"
+                    + " unless only this host can connect.", byDefault = "tutti") String password) {
+        private static final String DEFAULT_PASSWORD = "tutti";
+
+        public Postgres {
+            if (embedded != null && url != null) {
+                throw new ImpossibleValue("url", "is given, and embedded too", "leave one of them out");
+            }
+            if (embedded == null && url == null) {
+                embedded = ConfigReader.defaults(Embedded.class);
+            }
+        }
+
+        boolean hasDefaultPassword() {
+            return password.equals(DEFAULT_PASSWORD);
+        }
+
+        /** Without the password. */
+        @Override
+        public String toString() {
+            return "Postgres[database=" + database + ", embedded=" + embedded + ", url=" + url + ", user=" + user
+                    + "]";
+        }
+    }
+
+    /** A PostgreSQL server that belongs to the node. */
+    public record Embedded(
+            @Setting(doc = "Port on 127.0.0.1 that it listens on; 0 takes a free one at each start.", byDefault = "0", min = "0", max = "65535") int port,
+            @Setting(doc = "Memory for its page cache.", byDefault = "128 MiB", min = "1 MiB", max = "1 TiB", bytes = true) long sharedBuffersBytes,
+            @Setting(doc = "Further parameters of postgresql.conf, name by name.", byDefault = "{}") Map<String, String> parameters) {
+        public Embedded {
+            parameters = Map.copyOf(parameters);
+        }
+    }
+
+    /** The PostgreSQL front end. */
+    public record Listen(
+            @Setting(doc = "Address to listen on; 0.0.0.0 for all.", byDefault = "127.0.0.1") String host,
+            @Setting(doc = "Port to listen on.", byDefault = "5432", min = "1", max = "65535") int port,
+            @Setting(doc = "Offers clients encryption.", byDefault = Setting.NONE) @Nullable Tls tls) {
+        /** Whether only clients of this host can connect. */
+        public boolean isLoopback() {
+            return host.startsWith("127.") || host.equals("localhost") || host.equals("::1");
+        }
+    }
+
+    /** A certificate and its key, both PEM. */
+    public record Tls(
+            @Setting(doc = "Certificate chain, PEM. Relative to this file.", example = "server.crt") Path certificate,
+            @Setting(doc = "Its private key, PEM, PKCS #8, without a password. Relative to this file.", example = "server.key") Path key) {}
+
+    /** The admin HTTP server. */
+    public record Http(
+            @Setting(doc = "Address to listen on.", byDefault = "127.0.0.1") String host,
+            @Setting(doc = "Port to listen on.", byDefault = "8008", min = "1", max = "65535") int port) {}
+
+    /** The total order. */
+    public record Order(
+            @Setting(doc = "Bytes of transactions that may wait at this node to be ordered. When the queue is full,"
+                    + " commits wait.", byDefault = "64 MiB", min = "1 MiB", max = "16 GiB", bytes = true) long queueBytes,
+            @Setting(doc = "Most bytes of transactions that are ordered as one log entry, with one disk flush. A larger"
+                    + " transaction is an entry of its own.", byDefault = "1 MiB", min = "4 KiB", max = "64 MiB", bytes = true) long batchBytes,
+            @Setting(doc = "Size at which a file of the log is closed and the next begun; the log is shortened by whole"
+                    + " files.", byDefault = "16 MiB", min = "1 MiB", max = "1 GiB", bytes = true) long segmentBytes,
+            @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "5min") Duration electionTimeout) {}
+
+    /** Bounds. */
+    public record Limits(
+            @Setting(doc = "Largest write set of one transaction; beyond it the transaction fails.", byDefault = "32 MiB", min = "4 KiB", max = "1 GiB", bytes = true) long transactionBytes,
+            @Setting(doc = "Client sessions at the same time; each has a connection to the node's PostgreSQL.", byDefault = "200", min = "1", max = "10000") int sessions,
+            @Setting(doc = "Transactions of this node that may wait for the outcome of their commit at the same time;"
+                    + " further ones wait their turn.", byDefault = "1000", min = "1", max = "100000") int transactionsInFlight,
+            @Setting(doc = "Time that clients and transactions under way are given when the node is told to stop.", byDefault = "10s", min = "0s", max = "1h") Duration stopGrace) {}
+
+    /** Appliers of ordered transactions. */
+    public record Apply(
+            @Setting(doc = "Connections that apply other nodes' transactions in parallel.", byDefault = "4", min = "1", max = "64") int appliers,
+            @Setting(doc = "Most transactions that one applier commits together.", byDefault = "64", min = "1", max = "10000") int batchTransactions,
+            @Setting(doc = "For how long other nodes' transactions may wait to be committed together with those that come"
+                    + " after them. None waits if the one before came longer ago, while a transaction of this node is open,"
+                    + " or if a session has asked for its position.", byDefault = "20ms", min = "0s", max = "1s") Duration linger) {}
+
+    /** Disjoint values for sequences. */
+    public record Sequences(
+            @Setting(doc = "Every sequence counts in steps of this size, each node from an offset of its own, so that no"
+                    + " two nodes produce the same value. One more than the highest id that a member can ever have; the"
+                    + " same on every node, and fixed once the database is in use.", byDefault = "16", min = "1", max = "256") int stride) {}
+
+    /** The flight recorder. */
+    public record FlightRecorder(
+            @Setting(doc = "Whether it records.", byDefault = "false") boolean enabled,
+            @Setting(doc = "How far back it keeps, if that is not more than its bytes.", byDefault = "5min", min = "1s", max = "24h") Duration keep,
+            @Setting(doc = "How much memory it takes.", byDefault = "64 MiB", min = "1 MiB", max = "1 GiB", bytes = true) long memoryBytes) {}
+
+    /** The recording of the workload. */
+    public record WorkloadRecording(
+            @Setting(doc = "Whether it is made: a file for each start of the node, in `workload` in its data directory."
+                    + " It holds times, sizes and hashes of keys, nothing of what is in the database.", byDefault = "false") boolean enabled,
+            @Setting(doc = "How large a file may become; what comes later is left out.", byDefault = "1 GiB", min = "1 MiB", max = "1 TiB", bytes = true) long fileBytes) {}
+}

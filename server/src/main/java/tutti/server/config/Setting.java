@@ -1,0 +1,45 @@
+package tutti.server.config;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * What there is to say about one key of the configuration file. Stands on the record component that holds the value, so
+ * that the reader, the printed defaults and the manual are all made from the same definition. The key is the
+ * component's name in kebab case.
+ */
+@Target(ElementType.RECORD_COMPONENT)
+@Retention(RetentionPolicy.RUNTIME)
+@interface Setting {
+    /** In {@link #byDefault}: the file must give a value. */
+    String REQUIRED = "(required)";
+
+    /** In {@link #byDefault}: left out, the value is null. */
+    String NONE = "(none)";
+
+    /** What it means, for the person who writes the file; one or more sentences. */
+    String doc();
+
+    /** The value when the file does not say, in the notation of the file. */
+    String byDefault() default REQUIRED;
+
+    /** A plausible value where there is no default, in the notation of the file. */
+    String example() default "";
+
+    /** Lowest value allowed, in the notation of the file; for numbers, sizes and durations. */
+    String min() default "";
+
+    /** Highest value allowed, likewise. */
+    String max() default "";
+
+    /** The only values allowed; for texts. */
+    String[] oneOf() default {};
+
+    /** What the whole of a text must look like. */
+    String pattern() default "";
+
+    /** A whole number that stands for bytes; written with an optional unit. */
+    boolean bytes() default false;
+}

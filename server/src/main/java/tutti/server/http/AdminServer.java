@@ -1,0 +1,285 @@
+package tutti.server.http;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.BindException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.server.config.NodeConfig;
+
+/**
+ * Answers operators and their tools: {@code /health/live}, {@code /health/ready}, {@code /metrics}, {@code /status} and a
+ * page for people at {@code /}. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file;
+ * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
+ * them so many. Nothing else can be changed here, and nothing asks for a password; it belongs on loopback or behind a
+ * firewall. A change that a page of another site has a browser ask for is refused.
+ *
+ * <p>
+ * Every request runs on a virtual thread of its own, at most {@value #REQUESTS_MAX} at a time; one more is answered 503.
+ */
+public final class AdminServer implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(AdminServer.class);
+    private static final int REQUESTS_MAX = 32;
+    private static final int BACKLOG = 32;
+    private static final Pattern COUNT = Pattern.compile("count=(\\d{1,4})");
+
+    private final HttpServer server;
+    private final ExecutorService executor;
+    private final Semaphore running = new Semaphore(REQUESTS_MAX);
+    private final Supplier<NodeStatus> status;
+    private final MetricsPage metrics;
+    private final Operations operations;
+
+    /** Writes all metrics in the Prometheus text format. */
+    public interface MetricsPage {
+        /** Writes and flushes, does not close. */
+        void writeTo(OutputStream out) throws IOException;
+    }
+
+    /** What operators may have a node do; from any thread, several at a time. What fails says why, for people. */
+    public interface Operations {
+        /**
+         * Writes a flight recording. May block.
+         *
+         * @return the file
+         * @throws IOException if there is nothing to write or it cannot be written
+         */
+        Path writeFlightRecording() throws IOException;
+
+        /**
+         * How the secondaries are. Does not block.
+         *
+         * @throws IOException if the node has none now
+         */
+        NodeStatus.Secondaries secondaries() throws IOException;
+
+        /**
+         * Makes secondaries, or gives some up, until there are so many. Blocks meanwhile, and while another call does it.
+         *
+         * @param count 0 to {@link NodeConfig.InProcess#SECONDARIES_MAX}
+         * @return how they are then
+         * @throws IOException if the node cannot have any now, or one cannot be filled; then it says how many there are
+         */
+        NodeStatus.Secondaries secondaries(int count) throws IOException;
+    }
+
+    /** Of a node that can only be looked at. */
+    private static final Operations NONE = new Operations() {
+        @Override
+        public Path writeFlightRecording() throws IOException {
+            throw new IOException("this node has no flight recorder");
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries() throws IOException {
+            throw new IOException("this node has no secondaries");
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries(int count) throws IOException {
+            return secondaries();
+        }
+    };
+
+    /** Answers with what an operation brought. */
+    private interface Work {
+        String run() throws IOException;
+    }
+
+    private AdminServer(HttpServer server, Supplier<NodeStatus> status, MetricsPage metrics, Operations operations) {
+        this.server = server;
+        this.operations = operations;
+        this.status = status;
+        this.metrics = metrics;
+        executor = Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("admin-", 0).factory());
+        server.setExecutor(executor);
+        server.createContext("/", this::handle);
+    }
+
+    /** As below, of a node that can only be looked at. */
+    public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics)
+            throws IOException {
+        return start(address, status, metrics, NONE);
+    }
+
+    /**
+     * Begins to listen.
+     *
+     * @param address port 0 takes a free one, see {@link #port()}
+     * @param status asked once per request, from any thread; must not block
+     * @param metrics asked likewise
+     * @param operations what it may be asked to do
+     * @throws IOException if the address cannot be listened on; the message names it and what to do
+     */
+    public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics,
+            Operations operations) throws IOException {
+        HttpServer server;
+        try {
+            server = HttpServer.create(address, BACKLOG);
+        } catch (BindException e) {
+            throw new IOException("cannot listen for admin HTTP on " + address.getHostString() + ":" + address.getPort()
+                    + ": " + e.getMessage() + "; choose another http.port, or stop what uses this one", e);
+        }
+        AdminServer admin = new AdminServer(server, status, metrics, operations);
+        server.start();
+        return admin;
+    }
+
+    /** The port that it listens on. */
+    public int port() {
+        return server.getAddress().getPort();
+    }
+
+    private void handle(HttpExchange exchange) throws IOException {
+        try (exchange) {
+            if (!running.tryAcquire()) {
+                send(exchange, 503, "text/plain", "too many requests at once\n");
+                return;
+            }
+            try {
+                answer(exchange);
+            } catch (RuntimeException e) {
+                LOG.error("Cannot answer {}", exchange.getRequestURI(), e);
+                send(exchange, 500, "text/plain", "internal error, see the node's log: " + e + "\n");
+            } finally {
+                running.release();
+            }
+        }
+    }
+
+    private void answer(HttpExchange exchange) throws IOException {
+        String method = exchange.getRequestMethod();
+        String path = exchange.getRequestURI().getPath();
+        boolean reads = method.equals("GET") || method.equals("HEAD");
+        switch (path) {
+            case "/flight-recording" -> change(exchange, "POST", "text/plain",
+                    () -> operations.writeFlightRecording() + "\n");
+            case "/secondaries" -> {
+                int wanted = count(exchange.getRequestURI().getQuery());
+                if (reads) {
+                    send(exchange, "application/json", () -> StatusJson.write(operations.secondaries()));
+                } else if (method.equals("POST") && wanted < 0) {
+                    send(exchange, 400, "text/plain", "say how many secondaries there are to be, 0 to "
+                            + NodeConfig.InProcess.SECONDARIES_MAX + ", as in /secondaries?count=2\n");
+                } else {
+                    change(exchange, "GET, HEAD, POST", "application/json",
+                            () -> StatusJson.write(operations.secondaries(wanted)));
+                }
+            }
+            default -> {
+                if (reads) {
+                    show(exchange, path);
+                } else {
+                    notAllowed(exchange, "GET, HEAD");
+                }
+            }
+        }
+    }
+
+    private void show(HttpExchange exchange, String path) throws IOException {
+        switch (path) {
+            case "/health/live" -> {
+                NodeStatus now = status.get();
+                boolean live = now.state() != NodeStatus.State.FAILED;
+                send(exchange, live ? 200 : 503, "text/plain", health(now, live));
+            }
+            case "/health/ready" -> {
+                NodeStatus now = status.get();
+                boolean ready = now.state() == NodeStatus.State.READY;
+                send(exchange, ready ? 200 : 503, "text/plain", health(now, ready));
+            }
+            case "/status" -> send(exchange, 200, "application/json", StatusJson.write(status.get()));
+            case "/metrics" -> {
+                ByteArrayOutputStream page = new ByteArrayOutputStream(16 << 10);
+                metrics.writeTo(page);
+                send(exchange, 200, "text/plain; version=0.0.4", page.toByteArray());
+            }
+            case "/" -> send(exchange, 200, "text/html", StatusPage.write(status.get()));
+            default -> send(exchange, 404, "text/plain",
+                    "nothing here; there are /health/live, /health/ready, /metrics, /status, /secondaries,"
+                            + " /flight-recording and /\n");
+        }
+    }
+
+    private static void notAllowed(HttpExchange exchange, String allowed) throws IOException {
+        exchange.getResponseHeaders().set("Allow", allowed);
+        send(exchange, 405, "text/plain", "only " + allowed + "\n");
+    }
+
+    /**
+     * Has the node do something that changes it, for whoever may ask for that.
+     *
+     * @param allowed the methods of the path
+     */
+    private static void change(HttpExchange exchange, String allowed, String type, Work work) throws IOException {
+        if (!exchange.getRequestMethod().equals("POST")) {
+            notAllowed(exchange, allowed);
+        } else if (exchange.getRequestHeaders().containsKey("Origin")) {
+            send(exchange, 403, "text/plain", "not for pages in a browser\n");
+        } else {
+            send(exchange, type, work);
+        }
+    }
+
+    /** Sends what work brings, or why it brings nothing. */
+    private static void send(HttpExchange exchange, String type, Work work) throws IOException {
+        String done;
+        try {
+            done = work.run();
+        } catch (IOException refused) {
+            send(exchange, 409, "text/plain", refused.getMessage() + "\n");
+            return;
+        }
+        send(exchange, 200, type, done);
+    }
+
+    /** How many secondaries a request wants, or -1 if it does not say, or wants too many. */
+    private static int count(@Nullable String query) {
+        Matcher wanted = COUNT.matcher(query == null ? "" : query);
+        int count = wanted.matches() ? Integer.parseInt(wanted.group(1)) : -1;
+        return count > NodeConfig.InProcess.SECONDARIES_MAX ? -1 : count;
+    }
+
+    private static String health(NodeStatus now, boolean good) {
+        String state = now.state().name().toLowerCase(Locale.ROOT);
+        return (good || now.reason() == null ? state : state + ": " + now.reason()) + "\n";
+    }
+
+    private static void send(HttpExchange exchange, int code, String type, String body) throws IOException {
+        send(exchange, code, type, body.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static void send(HttpExchange exchange, int code, String type, byte[] body) throws IOException {
+        exchange.getResponseHeaders().set("Content-Type",
+                type.contains("charset") ? type : type + "; charset=utf-8");
+        exchange.getResponseHeaders().set("Cache-Control", "no-store");
+        if (exchange.getRequestMethod().equals("HEAD")) {
+            exchange.getResponseHeaders().set("Content-Length", String.valueOf(body.length));
+            exchange.sendResponseHeaders(code, -1);
+            return;
+        }
+        exchange.sendResponseHeaders(code, body.length);
+        exchange.getResponseBody().write(body);
+    }
+
+    /** Stops listening; requests under way are cut off. */
+    @Override
+    public void close() {
+        server.stop(0);
+        executor.shutdownNow();
+    }
+}

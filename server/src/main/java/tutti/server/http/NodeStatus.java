@@ -1,0 +1,129 @@
+package tutti.server.http;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One look at one node: what {@code /status} answers and what gauges among the metrics show. Immutable; its numbers are
+ * taken one after another, so they may be a few transactions apart.
+ *
+ * @param node the node's id
+ * @param name the node's name
+ * @param cluster the cluster's name
+ * @param state what it is doing
+ * @param reason why it is not ready, for people; null if it is
+ * @param protocol how the copies are kept identical
+ * @param version of Tutti
+ * @param database name and version of the engine, such as {@code PostgreSQL 18.6}
+ * @param sql where it speaks the PostgreSQL protocol, {@code host:port}
+ * @param positions how far it is
+ * @param leader id of the node that orders, or null if none is known
+ * @param majority whether this node can have transactions ordered now
+ * @param members all nodes of the cluster
+ * @param sessions client sessions now
+ * @param inFlight transactions of this node that wait for the outcome of their commit
+ * @param committed transactions of this node's clients that committed a change since it started
+ * @param aborted those that were aborted since it started, by {@code AbortReason.label()}
+ * @param order the queue and the log of the order
+ * @param heapUsedBytes Java heap in use
+ * @param uptimeSeconds since the process started
+ * @param secondaries copies of the database within the node; null if it cannot have any, as with PostgreSQL, or is not
+ *            open yet
+ */
+public record NodeStatus(int node, String name, String cluster, State state, @Nullable String reason, String protocol,
+        String version, String database, String sql, Positions positions, @Nullable Integer leader, boolean majority,
+        List<Member> members, int sessions, int inFlight, long committed, Map<String, Long> aborted, OrderStatus order,
+        long heapUsedBytes, long uptimeSeconds, @Nullable Secondaries secondaries) {
+
+    public NodeStatus {
+        members = List.copyOf(members);
+        aborted = Map.copyOf(aborted);
+        if (state == State.READY && reason != null) {
+            throw new IllegalArgumentException("a ready node gives no reason: " + reason);
+        }
+    }
+
+    /** What a node is doing. Legal transitions go downwards, except that READY and ISOLATED alternate. */
+    public enum State {
+        /** Starts its database and joins the order. */
+        STARTING,
+        /** Applies what was ordered while it was away. */
+        RECOVERING,
+        /** Takes reads and writes. */
+        READY,
+        /** Is without a majority: takes reads only. */
+        ISOLATED,
+        /** Lets go of its clients, then ends. */
+        STOPPING,
+        /** Met something that it cannot go on from; the reason says what. */
+        FAILED
+    }
+
+    /**
+     * Places in the total order; 0 stands for none.
+     *
+     * @param known highest position known to be ordered
+     * @param delivered highest position told to the protocol
+     * @param applied highest position visible in the database
+     * @param durable highest position that would survive a crash of the database
+     */
+    public record Positions(long known, long delivered, long applied, long durable) {
+        /** Positions that are ordered but not visible here yet. */
+        @JsonProperty(access = JsonProperty.Access.READ_ONLY)
+        public long lag() {
+            return Math.max(0, known - applied);
+        }
+    }
+
+    /**
+     * One node of the cluster, as this one sees it.
+     *
+     * @param id its id
+     * @param name its name
+     * @param http where its status can be asked, or null if the configuration does not say
+     * @param reachable whether it is believed alive
+     */
+    public record Member(int id, String name, @Nullable String http, boolean reachable) {}
+
+    /**
+     * The order at this node.
+     *
+     * @param queuedBytes submitted here and not delivered back yet
+     * @param logBytes its log on disk
+     * @param firstRetained lowest position that the log still holds
+     */
+    public record OrderStatus(long queuedBytes, long logBytes, long firstRetained) {}
+
+    /**
+     * The secondaries of a node's database, which take read-only transactions off it.
+     *
+     * @param position that the primary shows
+     * @param secondaries positions that the secondaries show which can be read from
+     * @param filling how many are being filled
+     * @param readsAtSecondaries read-only transactions that ran at one, since the database was opened
+     * @param readsAtPrimary those that found none new enough, or none at all
+     * @param dropped secondaries that could not follow and were given up, since the database was opened
+     * @param lastFailure why the last of these was; null if none was
+     */
+    public record Secondaries(long position, List<Long> secondaries, int filling, long readsAtSecondaries,
+            long readsAtPrimary, long dropped, @Nullable String lastFailure) {
+        public Secondaries {
+            secondaries = List.copyOf(secondaries);
+        }
+
+        /** How many there are, for people, such as {@code 1 (1 dropped)}. */
+        public String inWords() {
+            List<String> besides = new ArrayList<>();
+            if (filling > 0) {
+                besides.add(filling + " being filled");
+            }
+            if (dropped > 0) {
+                besides.add(dropped + " dropped");
+            }
+            return secondaries.size() + (besides.isEmpty() ? "" : " (" + String.join(", ", besides) + ")");
+        }
+    }
+}

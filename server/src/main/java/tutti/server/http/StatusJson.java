@@ -1,0 +1,49 @@
+package tutti.server.http;
+
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.json.JsonMapper;
+
+/** The status of a node as JSON, written by the node and read by the command line. */
+public final class StatusJson {
+    private static final JsonMapper MAPPER = JsonMapper.builder()
+            .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
+
+    private StatusJson() {}
+
+    /** One object, indented. */
+    public static String write(NodeStatus status) {
+        return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(status) + "\n";
+    }
+
+    /** Likewise, of its secondaries alone. */
+    public static String write(NodeStatus.Secondaries secondaries) {
+        return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(secondaries) + "\n";
+    }
+
+    /**
+     * Reads what {@link #write(NodeStatus.Secondaries)} wrote.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static NodeStatus.Secondaries readSecondaries(String json) {
+        return read(json, NodeStatus.Secondaries.class);
+    }
+
+    /**
+     * Reads what {@link #write(NodeStatus)} wrote, also of a version that knows more.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static NodeStatus read(String json) {
+        return read(json, NodeStatus.class);
+    }
+
+    private static <T> T read(String json, Class<T> type) {
+        try {
+            return MAPPER.readValue(json, type);
+        } catch (JacksonException e) {
+            throw new IllegalArgumentException("not the status of a Tutti node: " + e.getOriginalMessage(), e);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** The admin HTTP server: health, metrics, status. */
+@NullMarked
+package tutti.server.http;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,228 @@
+package tutti.server.metrics;
+
+import io.prometheus.metrics.core.datapoints.CounterDataPoint;
+import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
+import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
+import io.prometheus.metrics.core.metrics.GaugeWithCallback;
+import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
+import io.prometheus.metrics.instrumentation.jvm.JvmBufferPoolMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmGarbageCollectorMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmMemoryMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmThreadsMetrics;
+import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.Unit;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+import tutti.node.metrics.NodeMetrics;
+import tutti.server.http.AdminServer;
+import tutti.server.http.NodeStatus;
+
+/**
+ * The metrics of one node for Prometheus, in a registry of its own so that several nodes fit into one process. Names
+ * begin with {@code tutti_}; those of the process and the JVM are the usual ones.
+ */
+public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.MetricsPage {
+    private static final double NANOS_PER_SECOND = 1e9;
+    private static final double[] LATENCY_BOUNDS_SECONDS = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
+            0.5, 1, 2, 5, 10};
+    private static final double[] BATCH_BOUNDS = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+
+    private final PrometheusRegistry registry = new PrometheusRegistry();
+    private final PrometheusTextFormatWriter writer = PrometheusTextFormatWriter.create();
+    private final Supplier<NodeStatus> status;
+    private final CounterDataPoint committed;
+    private final Counter aborted;
+    private final ConcurrentHashMap<String, CounterDataPoint> abortedByCause = new ConcurrentHashMap<>();
+    private final DistributionDataPoint commitLatency;
+    private final DistributionDataPoint applyBatch;
+    private final DistributionDataPoint applyLatency;
+    private final CounterDataPoint replayed;
+    private final CounterDataPoint barriers;
+    private final CounterDataPoint certified;
+    private final CounterDataPoint certifiedKeys;
+    private final CounterDataPoint undeclared;
+    /** What all gauges of one page are read off; set under this object's lock while a page is written. */
+    private @Nullable NodeStatus shown;
+
+    /**
+     * Registers everything.
+     *
+     * @param status asked once for each page, for what the node knows anyway
+     */
+    public PrometheusNodeMetrics(Supplier<NodeStatus> status) {
+        committed = unlabelled("tutti_transactions_committed_total",
+                "Transactions of this node's clients that committed a change.");
+        aborted = Counter.builder().name("tutti_transactions_aborted_total")
+                .help("Transactions of this node's clients that were aborted.").labelNames("cause").register(registry);
+        commitLatency = histogram("tutti_commit_latency_seconds",
+                "From a client's request to commit a change to the answer.", LATENCY_BOUNDS_SECONDS);
+        applyLatency = histogram("tutti_apply_latency_seconds",
+                "From the first statement to the commit of write sets applied together.", LATENCY_BOUNDS_SECONDS);
+        applyBatch = Histogram.builder().name("tutti_apply_batch_size")
+                .help("Transactions of other nodes that were applied in one commit.").classicOnly()
+                .classicUpperBounds(BATCH_BOUNDS).register(registry);
+        replayed = unlabelled("tutti_transactions_replayed_total",
+                "Own transactions that lost their locks after certification and were applied from their write set.");
+        barriers = unlabelled("tutti_barriers_executed_total",
+                "Statements that every node executed at one position of the order, such as DDL.");
+        certified = unlabelled("tutti_transactions_certified_total", "Delivered transactions that were certified.");
+        certifiedKeys = unlabelled("tutti_keys_certified_total", "Keys compared in certification.");
+        undeclared = unlabelled("tutti_transactions_undeclared_total",
+                "Transactions that were ordered by conflict classes and taken to touch all of them.");
+        this.status = status;
+        registerStatus();
+        JvmMemoryMetrics.builder().register(registry);
+        JvmGarbageCollectorMetrics.builder().register(registry);
+        JvmThreadsMetrics.builder().register(registry);
+        JvmBufferPoolMetrics.builder().register(registry);
+        ProcessMetrics.builder().register(registry);
+    }
+
+    private CounterDataPoint unlabelled(String name, String help) {
+        return Counter.builder().name(name).help(help).register(registry);
+    }
+
+    private DistributionDataPoint histogram(String name, String help, double[] bounds) {
+        return Histogram.builder().name(name).help(help).unit(Unit.SECONDS).classicOnly().classicUpperBounds(bounds)
+                .register(registry);
+    }
+
+    private void registerStatus() {
+        gauge("tutti_position_known", "Highest position known to be ordered.", now -> now.positions().known());
+        gauge("tutti_position_delivered", "Highest position delivered by the order.",
+                now -> now.positions().delivered());
+        gauge("tutti_position_applied", "Highest position visible in this node's database.",
+                now -> now.positions().applied());
+        gauge("tutti_position_durable", "Highest position that a crash of this node's database cannot undo.",
+                now -> now.positions().durable());
+        gauge("tutti_lag_positions", "Positions that are ordered but not visible here yet.",
+                now -> now.positions().lag());
+        gauge("tutti_sessions", "Client sessions.", NodeStatus::sessions);
+        gauge("tutti_transactions_in_flight", "Transactions that wait for the outcome of their commit.",
+                NodeStatus::inFlight);
+        gauge("tutti_order_queue_bytes", "Bytes submitted here that have not been ordered yet.",
+                now -> now.order().queuedBytes());
+        gauge("tutti_order_log_bytes", "Bytes of the order's log on disk.", now -> now.order().logBytes());
+        gauge("tutti_order_log_first_position", "Lowest position that the order's log still holds.",
+                now -> now.order().firstRetained());
+        gauge("tutti_majority", "1 if this node can have transactions ordered, else 0.",
+                now -> now.majority() ? 1 : 0);
+        gauge("tutti_ready", "1 if this node takes reads and writes, else 0.",
+                now -> now.state() == NodeStatus.State.READY ? 1 : 0);
+        gauge("tutti_members_reachable", "Members believed alive, this one included.",
+                now -> now.members().stream().filter(NodeStatus.Member::reachable).count());
+        registerSecondaries();
+        GaugeWithCallback.builder().name("tutti_info").help("1; the labels say what runs here.")
+                .labelNames("node", "protocol", "version", "database").callback(callback -> {
+                    NodeStatus now = shown();
+                    callback.call(1, now.name(), now.protocol(), now.version(), now.database());
+                }).register(registry);
+        CounterWithCallback.builder().name("tutti_uptime_seconds_total").help("Seconds since the process started.")
+                .callback(callback -> callback.call((double) shown().uptimeSeconds())).register(registry);
+    }
+
+    /** Without values while the node has no database that can have any. */
+    private void registerSecondaries() {
+        GaugeWithCallback.builder().name("tutti_secondaries")
+                .help("Copies of this node's database within the node that can be read from.")
+                .callback(callback -> {
+                    NodeStatus.Secondaries now = shown().secondaries();
+                    if (now != null) {
+                        callback.call(now.secondaries().size());
+                    }
+                }).register(registry);
+        CounterWithCallback.builder().name("tutti_secondaries_dropped_total")
+                .help("Secondaries that could not follow and were given up, since the database was opened.")
+                .callback(callback -> {
+                    NodeStatus.Secondaries now = shown().secondaries();
+                    if (now != null) {
+                        callback.call((double) now.dropped());
+                    }
+                }).register(registry);
+        CounterWithCallback.builder().name("tutti_transactions_read_only_total")
+                .help("Read-only transactions by where they ran, since the database was opened.").labelNames("place")
+                .callback(callback -> {
+                    NodeStatus.Secondaries now = shown().secondaries();
+                    if (now != null) {
+                        callback.call((double) now.readsAtSecondaries(), "secondary");
+                        callback.call((double) now.readsAtPrimary(), "primary");
+                    }
+                }).register(registry);
+    }
+
+    private void gauge(String name, String help, ToDoubleFunction<NodeStatus> value) {
+        GaugeWithCallback.builder().name(name).help(help)
+                .callback(callback -> callback.call(value.applyAsDouble(shown()))).register(registry);
+    }
+
+    private NodeStatus shown() {
+        return Objects.requireNonNull(shown, "gauges are read while a page is written only");
+    }
+
+    @Override
+    public void committed(long commitNanos) {
+        committed.inc();
+        commitLatency.observe(commitNanos / NANOS_PER_SECOND);
+    }
+
+    @Override
+    public void aborted(String cause) {
+        abortedByCause.computeIfAbsent(cause, aborted::labelValues).inc();
+    }
+
+    @Override
+    public void applied(int transactions, long applyNanos) {
+        applyBatch.observe(transactions);
+        applyLatency.observe(applyNanos / NANOS_PER_SECOND);
+    }
+
+    @Override
+    public void replayed() {
+        replayed.inc();
+    }
+
+    @Override
+    public void barrierExecuted() {
+        barriers.inc();
+    }
+
+    @Override
+    public void certified(int keys) {
+        certified.inc();
+        certifiedKeys.inc(keys);
+    }
+
+    @Override
+    public void undeclared() {
+        undeclared.inc();
+    }
+
+    @Override
+    public synchronized void writeTo(OutputStream out) throws IOException {
+        shown = status.get();
+        writer.write(out, registry.scrape());
+        out.flush();
+    }
+
+    /** The counts of aborted transactions by cause so far; what the node's status reports. */
+    public Map<String, Long> abortedByCause() {
+        Map<String, Long> counts = new TreeMap<>();
+        abortedByCause.forEach((cause, counter) -> counts.put(cause, (long) counter.get()));
+        return counts;
+    }
+
+    /** Transactions that committed a change so far; what the node's status reports. */
+    public long committedCount() {
+        return (long) committed.get();
+    }
+}

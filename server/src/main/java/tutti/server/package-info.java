@@ -1,0 +1,5 @@
+/** One node put together: database, order, replica, front end, admin HTTP. */
+@NullMarked
+package tutti.server;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,226 @@
+package tutti.server.http;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import tutti.server.metrics.PrometheusNodeMetrics;
+
+class AdminServerTest {
+    private final AtomicReference<NodeStatus> status = new AtomicReference<>(status(NodeStatus.State.READY, null));
+    private final PrometheusNodeMetrics metrics = new PrometheusNodeMetrics(status::get);
+    private final HttpClient client = HttpClient.newHttpClient();
+    private AdminServer server;
+
+    @BeforeEach
+    void start() throws IOException {
+        server = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), status::get, metrics);
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+        client.close();
+    }
+
+    static NodeStatus status(NodeStatus.State state, @Nullable String reason) {
+        return new NodeStatus(1, "b", "shop<", state, reason, "si", "0.1", "PostgreSQL 18.6", "127.0.0.1:5432",
+                new NodeStatus.Positions(110, 105, 100, 90), 0, true,
+                List.of(new NodeStatus.Member(0, "a", "127.0.0.1:8008", true),
+                        new NodeStatus.Member(1, "b", null, true)),
+                7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50), 1 << 20, 12,
+                new NodeStatus.Secondaries(100, List.of(100L, 97L), 1, 30, 4, 1, "23505 <twice>"));
+    }
+
+    @Test
+    void aReadyNodeSaysSo() throws Exception {
+        assertEquals(200, get("/health/ready").statusCode());
+        assertEquals("ready\n", get("/health/ready").body());
+        assertEquals(200, get("/health/live").statusCode());
+    }
+
+    /** Does what it is asked, unless it is broken. */
+    private static final class Obeying implements AdminServer.Operations {
+        private final AtomicReference<@Nullable String> broken = new AtomicReference<>();
+        private NodeStatus.Secondaries secondaries = new NodeStatus.Secondaries(7, List.of(), 0, 0, 0, 0, null);
+
+        @Override
+        public Path writeFlightRecording() throws IOException {
+            requireWhole();
+            return Path.of("incident");
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries() throws IOException {
+            requireWhole();
+            return secondaries;
+        }
+
+        @Override
+        public NodeStatus.Secondaries secondaries(int count) {
+            secondaries = new NodeStatus.Secondaries(7, Collections.nCopies(count, 7L), 0, 0, 0, 0, null);
+            return secondaries;
+        }
+
+        private void requireWhole() throws IOException {
+            String why = broken.get();
+            if (why != null) {
+                throw new IOException(why);
+            }
+        }
+    }
+
+    @Test
+    void secondariesAreShownToAllAndChangedForThoseWhoPost() throws Exception {
+        Obeying node = new Obeying();
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, node)) {
+            String url = "http://localhost:" + obeying.port() + "/secondaries";
+            HttpRequest.Builder three = HttpRequest.newBuilder(URI.create(url + "?count=3"))
+                    .POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(403, send(three.copy().header("Origin", "http://elsewhere")).statusCode());
+            assertEquals(405, send(three.copy().method("DELETE", HttpRequest.BodyPublishers.noBody())).statusCode());
+            for (String wrong : List.of("", "?count=", "?count=-1", "?count=17", "?count=99999999999", "?n=1")) {
+                HttpResponse<String> refused = send(three.copy().uri(URI.create(url + wrong)));
+                assertEquals(400, refused.statusCode(), wrong);
+                assertTrue(refused.body().contains("0 to 16"), refused.body());
+            }
+            assertEquals(List.of(), StatusJson.readSecondaries(send(three.copy().GET()).body()).secondaries(),
+                    "only looked at until now");
+            assertEquals(200, send(three).statusCode());
+            assertEquals(List.of(7L, 7L, 7L),
+                    StatusJson.readSecondaries(send(HttpRequest.newBuilder(URI.create(url))).body()).secondaries());
+            node.broken.set("the node is starting");
+            HttpResponse<String> silent = send(HttpRequest.newBuilder(URI.create(url)));
+            assertEquals(409, silent.statusCode());
+            assertEquals("the node is starting\n", silent.body());
+        }
+        assertEquals(409, get("/secondaries").statusCode(), "a node that can only be looked at");
+    }
+
+    private HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
+        return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    }
+
+    @Test
+    void aFlightRecordingIsWrittenForThoseWhoPost() throws Exception {
+        Obeying node = new Obeying();
+        try (AdminServer recorded = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, node)) {
+            HttpRequest.Builder request = HttpRequest
+                    .newBuilder(URI.create("http://localhost:" + recorded.port() + "/flight-recording"))
+                    .POST(HttpRequest.BodyPublishers.noBody());
+            HttpResponse<String> written = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            assertEquals(200, written.statusCode());
+            assertEquals("incident\n", written.body());
+            node.broken.set("the recorder is off");
+            HttpResponse<String> refused = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            assertEquals(409, refused.statusCode());
+            assertEquals("the recorder is off\n", refused.body());
+            assertEquals(405, client.send(request.copy().GET().build(), HttpResponse.BodyHandlers.ofString())
+                    .statusCode());
+            assertEquals(403, client.send(request.copy().header("Origin", "http://elsewhere").build(),
+                    HttpResponse.BodyHandlers.ofString()).statusCode());
+        }
+    }
+
+    @Test
+    void aRecoveringNodeIsLiveButNotReadyAndSaysWhy() throws Exception {
+        status.set(status(NodeStatus.State.RECOVERING, "10 positions behind"));
+        assertEquals(503, get("/health/ready").statusCode());
+        assertEquals("recovering: 10 positions behind\n", get("/health/ready").body());
+        assertEquals(200, get("/health/live").statusCode());
+    }
+
+    @Test
+    void aFailedNodeIsNotLive() throws Exception {
+        status.set(status(NodeStatus.State.FAILED, "disk full"));
+        assertEquals(503, get("/health/live").statusCode());
+        assertEquals("failed: disk full\n", get("/health/live").body());
+    }
+
+    @Test
+    void theStatusReadsBackAsItWas() throws Exception {
+        HttpResponse<String> response = get("/status");
+        assertEquals("application/json; charset=utf-8", response.headers().firstValue("Content-Type").orElse(""));
+        assertEquals(status.get(), StatusJson.read(response.body()));
+        assertTrue(response.body().contains("\"lag\" : 10"), response.body());
+        assertThrows(IllegalArgumentException.class, () -> StatusJson.read("[]"));
+    }
+
+    @Test
+    void metricsAreInPrometheusTextFormat() throws Exception {
+        metrics.committed(1_500_000);
+        metrics.committed(30_000_000);
+        metrics.aborted("certification");
+        metrics.applied(12, 2_000_000);
+        String page = get("/metrics").body();
+        for (String line : List.of("tutti_transactions_committed_total 2.0",
+                "tutti_transactions_aborted_total{cause=\"certification\"} 1.0", "tutti_position_applied 100.0",
+                "tutti_lag_positions 10.0", "tutti_commit_latency_seconds_bucket{le=\"0.002\"} 1",
+                "tutti_commit_latency_seconds_count 2", "tutti_apply_batch_size_bucket{le=\"16.0\"} 1",
+                "tutti_secondaries 2.0", "tutti_secondaries_dropped_total 1.0",
+                "tutti_transactions_read_only_total{place=\"primary\"} 4.0",
+                "tutti_transactions_read_only_total{place=\"secondary\"} 30.0", "tutti_order_queue_bytes 1000.0",
+                "tutti_sessions 7.0", "# TYPE tutti_commit_latency_seconds histogram",
+                "tutti_info{database=\"PostgreSQL 18.6\",node=\"b\",protocol=\"si\",version=\"0.1\"} 1.0")) {
+            assertTrue(page.contains(line + "\n"), () -> line + " is not in\n" + page);
+        }
+        assertTrue(page.contains("jvm_memory_used_bytes{area=\"heap\"}"));
+        assertEquals(Map.of("certification", 1L), metrics.abortedByCause());
+        assertEquals(2, metrics.committedCount());
+    }
+
+    @Test
+    void thePageForPeopleEscapesWhatItShows() throws Exception {
+        String page = get("/").body();
+        assertTrue(page.contains("shop&lt;"), page);
+        assertFalse(page.contains("shop<"), page);
+        assertTrue(page.contains("<td>2 (1 being filled, 1 dropped)</td>"), page);
+        assertTrue(page.contains("23505 &lt;twice&gt;"), page);
+        assertTrue(page.contains("href=\"http://127.0.0.1:8008/\""), page);
+    }
+
+    @Test
+    void otherPathsAndMethodsAreRefused() throws Exception {
+        assertEquals(404, get("/nothing").statusCode());
+        HttpRequest post = HttpRequest.newBuilder(uri("/status")).POST(HttpRequest.BodyPublishers.ofString("x"))
+                .build();
+        assertEquals(405, client.send(post, HttpResponse.BodyHandlers.ofString()).statusCode());
+        HttpRequest head = HttpRequest.newBuilder(uri("/status")).HEAD().build();
+        assertEquals(200, client.send(head, HttpResponse.BodyHandlers.ofString()).statusCode());
+    }
+
+    @Test
+    void aTakenPortIsReportedWithARemedy() {
+        IOException taken = assertThrows(IOException.class,
+                () -> AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port()),
+                        status::get, metrics));
+        assertTrue(taken.getMessage().contains("choose another http.port"), taken.getMessage());
+    }
+
+    private HttpResponse<String> get(String path) throws Exception {
+        return client.send(HttpRequest.newBuilder(uri(path)).build(), HttpResponse.BodyHandlers.ofString());
+    }
+
+    private URI uri(String path) {
+        return URI.create("http://127.0.0.1:" + server.port() + path);
+    }
+}

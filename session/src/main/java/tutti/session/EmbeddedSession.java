@@ -1,0 +1,470 @@
+package tutti.session;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.Request;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+import tutti.engine.jdbc.BarrierResponse;
+import tutti.engine.jdbc.BarrierStatement;
+import tutti.engine.jdbc.ClientEngine;
+import tutti.engine.jdbc.ClientSession;
+import tutti.engine.jdbc.reads.Footprint;
+import tutti.engine.jdbc.reads.Footprints;
+import tutti.engine.jdbc.rows.CapturedWrites;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.node.Transactions;
+
+/**
+ * A client of a node in the same virtual machine: transactions on the local engine, certified and ordered by the node when
+ * they commit (DESIGN section 3, "The life of a transaction on a real engine"). For one thread at a time; its methods
+ * block.
+ *
+ * <p>
+ * Errors have the SQLSTATEs that applications retry on: {@code 40001} for a transaction that lost to a concurrent one,
+ * with table, key and winner in the message. After an error of class 40 every statement fails until {@link #rollback}.
+ *
+ * <p>
+ * <b>Protocols.</b> What a transaction reads is told from its statements' texts and the schema: a row where a statement gives
+ * its whole primary key, else all of a table that it names, or that comes along with what it names; and all tables where
+ * that cannot be told ({@link tutti.engine.jdbc.reads.Footprints}). A statement that is a transaction by itself
+ * ({@link #alone}) has the conflict classes of the tables that it names; a transaction of several those that its client
+ * {@linkplain #declare declares}, and otherwise all: then it waits in its first statement until it is alone ({@code nodo},
+ * {@code akara}). One that has changed something outside of its classes, or read it where the protocol is serializable,
+ * fails at its commit with {@code 2F003}. Under {@code active} transactions may only read, and what changes something is
+ * a statement for {@link #everywhere}.
+ *
+ * <p>
+ * <b>Fresh snapshots.</b> A transaction that may write, and need not wait for its turn, begins when what was delivered to the node
+ * before is visible ({@link #awaitDelivered}), so that nothing aborts it that it could have seen.
+ */
+public final class EmbeddedSession implements AutoCloseable {
+    /** How long a transaction that may write waits for what has been delivered before it began. */
+    private static final long DELIVERED_MILLIS_MAX = 100;
+
+    private final Transactions node;
+    private final ClientSession session;
+    private final long bytesMax;
+    private volatile @Nullable Open current;
+    private boolean readOnly;
+    /** What the client has said of the next transaction, or the open one; and where it was looked up. */
+    private ConflictClasses classes = ConflictClasses.ALL;
+    private @Nullable Footprints asOf;
+    /** Whether it will change nothing, as its text says. */
+    private boolean queries;
+    /** Of the next transaction, if it has been asked for. */
+    private @Nullable TransactionId name;
+
+    /** The transaction, as the node sees it. */
+    private final class Open implements LocalTransaction {
+        private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+        /** Completed when it may run, or has been answered without that. */
+        private final CompletableFuture<@Nullable Void> turn = new CompletableFuture<>();
+        private Transactions.@Nullable Ticket ticket;
+
+        @Override
+        public void run(Priority priority) {
+            turn.complete(null);
+        }
+
+        @Override
+        public void commit(long position, Completion<Void> done) {
+            session.commit(position, done);
+        }
+
+        @Override
+        public void rollback(Runnable done) {
+            session.rollback(this, done);
+        }
+
+        @Override
+        public void renewed() {
+            ticket().renewed(node.visiblePosition());
+        }
+
+        @Override
+        public void answer(Outcome told) {
+            outcome.complete(told);
+            turn.complete(null);
+        }
+
+        Transactions.Ticket ticket() {
+            Transactions.Ticket present = ticket;
+            if (present == null) {
+                throw new IllegalStateException("the transaction has not begun");
+            }
+            return present;
+        }
+    }
+
+    /**
+     * Opens a session.
+     *
+     * @param bytesMax how many bytes of changes one transaction may make
+     * @throws SQLException if the engine is closed
+     */
+    public EmbeddedSession(Transactions node, ClientEngine engine, long bytesMax) throws SQLException {
+        this.node = node;
+        this.bytesMax = bytesMax;
+        this.session = engine.openSession(() -> current);
+        if (node.needsReads() || node.classesCoverReads()) {
+            session.logReads();
+        }
+    }
+
+    /** The engine's connection, to prepare statements and for metadata; see {@link ClientSession#connection()}. */
+    public Connection connection() {
+        return session.connection();
+    }
+
+    /** Whether the transactions that begin from now on may only read. */
+    public void setReadOnly(boolean only) {
+        readOnly = only;
+        session.setReadOnly(only);
+    }
+
+    /** Whether transactions are serializable under the node's protocol; otherwise they have snapshot isolation. */
+    public boolean serializable() {
+        return node.serializable();
+    }
+
+    /** Whether it is of use to {@linkplain #declare declare} what a transaction will touch. */
+    public boolean needsClasses() {
+        return node.needsClasses();
+    }
+
+    /** Whether a transaction is open. */
+    public boolean inTransaction() {
+        return current != null;
+    }
+
+    /**
+     * The name that the session's next transaction or schema change will have in the cluster, so that its client can ask for
+     * it by that name whatever happens then.
+     *
+     * @return null while a transaction is open, and if the node does not name transactions beforehand
+     */
+    public @Nullable TransactionId nextName() {
+        if (current != null) {
+            return null;
+        }
+        if (name == null) {
+            name = node.reserve();
+        }
+        return name;
+    }
+
+    private @Nullable TransactionId takeName() {
+        TransactionId taken = name;
+        name = null;
+        return taken;
+    }
+
+    /**
+     * Says which tables the next transaction will touch. Under protocols that order transactions by conflict classes it
+     * waits only for those that touch one of them, too, and is held to it: if it has changed another table, or
+     * read one where the protocol is serializable, its commit fails with {@code 2F003}. What comes along with these tables
+     * (by views, triggers, cascades, foreign keys) is added. Under other protocols this means nothing.
+     *
+     * @param tables names, separated by commas; of views and the like, too
+     * @throws SQLException with {@code 25001} if a transaction is open, {@code 42P01} if a name stands for nothing
+     */
+    public void declare(String tables) throws SQLException {
+        if (!node.needsClasses()) {
+            return;
+        }
+        if (current != null) {
+            throw new SQLException("tutti.classes must be set before the first statement of a transaction", "25001");
+        }
+        Footprints footprints = session.footprints();
+        Footprint declared = footprints.declared(tables);
+        if (declared == null) {
+            throw new SQLException(
+                    "tutti.classes lists what is no table: " + String.join(", ", footprints.unknown(tables)), "42P01");
+        }
+        classes = declared.classes();
+        asOf = footprints;
+    }
+
+    /** Executes one statement that is not of schema or transaction control; begins a transaction if none is open. */
+    public <T extends @Nullable Object> T statement(ClientSession.Work<T> work) throws SQLException {
+        begin();
+        return session.statement(work);
+    }
+
+    /**
+     * Likewise one that will be the only one of its transaction: {@link #commit} or {@link #rollback} follows. What it will
+     * touch need not be declared, and a query waits for nothing.
+     *
+     * @param sql its text, or that of several that {@code work} executes
+     */
+    public <T extends @Nullable Object> T alone(String sql, ClientSession.Work<T> work) throws SQLException {
+        if (current == null && node.needsClasses()) {
+            asOf = session.footprints();
+            Footprint footprint = asOf.of(sql);
+            classes = footprint.classes();
+            queries = !footprint.changes();
+        }
+        return statement(work);
+    }
+
+    /** Executes a statement that changes rows, in the same way; answers how many. */
+    public int execute(String sql, @Nullable Object... parameters) throws SQLException {
+        begin();
+        return session.execute(sql, parameters);
+    }
+
+    /**
+     * Does something that only looks, outside of the transactions that the client knows, unless one is open: it waits for
+     * nothing, and takes no {@linkplain #nextName name}.
+     */
+    public <T extends @Nullable Object> T aside(ClientSession.Work<T> work) throws SQLException {
+        if (current != null || node.executesAtOnce()) {
+            return statement(work);
+        }
+        Open open = new Open();
+        open.ticket = node.begin(open);
+        current = open;
+        try {
+            return session.statement(work);
+        } finally {
+            session.forget();
+            current = null;
+            open.ticket().ended();
+        }
+    }
+
+    private void begin() throws SQLException {
+        if (current == null) {
+            if (!readOnly && !queries && node.executesAtOnce()) {
+                awaitDelivered();
+            }
+            Open open = new Open();
+            open.ticket = node.begin(open, takeName());
+            current = open;
+            if (!readOnly && !queries && !node.executesAtOnce()) {
+                open.ticket().submit(new Request.Interactive(classes));
+                await(open.turn);
+                if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
+                    ended();
+                    throw error(reason, CapturedWrites.NOTHING);
+                }
+                Footprints declaredFor = asOf;
+                if (declaredFor != null && !declaredFor.equals(session.footprints())) {
+                    rollback();
+                    throw new SQLException(
+                            "the schema was changed while the transaction waited for its turn; try again",
+                            "40001");
+                }
+            }
+        }
+    }
+
+    /**
+     * Has a transaction that may write see all that has been delivered to the node before. What is delivered and not yet
+     * visible is ordered before it anyhow: it can only abort the transaction, if that runs on a snapshot without it. A node that lags
+     * far is not waited for beyond {@link #DELIVERED_MILLIS_MAX}, since any snapshot is right.
+     */
+    private void awaitDelivered() throws SQLException {
+        long delivered = node.arrivedPosition();
+        if (node.visiblePosition() >= delivered) {
+            return;
+        }
+        CompletableFuture<@Nullable Void> visible = new CompletableFuture<>();
+        node.await(delivered, new Completion<>() {
+            @Override
+            public void succeeded(Long position) {
+                visible.complete(null);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                visible.complete(null);
+            }
+        });
+        try {
+            visible.get(DELIVERED_MILLIS_MAX, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException lags) {
+            // Then with the snapshot that there is.
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new SQLException("interrupted before the transaction began", "57014", interrupted);
+        } catch (ExecutionException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    /** The node has answered. */
+    private void ended() {
+        forgetDeclared();
+        current = null;
+        session.forget();
+    }
+
+    private void forgetDeclared() {
+        classes = ConflictClasses.ALL;
+        asOf = null;
+        queries = false;
+    }
+
+    /** Fails if the transaction has left its classes. */
+    private void checkClasses(WriteSet writes) throws SQLException {
+        if (queries) {
+            throw new SQLException("the statement has changed rows though its text does not say so: have it run in a"
+                    + " transaction with auto-commit off", "25006");
+        }
+        Footprints footprints = asOf;
+        if (footprints == null || classes.all()) {
+            return;
+        }
+        String written = footprints.outside(writes.keys(), classes);
+        String read = node.classesCoverReads() ? footprints.outside(session.reads().tableKeys(), classes) : null;
+        if (written != null || read != null) {
+            throw new SQLException("the transaction has " + (written == null ? "read " + read : "changed " + written)
+                    + ", which is not among the tables that it has declared: list all that it uses in tutti.classes",
+                    "2F003");
+        }
+    }
+
+    /**
+     * Commits.
+     *
+     * @throws SQLException if it did not; then it has been rolled back, everywhere
+     */
+    public void commit() throws SQLException {
+        Open open = current;
+        if (open == null) {
+            forgetDeclared();
+            return;
+        }
+        CapturedWrites captured;
+        try {
+            captured = session.capture();
+            WriteSet writes = captured.writes();
+            if (writes.changes().length > bytesMax) {
+                throw new SQLException(
+                        "the transaction changed " + writes.changes().length + " bytes of rows, more than "
+                                + bytesMax + "; make several of it",
+                        "54000");
+            }
+            if (writes.isEmpty()) {
+                session.commitUnchanged();
+                open.ticket().ended();
+                forgetDeclared();
+                current = null;
+                return;
+            }
+            checkClasses(writes);
+        } catch (SQLException failed) {
+            rollback();
+            throw failed;
+        }
+        open.ticket().executed(captured.writes(), node.needsReads() ? session.reads() : ReadSet.EMPTY);
+        Outcome outcome = await(open.outcome);
+        ended();
+        if (outcome instanceof Outcome.Aborted(AbortReason reason)) {
+            throw error(reason, captured);
+        }
+    }
+
+    private static <T> T await(CompletableFuture<T> told) throws SQLException {
+        try {
+            return told.get();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new SQLException("interrupted while waiting for the outcome; it is not known", "08007", interrupted);
+        } catch (ExecutionException failed) {
+            throw failed.getCause() instanceof SQLException cause ? cause : new SQLException(failed.getCause());
+        }
+    }
+
+    private static SQLException error(AbortReason reason, CapturedWrites captured) {
+        return switch (reason) {
+            case AbortReason.LostCertification lost -> new SQLException(
+                    "could not commit: a concurrent transaction, at position " + lost.winner() + ", changed "
+                            + captured.describe(lost.key()) + "; try again",
+                    "40001");
+            case AbortReason.StaleRead stale -> new SQLException(
+                    "could not commit: it has read what a concurrent transaction, at position " + stale.winner()
+                            + ", changed; try again",
+                    "40001");
+            case AbortReason.Failed(String label) when label.equals("unavailable") -> new SQLException(
+                    "could not commit: the node does not accept writes at the moment; try again, or at another node",
+                    "57P03");
+            case AbortReason.Refused(String why) -> new SQLException(why, "0A000");
+            default -> new SQLException("could not commit because of a concurrent transaction (" + reason.label()
+                    + "); try again", "40001");
+        };
+    }
+
+    /** Rolls back whatever is open. */
+    public void rollback() {
+        Open open = current;
+        forgetDeclared();
+        if (open == null) {
+            return;
+        }
+        session.forget();
+        current = null;
+        open.ticket().failed(new AbortReason.Failed("user"));
+    }
+
+    /**
+     * Has every replica execute a statement that changes the schema, or for other reasons cannot be replicated by its
+     * rows.
+     *
+     * @throws SQLException what the engines said, all alike; {@code 25001} if a transaction is open
+     */
+    public void everywhere(String sql) throws SQLException {
+        if (current != null) {
+            throw new SQLException("a schema change is a transaction of its own: commit or roll back first", "25001");
+        }
+        String schema = session.connection().getSchema();
+        CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
+        node.barrier(new BarrierStatement(schema, sql).toBytes(),
+                new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), takeName(),
+                new Completion<>() {
+                    @Override
+                    public void succeeded(ExecuteResult value) {
+                        result.complete(value);
+                    }
+
+                    @Override
+                    public void failed(EngineFailure failure) {
+                        result.completeExceptionally(new SQLException(failure.message(), failure.sqlState()));
+                    }
+                });
+        BarrierResponse response = BarrierResponse.of(await(result).response());
+        SQLException error = response == null ? null : response.error();
+        if (error != null) {
+            throw error;
+        }
+    }
+
+    /** Rolls back and closes. */
+    @Override
+    public void close() {
+        rollback();
+        TransactionId unused = takeName();
+        if (unused != null) {
+            node.release(unused);
+        }
+        session.close();
+    }
+}

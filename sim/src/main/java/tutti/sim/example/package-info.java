@@ -1,8 +1,0 @@
-/**
- * The three programs of D5.1, appendix C, written anew for {@link tutti.sim.jdk}: datagrams, tasks with times, locks.
- * {@code ./tutti sim example} runs them.
- */
-@NullMarked
-package tutti.sim.example;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Mirrors of {@code java.lang}: threads and the clock. Import them by name, and they hide the originals. */
-@NullMarked
-package tutti.sim.jdk.lang;
-
-import org.jspecify.annotations.NullMarked;

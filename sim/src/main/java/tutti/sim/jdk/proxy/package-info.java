@@ -1,9 +1,0 @@
-/**
- * Calls between real and simulated objects (D5.1, section 2.4.2): real code calls a simulated object through an
- * {@link tutti.sim.jdk.proxy.EntryProxy}, simulated code a real one through an {@link tutti.sim.jdk.proxy.ExitProxy}. Both
- * sides see the interface and nothing else.
- */
-@NullMarked
-package tutti.sim.jdk.proxy;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** The clock of a simulated machine as {@link java.time.Clock}. */
-@NullMarked
-package tutti.sim.jdk.time;
-
-import org.jspecify.annotations.NullMarked;

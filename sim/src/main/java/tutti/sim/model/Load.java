@@ -1,7 +1,0 @@
-package tutti.sim.model;
-
-/** Whoever has transactions done in a run. */
-interface Load {
-    /** Begins. */
-    void start();
-}

@@ -1,8 +1,0 @@
-/**
- * The PostgreSQL front end of nodes whose database is in their own virtual machine (H2, HSQLDB): the protocol, sessions,
- * types and catalogs that a PostgreSQL server would bring along.
- */
-@NullMarked
-package tutti.wire.jdbc;
-
-import org.jspecify.annotations.NullMarked;
