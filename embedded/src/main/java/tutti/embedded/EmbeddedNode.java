@@ -42,6 +42,7 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 import tutti.session.EmbeddedSession;
 
@@ -214,7 +215,8 @@ final class EmbeddedNode implements AutoCloseable {
         if (addresses.isEmpty()) {
             addresses = Map.of(url.node(), lonePlace(directory.resolve("port")));
         }
-        return RaftOrder.open(RaftOrderConfig.of(url.node(), addresses, directory.resolve("order")));
+        return RaftOrder.open(RaftOrderConfig.of(url.node(), addresses), RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("order")));
     }
 
     /** Where a node that is alone listens for others that never come; kept, since a log belongs to its members. */
