@@ -162,7 +162,7 @@ class RoomsTest {
         DescribedPredicate<JavaClass> bypasses = describe("bypass tutti.runtime", used -> {
             JavaClass type = used.getBaseComponentType();
             String within = type.getPackageName();
-            String simple = type.getName().substring(within.isEmpty() ? 0 : within.length() + 1).split("\\$", -1)[0];
+            String simple = type.getName().substring(type.getName().lastIndexOf('.') + 1).split("\\$", -1)[0];
             return forbidden.contains(type.getName()) || within.startsWith("io.netty")
                     || within.startsWith("tutti.runtime.")
                     || (outside.contains(within) && !type.getName().equals("java.util.random.RandomGenerator"))
