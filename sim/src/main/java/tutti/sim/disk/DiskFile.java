@@ -252,6 +252,12 @@ public final class DiskFile {
         }
     }
 
+    /** Makes everything written before safe at once. */
+    void settleAll() {
+        forced(disk.now(), true);
+        settle();
+    }
+
     /** Forgets what was there before operations that are safe by now. */
     private void settle() {
         while (!forces.isEmpty()) {

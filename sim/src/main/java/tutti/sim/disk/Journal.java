@@ -86,6 +86,8 @@ public final class Journal<T> {
         }
         List<T> records = new ArrayList<>(survived);
         entries.forEach(entry -> records.add(entry.record));
+        // Of a process that was killed, what it wrote is there and not safe; it is told to be from now on.
+        file.settleAll();
         return records;
     }
 
