@@ -263,7 +263,7 @@ public final class DiskFile {
         while (!forces.isEmpty()) {
             Force due = null;
             for (Force force : forces) {
-                if (force.at <= disk.now() && (due == null || force.upTo > due.upTo)) {
+                if (force.at <= disk.now() && (due == null || force.upTo < due.upTo)) {
                     due = force;
                 }
             }
@@ -271,8 +271,7 @@ public final class DiskFile {
                 return;
             }
             settle(due);
-            long upTo = due.upTo;
-            forces.removeIf(force -> force.at <= disk.now() && force.upTo <= upTo);
+            forces.remove(due);
         }
     }
 
