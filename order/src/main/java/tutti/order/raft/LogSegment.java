@@ -38,6 +38,8 @@ final class LogSegment {
     private volatile long[] offsets = new long[256];
     private int[] terms = new int[256];
     private volatile int count;
+    /** Size of the file that is safe; of the writer. */
+    private long safeSize;
 
     /** With no records yet. */
     LogSegment(String name, String location, DataFile file, long firstIndex) {
@@ -59,6 +61,21 @@ final class LogSegment {
 
     int count() {
         return count;
+    }
+
+    /** Makes safe what was written, up to the end, and the size of the file if it has grown. */
+    void force() throws IOException {
+        boolean grown = end() > safeSize;
+        file.force(grown);
+        if (grown) {
+            safeSize = end();
+        }
+    }
+
+    /** Makes safe what was written and the file's size. */
+    void forceWithSize() throws IOException {
+        file.force(true);
+        safeSize = file.size();
     }
 
     int term(long index) {

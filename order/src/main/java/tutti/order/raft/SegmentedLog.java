@@ -133,7 +133,7 @@ final class SegmentedLog implements AutoCloseable {
         }
         if (last) {
             // What a killed process wrote may still be in the operating system only.
-            segment.file.force(true);
+            segment.forceWithSize();
         }
     }
 
@@ -237,7 +237,7 @@ final class SegmentedLog implements AutoCloseable {
         writeBuffer();
         LogSegment segment = last();
         if (synced < segment.end()) {
-            segment.file.force(false);
+            segment.force();
             synced = segment.end();
         }
     }
@@ -259,16 +259,17 @@ final class SegmentedLog implements AutoCloseable {
             begun = name + DurableFiles.ASIDE;
             file = directory.open(begun, Directory.Open.EMPTY);
         }
+        LogSegment segment = new LogSegment(name, directory.location(name), file, firstIndex);
         try {
             LogSegment.writeHeader(file, firstIndex);
-            file.force(true);
+            segment.forceWithSize();
             directory.move(begun, name);
             directory.sync();
         } catch (IOException | RuntimeException e) {
             file.close();
             throw e;
         }
-        return new LogSegment(name, directory.location(name), file, firstIndex);
+        return segment;
     }
 
     /** The file that was prepared, or null if it is not ready: the log does not wait for it. */
@@ -319,7 +320,7 @@ final class SegmentedLog implements AutoCloseable {
         }
         // Cuts the prepared zeros off too: nothing of what was removed may be read again.
         last.file.truncate(last.end());
-        last.file.force(true);
+        last.forceWithSize();
         synced = last.end();
         for (int i = 0; i < CACHE_SLOTS; i++) {
             forget(i, index);
