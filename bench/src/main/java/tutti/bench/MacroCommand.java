@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -20,6 +19,7 @@ import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.report.BenchFiles;
 import tutti.report.Ground;
+import tutti.core.protocol.Trait;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccScale;
 
@@ -114,11 +114,11 @@ final class MacroCommand implements Callable<Integer> {
             throw Failure.usage("there is no engine " + engine, "choose h2 or hsqldb");
         }
         for (String protocol : protocols) {
-            if (protocol.equals("active") || !Protocols.names().contains(protocol)) {
-                throw Failure.usage("no nodes can be measured with the protocol " + protocol,
-                        "choose of " + Protocols.names().stream()
-                                .filter(name -> !name.equals("active")).collect(Collectors.joining(", "))
-                                + "; under active, transactions of several statements may only read");
+            List<String> measurable = Protocols.STANDARD.names().stream()
+                    .filter(name -> !Protocols.STANDARD.choose(name).has(Trait.WHOLE_ONLY)).toList();
+            if (!measurable.contains(protocol)) {
+                throw Failure.usage("no nodes can be measured with the protocol " + protocol, "choose of "
+                        + String.join(", ", measurable) + ", under which transactions of several statements may write");
             }
         }
         List<MacroMix> wanted = new ArrayList<>();

@@ -5,7 +5,6 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -15,6 +14,9 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.SnapshotIsolation;
+import tutti.core.protocol.Trait;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
@@ -24,9 +26,9 @@ import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
-import tutti.session.EmbeddedSession;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
+import tutti.session.EmbeddedSession;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccPopulation;
 
@@ -50,7 +52,7 @@ final class MacroSystem implements AutoCloseable {
      */
     record Kind(String label, int nodes, int replicas, String protocol) {
         /** With the thesis' protocol, certification of write sets. */
-        static final String CERTIFICATION = "si";
+        static final String CERTIFICATION = SnapshotIsolation.NAME;
 
         Kind(String label, int nodes, int replicas) {
             this(label, nodes, replicas, CERTIFICATION);
@@ -74,6 +76,7 @@ final class MacroSystem implements AutoCloseable {
 
     private final boolean h2;
     private final Kind kind;
+    private final ChosenProtocol protocol;
     private final List<AutoCloseable> closing = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final List<ClientEngine> engines = new ArrayList<>();
@@ -83,6 +86,7 @@ final class MacroSystem implements AutoCloseable {
     private MacroSystem(boolean h2, Kind kind) {
         this.h2 = h2;
         this.kind = kind;
+        this.protocol = Protocols.STANDARD.choose(kind.protocol);
     }
 
     /** Loads it and starts it. */
@@ -133,9 +137,9 @@ final class MacroSystem implements AutoCloseable {
             engines.add(engine);
             if (kind.nodes > 0) {
                 ReplicaNode replica = new ReplicaNode(
-                        ReplicaNode.Settings.defaults(node, all, kind.protocol), RealMachine.INSTANCE,
+                        ReplicaNode.Settings.defaults(node, all, protocol), RealMachine.INSTANCE,
                         PathDirectory.of(directory.resolve(kind.label + "-" + node)), group.openDirect(node), engine,
-                        world -> Protocols.create(kind.protocol, node, all, Map.of(), world),
+                        world -> protocol.create(node, all, world),
                         NodeMetrics.NONE, (cause, _) -> {
                             throw new IllegalStateException(cause);
                         });
@@ -172,7 +176,7 @@ final class MacroSystem implements AutoCloseable {
             return new MacroSessions.Local(engines.get(node).openSession(() -> null), positions);
         }
         EmbeddedSession reads = session(node);
-        int primary = kind.protocol.equals("passive") ? PRIMARY : node;
+        int primary = protocol.has(Trait.ONE_PRIMARY) ? PRIMARY : node;
         return new MacroSessions.OfNode(reads, primary == node ? reads : session(primary));
     }
 

@@ -24,6 +24,7 @@ import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Trait;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
@@ -67,7 +68,7 @@ final class DemoCommand implements Callable<Integer> {
             + " if something is wrong.")
     private @Nullable Path data;
 
-    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = Protocols.DEFAULT, description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
 
     @Option(names = "--form", paramLabel = "WORD", description = "How transactions are handed in: ${COMPLETION-CANDIDATES}. Stored ones are functions, each called in one"
@@ -134,7 +135,7 @@ final class DemoCommand implements Callable<Integer> {
 
     private boolean wholeOnly() {
         try {
-            return Protocols.describe(protocol).claims().wholeOnly();
+            return Protocols.STANDARD.choose(protocol).has(Trait.WHOLE_ONLY);
         } catch (IllegalArgumentException unknown) {
             throw Failure.usage(String.valueOf(unknown.getMessage()), "choose another --protocol");
         }

@@ -21,6 +21,7 @@ import tutti.cluster.ClusterSpec;
 import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
+import tutti.core.protocol.Protocols;
 
 /** Runs a whole cluster on this machine in the foreground, until it is interrupted. */
 @Command(name = "start", description = "Run a cluster on this machine in the foreground, each node a process of its own"
@@ -41,7 +42,7 @@ final class StartCommand implements Callable<Integer> {
             + " ports of the last start, or free ones.")
     private int basePort;
 
-    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = Protocols.DEFAULT, description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
 
     @Option(names = "--engine", paramLabel = "NAME", defaultValue = "postgres", description = "What holds the nodes' copies: postgres, or h2 or hsqldb in the nodes' own processes (default: ${DEFAULT-VALUE}).")

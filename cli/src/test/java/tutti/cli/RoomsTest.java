@@ -34,7 +34,7 @@ class RoomsTest {
             entry("core", Set.of()),
             entry("runtime", Set.of()),
             entry("group", Set.of("core")),
-            entry("sim", Set.of("core", "group", "runtime", "workload", "check")),
+            entry("sim", Set.of("core", "group", "runtime", "node", "workload", "check")),
             entry("model", Set.of("core", "group", "sim", "workload")),
             entry("minha", Set.of("sim")),
             entry("pgwire", Set.of()),
@@ -141,10 +141,6 @@ class RoomsTest {
         return Set.of("node");
     }
 
-    /** Packages of these rooms that only ever run on a real machine. */
-    private static final String[] REAL_ONLY = {"tutti.node.config..", "tutti.node.http..", "tutti.node.embedded..",
-            "tutti.node.metrics.."};
-
     @ParameterizedTest
     @MethodSource("onTheSeam")
     void whatRunsOnASimulatedMachineUsesTheRealOneThroughTheSeamOnly(String room) {
@@ -183,7 +179,7 @@ class RoomsTest {
                 "java.util.random.RandomGenerator.of", "java.util.random.RandomGenerator.getDefault",
                 "java.util.concurrent.TimeUnit.sleep",
                 "java.util.concurrent.CompletableFuture.get", "java.util.concurrent.CompletableFuture.join");
-        return noClasses().that(inRoom(room)).and().resideOutsideOfPackages(REAL_ONLY).should()
+        return noClasses().that(inRoom(room)).should()
                 .dependOnClassesThat(machine)
                 .orShould(ArchConditions.callMethodWhere(describe("reads the real machine's clock, or waits",
                         call -> readers.contains(call.getTargetOwner().getName() + "." + call.getTarget().getName()))))

@@ -8,6 +8,7 @@ import java.util.StringJoiner;
 import java.util.TreeMap;
 import tutti.command.Failure;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Trait;
 
 /**
  * Which cluster to run on this machine.
@@ -67,7 +68,7 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
      */
     public static Map<String, String> protocolParameters(String protocol, Map<String, String> parameters) {
         try {
-            Protocols.describe(protocol, parameters);
+            Protocols.STANDARD.choose(protocol, parameters);
         } catch (IllegalArgumentException impossible) {
             throw new Failure(String.valueOf(impossible.getMessage()), "see docs/configuration.md");
         }
@@ -181,7 +182,7 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
 
     /** Whether what changes something must be handed in whole. */
     public boolean wholeOnly() {
-        return Protocols.describe(protocol).claims().wholeOnly();
+        return Protocols.STANDARD.choose(protocol).has(Trait.WHOLE_ONLY);
     }
 
     /** The configuration file of a node. */

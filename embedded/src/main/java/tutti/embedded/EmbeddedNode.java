@@ -26,10 +26,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
-import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
@@ -43,9 +43,9 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
-import tutti.session.EmbeddedSession;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
+import tutti.session.EmbeddedSession;
 
 /** One node of this virtual machine: order, engine and replica. Safe for use by several threads. */
 final class EmbeddedNode implements AutoCloseable {
@@ -108,10 +108,11 @@ final class EmbeddedNode implements AutoCloseable {
             started.push(engine);
             Order order = order(directory);
             started.push(order);
+            ChosenProtocol protocol = Protocols.STANDARD.choose(url.protocol(), url.parameters());
             replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(url.node(), members, url.protocol(), url.parameters()),
-                    RealMachine.INSTANCE, PathDirectory.of(directory.resolve("replica")), order, engine,
-                    world -> Protocols.create(url.protocol(), url.node(), members, url.parameters(), world),
+                    ReplicaNode.Settings.defaults(url.node(), members, protocol), RealMachine.INSTANCE,
+                    PathDirectory.of(directory.resolve("replica")), order, engine,
+                    world -> protocol.create(url.node(), members, world),
                     NodeMetrics.NONE,
                     (cause, _) -> failure = cause);
             started.push(replica);

@@ -55,8 +55,9 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
             info("members", "", "Where the nodes of the cluster reach each other: host:port of node 0, of node 1 and so"
                     + " on, separated by commas. Without it the node is alone. Not for nodes in memory."),
             info("nodes", "1", "How many nodes of this virtual machine have the same name; for nodes in memory only."),
-            info("protocol", "si", "The replication protocol, the same for all nodes. Its parameters are properties"
-                    + " such as protocol.isolation."),
+            info("protocol", Protocols.DEFAULT,
+                    "The replication protocol, the same for all nodes. Its parameters are properties"
+                            + " such as protocol.isolation."),
             info("secondaries", "0", "How many copies of the database answer read-only transactions, besides the"
                     + " primary (MacroDB)."),
             info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."),
@@ -119,15 +120,15 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
         if (name == null && nodes > 1) {
             throw invalid("property nodes is for nodes in memory; give nodes in files their members");
         }
-        String protocol = all.getProperty("protocol", "si");
-        if (!Protocols.names().contains(protocol)) {
-            throw invalid("protocol " + protocol + " is not known; there are " + Protocols.names());
+        String protocol = all.getProperty("protocol", Protocols.DEFAULT);
+        if (!Protocols.STANDARD.names().contains(protocol)) {
+            throw invalid("protocol " + protocol + " is not known; there are " + Protocols.STANDARD.names());
         }
         Map<String, String> parameters = new TreeMap<>();
         all.stringPropertyNames().stream().filter(each -> each.startsWith(PARAMETER))
                 .forEach(each -> parameters.put(each.substring(PARAMETER.length()), all.getProperty(each)));
         try {
-            Protocols.describe(protocol, parameters);
+            Protocols.STANDARD.choose(protocol, parameters);
         } catch (IllegalArgumentException impossible) {
             throw new SQLException("the protocol's parameters are impossible: " + impossible.getMessage(), "22023",
                     impossible);

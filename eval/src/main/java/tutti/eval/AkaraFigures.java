@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import tutti.core.protocol.Stage;
 import tutti.model.Kind;
 import tutti.model.RunResult;
-import tutti.model.Stage;
 
 /** AKARA section 4.2: figures 7 to 9 and table 1. */
 final class AkaraFigures {

@@ -16,11 +16,12 @@ import tutti.command.Screen;
 import tutti.model.Kind;
 import tutti.model.Latencies;
 import tutti.model.RunResult;
-import tutti.model.Stage;
 import tutti.report.Chart;
 import tutti.report.Machine;
 import tutti.report.Page;
 import tutti.report.Plot;
+import tutti.core.protocol.ProtocolDescriptor;
+import tutti.core.protocol.Stage;
 
 /** What the runs of a scenario have shown: as lines, as JSON, as a page. */
 final class Findings {
@@ -74,7 +75,7 @@ final class Findings {
             lines.addAll(Screen.table(kinds(first)));
             first.total().aborts().forEach((cause, count) -> lines.add("aborted, " + cause + ": " + count));
             lines.add("");
-            lines.addAll(Screen.table(stages(first, points.getFirst().scenario().config().protocol().name())));
+            lines.addAll(Screen.table(stages(first, protocol())));
         }
         lines.add("");
         all().filter(result -> !result.safety().isEmpty()).findFirst().ifPresentOrElse(
@@ -119,14 +120,24 @@ final class Findings {
         return rows;
     }
 
-    private static List<List<String>> stages(RunResult result, String protocol) {
+    /** A stage in words, and which queues of the papers' figures it is made of, if they name any. */
+    private static String words(Stage stage, ProtocolDescriptor protocol) {
+        String queues = protocol.queues().get(stage);
+        return queues == null ? stage.description() : stage.description() + " (" + queues + ")";
+    }
+
+    private ProtocolDescriptor protocol() {
+        return points.getFirst().scenario().config().protocol().descriptor();
+    }
+
+    private static List<List<String>> stages(RunResult result, ProtocolDescriptor protocol) {
         List<List<String>> rows = new ArrayList<>();
         List<Kind> kinds = Arrays.stream(Kind.values()).filter(kind -> result.of(kind).committed() > 0).toList();
         List<String> heading = new ArrayList<>(List.of("mean ms"));
         kinds.forEach(kind -> heading.add(kind.label()));
         rows.add(heading);
         for (Stage stage : Stage.values()) {
-            List<String> row = new ArrayList<>(List.of(stage.description(protocol)));
+            List<String> row = new ArrayList<>(List.of(words(stage, protocol)));
             kinds.forEach(kind -> row.add(text(result.of(kind).stageMillis()[stage.ordinal()], 2)));
             rows.add(row);
         }
@@ -200,7 +211,7 @@ final class Findings {
             sweep(page);
         } else {
             single(page, points.getFirst().results().getFirst(),
-                    points.getFirst().scenario().config().protocol().name());
+                    protocol());
         }
         page.heading("Machine").table(Stream.concat(Stream.of(List.of("", "")),
                 Machine.describe().entrySet().stream().map(entry -> List.of(entry.getKey(), entry.getValue())))
@@ -301,7 +312,7 @@ final class Findings {
         return text != null && text.matches("-?\\d+(\\.\\d+)?");
     }
 
-    private static void single(Page page, RunResult result, String protocol) {
+    private static void single(Page page, RunResult result, ProtocolDescriptor protocol) {
         page.table(kinds(result)).heading("Where time goes, in milliseconds").table(stages(result, protocol));
         page.heading("Latency");
         List<Chart.Curve> curves = new ArrayList<>();
@@ -326,7 +337,7 @@ final class Findings {
         page.plot(plot("Aborts by cause", "aborts in a sample", end, aborts));
         List<Plot.Line> queues = new ArrayList<>();
         for (Stage stage : Stage.values()) {
-            queues.add(line(stage.description(protocol), stage.ordinal(), at, result,
+            queues.add(line(words(stage, protocol), stage.ordinal(), at, result,
                     sample -> (double) sample.stages()[stage.ordinal()]));
         }
         page.plot(plot("Transactions by stage", "transactions", end, queues));

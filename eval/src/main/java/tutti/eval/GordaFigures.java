@@ -9,8 +9,8 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 import tutti.model.Kind;
 import tutti.model.RunResult;
-import tutti.model.Stage;
 import tutti.report.Chart;
+import tutti.core.protocol.Stage;
 
 /** GORDA D5.1 chapter 3: figures 3.3 to 3.10, tables 3.4 and 3.5. */
 final class GordaFigures {

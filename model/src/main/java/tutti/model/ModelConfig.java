@@ -1,8 +1,8 @@
 package tutti.model;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.group.GroupParameters;
 
 /**
@@ -19,7 +19,7 @@ import tutti.group.GroupParameters;
  * @param charge how real code is charged time
  */
 public record ModelConfig(Topology topology, Calibration calibration, WorkloadModel workload, LockPolicy policy,
-        ProtocolChoice protocol, OrderChoice order, Length length, List<ModelFault> faults, Charge charge) {
+        ChosenProtocol protocol, OrderChoice order, Length length, List<ModelFault> faults, Charge charge) {
     /** Of the lock manager (D5.1, section 2.3.2). */
     public enum LockPolicy {
         /** Rows that are written are locked, the first updater wins. */
@@ -39,22 +39,10 @@ public record ModelConfig(Topology topology, Calibration calibration, WorkloadMo
     }
 
     /**
-     * A protocol.
-     *
-     * @param name as in configurations of nodes
-     * @param parameters likewise
-     */
-    public record ProtocolChoice(String name, Map<String, String> parameters) {
-        public ProtocolChoice {
-            parameters = Map.copyOf(parameters);
-        }
-    }
-
-    /**
      * How messages are ordered.
      *
      * @param kind modelled, or real group communication
-     * @param primaryClusterOnly whether only the first cluster takes part, as {@code wice} can have it
+     * @param primaryClusterOnly whether only the first cluster takes part
      * @param group of real group communication
      */
     public record OrderChoice(Kind kind, boolean primaryClusterOnly, GroupTuning group) {

@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
+import tutti.core.protocol.Stage;
+import tutti.core.protocol.Trait;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
@@ -96,7 +98,7 @@ final class ModelLocals {
             return;
         }
         open.put(work.id, local);
-        if (replica.protocol().executesAtOnce() && !work.active) {
+        if (replica.claims().has(Trait.EXECUTES_AT_ONCE) && !work.active) {
             start(local);
         } else {
             submit(local);

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import tutti.core.protocol.Claims;
 import tutti.core.protocol.Message;
-import tutti.core.protocol.PassiveReplication;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
@@ -41,6 +41,7 @@ final class ModelReplica implements Replica, Channel.Receiver {
     private final Site site;
     private final Channel channel;
     private final CodeCharge charge;
+    private final Claims claims;
     private final Protocol protocol;
     private final ModelLocals locals;
     private final ModelPipeline pipeline;
@@ -53,10 +54,11 @@ final class ModelReplica implements Replica, Channel.Receiver {
     private boolean decided;
     private long told;
 
-    ModelReplica(Site site, Channel channel, CodeCharge charge, Function<Replica, Protocol> protocol) {
+    ModelReplica(Site site, Channel channel, CodeCharge charge, Claims claims, Function<Replica, Protocol> protocol) {
         this.site = site;
         this.channel = channel;
         this.charge = charge;
+        this.claims = claims;
         this.protocol = protocol.apply(this);
         this.locals = new ModelLocals(this, site);
         this.pipeline = new ModelPipeline(site, this::visible, this::advanced);
@@ -77,7 +79,7 @@ final class ModelReplica implements Replica, Channel.Receiver {
 
     /** The site where transactions that may change something have to run, as far as is known here: this one, or the primary. */
     int updatesAt() {
-        return protocol instanceof PassiveReplication passive ? passive.primary() : site.node();
+        return protocol.primary().orElse(site.node());
     }
 
     boolean isOver() {
@@ -90,6 +92,11 @@ final class ModelReplica implements Replica, Channel.Receiver {
 
     Protocol protocol() {
         return protocol;
+    }
+
+    /** What the protocol asks of a replica. */
+    Claims claims() {
+        return claims;
     }
 
     long visible() {

@@ -9,10 +9,11 @@ import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Claims;
+import tutti.core.protocol.Deployment;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
-import tutti.core.protocol.Wice;
+import tutti.core.protocol.Trait;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
@@ -30,7 +31,6 @@ public final class ModelRun {
     private static final Label WARM = Label.of("run", "warm-up is over");
     private static final Label SAMPLE = Label.of("run", "sample");
     private static final double NANOS = 1e9;
-    private static final int RELAYED_MAX = 1_000_000;
 
     private final ModelConfig config;
     private final Kernel kernel;
@@ -61,15 +61,16 @@ public final class ModelRun {
         this.kernel = new Kernel(seed);
         Topology topology = config.topology();
         int sites = topology.sites();
-        Protocols.Claims claims = Protocols.describe(config.protocol().name(), config.protocol().parameters()).claims();
+        Claims claims = config.protocol().claims();
         this.recorder = new Recorder(kernel, sites, trace);
         TpccModel tpcc = new TpccModel(config.workload(), config.calibration(), sites, seed,
-                kernel.random("transactions"), claims.needsClasses(), claims.wholeOnly(), claims.needsReads(),
+                kernel.random("transactions"), claims.has(Trait.NEEDS_CLASSES), claims.has(Trait.WHOLE_ONLY),
+                claims.has(Trait.NEEDS_READS),
                 config.policy() == ModelConfig.LockPolicy.LOCKING);
         RecordedWorkload recorded = config.workload().recorded();
         RecordedClients recordedClients = recorded == null
                 ? null
-                : new RecordedClients(kernel, recorded, replicas, claims.wholeOnly(),
+                : new RecordedClients(kernel, recorded, replicas, claims.has(Trait.WHOLE_ONLY),
                         config.policy() == ModelConfig.LockPolicy.LOCKING, this::ended);
         this.world = new ModelWorld(kernel, config.calibration(), recordedClients == null ? tpcc : recordedClients,
                 recorder, sites, topology.speed());
@@ -90,7 +91,7 @@ public final class ModelRun {
             LogStorage storage = new LogStorage(kernel, topology.nameOf(node), config.calibration().log());
             Site site = new Site(node, hosts.get(node), hosts.get(node).cpu(), storage,
                     new LockTable(config.policy() == ModelConfig.LockPolicy.TIMESTAMP), world);
-            replicas.add(new ModelReplica(site, channel, charge(node), protocol(node)));
+            replicas.add(new ModelReplica(site, channel, charge(node), claims, protocol(node)));
         }
         this.faults = new FaultsAtWork(kernel, hosts, replicas, channel);
         this.clients = recordedClients != null
@@ -125,16 +126,8 @@ public final class ModelRun {
 
     private Function<Replica, Protocol> protocol(int node) {
         Topology topology = config.topology();
-        String name = config.protocol().name();
-        Map<String, String> parameters = new HashMap<>(config.protocol().parameters());
-        if (!name.equals(Wice.NAME)) {
-            return replica -> Protocols.create(name, node, topology.all(), parameters, replica);
-        }
-        Wice.Parameters defaults = Wice.Parameters.defaults(node, topology.byCluster(),
-                topology.clusters().getFirst().name());
-        return replica -> new Wice(new Wice.Parameters(node, defaults.clusters(), defaults.firstPrimary(),
-                !config.order().primaryClusterOnly(), 0, RELAYED_MAX, defaults.retryNanos(),
-                defaults.windowPositions(), defaults.progressIntervalNanos()), replica);
+        Deployment where = new Deployment(node, topology.all(), config.order().members(topology));
+        return replica -> config.protocol().create(where, replica);
     }
 
     /** Has somebody told, now and then while it runs, how many transactions have been counted. */

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import tutti.core.protocol.Stage;
 import tutti.sim.kernel.Kernel;
 
 /**

@@ -5,6 +5,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import tutti.core.protocol.Stage;
 
 /**
  * What a run of a model has shown.

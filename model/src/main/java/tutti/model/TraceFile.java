@@ -1,6 +1,7 @@
 package tutti.model;
 
 import java.util.Locale;
+import tutti.core.protocol.Stage;
 
 /**
  * A timeline of transactions and their stages in the trace event format that Perfetto and Chrome's viewer read. Sites are

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import tutti.core.protocol.Stage;
 import tutti.model.scenario.ScenarioException;
 import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;

@@ -30,9 +30,10 @@ sealed interface Control {
      * A node has started. When it has been delivered to itself and all before it is visible, the node has caught up.
      *
      * @param incarnation of the node, larger than any before
+     * @param mark of this life alone: a node that has lost count of its lives knows its own by it
      * @param protocol name of the protocol it runs
      */
-    record Hello(long incarnation, String protocol) implements Control {}
+    record Hello(long incarnation, long mark, String protocol) implements Control {}
 
     /**
      * After a crash now, the node would need the log from behind this position, and nothing before.
@@ -66,8 +67,8 @@ sealed interface Control {
         return switch (this) {
             case Hello hello -> {
                 byte[] protocol = hello.protocol().getBytes(StandardCharsets.UTF_8);
-                yield ByteBuffer.allocate(1 + 8 + protocol.length).put(HELLO).putLong(hello.incarnation()).put(protocol)
-                        .array();
+                yield ByteBuffer.allocate(1 + 8 + 8 + protocol.length).put(HELLO).putLong(hello.incarnation())
+                        .putLong(hello.mark()).put(protocol).array();
             }
             case Restart restart -> ByteBuffer.allocate(1 + 8).put(RESTART).putLong(restart.position()).array();
             case Question question -> encode(QUESTION, question.transaction());
@@ -91,9 +92,10 @@ sealed interface Control {
             case PROTOCOL -> null;
             case HELLO -> {
                 long incarnation = from.getLong();
+                long mark = from.getLong();
                 byte[] protocol = new byte[from.remaining()];
                 from.get(protocol);
-                yield new Hello(incarnation, new String(protocol, StandardCharsets.UTF_8));
+                yield new Hello(incarnation, mark, new String(protocol, StandardCharsets.UTF_8));
             }
             case RESTART -> new Restart(from.getLong());
             case QUESTION -> new Question(TransactionId.decode(from));

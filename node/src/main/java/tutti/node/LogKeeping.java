@@ -19,8 +19,9 @@ import tutti.runtime.Machine;
  * <p>
  * <b>Why nothing is forgotten that somebody needs.</b> A node that crashes begins with the engine at its durable position or
  * above, and with the newest snapshot up to there; so it needs the log behind that snapshot. It tells the others, by a message
- * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Behind
- * the least that all nodes have told, nobody needs anything.
+ * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Before
+ * the least that all nodes have told, nobody needs anything. The message at that position itself is kept: a node that begins
+ * with the snapshot compares it with what it had ({@link LogContinuity}).
  *
  * <p>
  * All methods are called on the node's loop, except {@link #durablePosition} and {@link #awaitSnapshot}.
@@ -30,8 +31,8 @@ final class LogKeeping {
 
     /** What it asks of its node. */
     interface Node {
-        /** Has all nodes told, in the order, from where on this one would need the log. */
-        void tellRestart(long position);
+        /** Has all nodes told something, in the order. */
+        void send(Control control);
 
         /** Whether the node serves, so that what it tells counts. */
         boolean isReady();
@@ -39,8 +40,11 @@ final class LogKeeping {
         /** Lets the order's log forget what is before a position. */
         void truncate(long position);
 
+        /** Highest position that the engine may hold. */
+        long engineHoldsAtMost();
+
         /** The node cannot go on. */
-        void fail(Throwable cause);
+        void fail(Throwable cause, boolean restartable);
     }
 
     private final ReplicaNode.Settings settings;
@@ -82,11 +86,12 @@ final class LogKeeping {
     /** Tells the others, now and from time to time, from where on this node would need the log after a crash. */
     void tellDurable() {
         engine.durablePosition(new LoopCompletion<>(loop, position -> {
+            check(position);
             durablePosition = position;
             long needed = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
             if (needed > toldRestart && node.isReady()) {
                 toldRestart = needed;
-                node.tellRestart(needed);
+                node.send(new Control.Restart(needed));
             }
             loop.schedule(settings.durabilityNanos(), this::tellDurable);
         }, cause -> {
@@ -94,6 +99,15 @@ final class LogKeeping {
                     cause.sqlState(), cause.message());
             loop.schedule(settings.durabilityNanos(), this::tellDurable);
         }));
+    }
+
+    private void check(long position) {
+        long most = node.engineHoldsAtMost();
+        if (position < durablePosition || position > most) {
+            throw new IllegalStateException("the database tells that position " + position + " is durable, expected "
+                    + durablePosition + " to " + most + ": it has lost what it said was safe, or was changed"
+                    + " behind this node's back; give it a copy of another node's database");
+        }
     }
 
     /** Writes a snapshot in the background if enough has been delivered since the last one. */
@@ -109,7 +123,9 @@ final class LogKeeping {
                 files.save(snapshot);
             } catch (IOException broken) {
                 node.fail(new IOException(
-                        "cannot keep a snapshot in " + files.location() + ": " + broken.getMessage(), broken));
+                        "cannot keep a snapshot in " + files.location() + ": " + broken.getMessage()
+                                + "; make room on its disk, or let the node write there",
+                        broken), false);
                 return;
             }
             loop.execute(() -> {
@@ -129,12 +145,12 @@ final class LogKeeping {
         if (needless == 0) {
             return;
         }
-        node.truncate(needless);
+        node.truncate(needless - 1);
         try {
             files.removeBefore(restart[settings.node()]);
             snapshots.removeIf(at -> at < restart[settings.node()]);
         } catch (IOException broken) {
-            node.fail(broken);
+            node.fail(broken, false);
         }
     }
 

@@ -19,6 +19,9 @@ import tutti.runtime.DurableFiles;
  * One snapshot may be saved beside other calls; those come from one thread at a time.
  */
 final class NodeFiles {
+    /** What helps when a file of a node is of no use. */
+    static final String REMEDY = "remove this node's data, and give it a copy of another node's database to begin with";
+
     private static final String INCARNATION = "incarnation";
     private static final Pattern SNAPSHOT = Pattern.compile("protocol-(\\d+)\\.snapshot");
 
@@ -49,8 +52,13 @@ final class NodeFiles {
     /** A number larger than every one answered before, kept over restarts. */
     long nextIncarnation() throws IOException {
         long next = directory.exists(INCARNATION) ? read(INCARNATION).getLong() + 1 : 1;
-        DurableFiles.write(directory, INCARNATION, ByteBuffer.allocate(Long.BYTES).putLong(next).array());
+        keepIncarnation(next);
         return next;
+    }
+
+    /** Numbers answered from now on are larger than this one. */
+    void keepIncarnation(long last) throws IOException {
+        DurableFiles.write(directory, INCARNATION, ByteBuffer.allocate(Long.BYTES).putLong(last).array());
     }
 
     /** Keeps a snapshot, durably. */
@@ -84,8 +92,7 @@ final class NodeFiles {
         try {
             return DurableFiles.read(directory, name);
         } catch (DamagedFileException damaged) {
-            throw new DamagedFileException(damaged.getMessage()
-                    + "; remove this node's data, and give it a copy of another node's database to begin with");
+            throw new DamagedFileException(damaged.getMessage() + "; " + REMEDY);
         }
     }
 

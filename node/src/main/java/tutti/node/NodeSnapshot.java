@@ -4,35 +4,43 @@ import java.nio.ByteBuffer;
 
 /**
  * What a node keeps of a position of the order, so that it need not be delivered what came before: the protocol's state,
- * and which transactions have committed. Snapshots that were written before there was the second are read, too.
+ * and which transactions have committed.
  *
+ * @param position after which it was taken
+ * @param digest of the message at that position ({@link LogContinuity#digest})
  * @param protocol what the protocol gave
- * @param outcomes what {@link Outcomes} gave; empty if it is not known
+ * @param outcomes what {@link Outcomes} gave
  */
-record NodeSnapshot(byte[] protocol, byte[] outcomes) {
-    /** No protocol's snapshot begins so. */
-    private static final long MAGIC = 0x5475_7474_6953_6e32L;
+record NodeSnapshot(long position, int digest, byte[] protocol, byte[] outcomes) {
+    private static final int VERSION = 1;
 
     byte[] encode() {
-        return ByteBuffer.allocate(8 + 4 + protocol.length + outcomes.length).putLong(MAGIC).putInt(protocol.length)
-                .put(protocol).put(outcomes).array();
+        return ByteBuffer.allocate(4 + 8 + 4 + 4 + protocol.length + outcomes.length).putInt(VERSION).putLong(position)
+                .putInt(digest).putInt(protocol.length).put(protocol).put(outcomes).array();
     }
 
+    /**
+     * Reads what {@link #encode} wrote.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
     static NodeSnapshot of(byte[] bytes) {
         ByteBuffer from = ByteBuffer.wrap(bytes);
-        if (bytes.length < 12 || from.getLong() != MAGIC) {
-            return new NodeSnapshot(bytes, new byte[0]);
+        int version = bytes.length < 4 ? 0 : from.getInt();
+        if (version != VERSION || from.remaining() < 8 + 4 + 4) {
+            throw new IllegalArgumentException("a node's snapshot of version " + version + ", known is " + VERSION);
         }
-        byte[] protocol = new byte[from.getInt()];
+        long position = from.getLong();
+        int digest = from.getInt();
+        int size = from.getInt();
+        if (size < 0 || size > from.remaining()) {
+            throw new IllegalArgumentException("a protocol's state of " + size + " bytes in a snapshot that has "
+                    + from.remaining());
+        }
+        byte[] protocol = new byte[size];
         from.get(protocol);
         byte[] outcomes = new byte[from.remaining()];
         from.get(outcomes);
-        return new NodeSnapshot(protocol, outcomes);
-    }
-
-    void restore(Outcomes into) {
-        if (outcomes.length > 0) {
-            into.decode(ByteBuffer.wrap(outcomes));
-        }
+        return new NodeSnapshot(position, digest, protocol, outcomes);
     }
 }

@@ -14,7 +14,7 @@ import tutti.core.txn.TransactionId;
  *
  * <p>
  * <b>Why absence is an answer.</b> Under every protocol that says so
- * ({@link tutti.core.protocol.Protocol#commitsByOwnMessage}) a transaction commits at the position of an ordered message that its own
+ * ({@link tutti.core.protocol.Trait#COMMITS_BY_OWN_MESSAGE}) a transaction commits at the position of an ordered message that its own
  * node sent in the life in which the transaction ran. Once no such message can be delivered any more, the set of that
  * life's committed transactions is complete, and what is not in it never commits. That is so behind a node's first message
  * of its next life ({@link #born}: the order delivers the messages of a node in order of its lives), and behind a
@@ -107,8 +107,21 @@ final class Outcomes {
         return lives == null ? null : lives.get(id.incarnation());
     }
 
-    /** A node's first message of a life was delivered: its former lives are over. */
-    void born(int node, long incarnation) {
+    /** The highest number of a life of a node that has been heard of; 0 if there is none. */
+    long lastLife(int node) {
+        TreeMap<Long, Life> lives = nodes.get(node);
+        return lives == null || lives.isEmpty() ? 0 : lives.lastKey();
+    }
+
+    /**
+     * A node's first message of a life was delivered: its former lives are over.
+     *
+     * @return false, and nothing is changed, if the life's number is no higher than an earlier one's: the node has lost count
+     */
+    boolean born(int node, long incarnation) {
+        if (incarnation <= lastLife(node)) {
+            return false;
+        }
         TreeMap<Long, Life> lives = nodes.computeIfAbsent(node, _ -> new TreeMap<>());
         lives.values().forEach(former -> former.over = true);
         lives.put(incarnation, new Life());
@@ -116,6 +129,7 @@ final class Outcomes {
             lives.pollFirstEntry();
         }
         fenced.remove(node);
+        return true;
     }
 
     /**

@@ -1,7 +1,5 @@
 package tutti.node;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -82,15 +80,13 @@ final class Preparations {
         }
     }
 
-    private final Engine engine;
     private final Loop loop;
     private final Events events;
     private final Map<TransactionId, Preparation> current = new LinkedHashMap<>();
-    private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
-    private final List<Engine.Applier> appliers = new ArrayList<>();
+    private final ApplierPool appliers;
 
     Preparations(Engine engine, Loop loop, Events events) {
-        this.engine = engine;
+        this.appliers = new ApplierPool(engine);
         this.loop = loop;
         this.events = events;
     }
@@ -104,11 +100,7 @@ final class Preparations {
     }
 
     private void begin(Preparation preparation) {
-        Engine.Applier applier = idle.poll();
-        if (applier == null) {
-            applier = engine.openApplier();
-            appliers.add(applier);
-        }
+        Engine.Applier applier = appliers.takeOrOpen();
         preparation.applier = applier;
         preparation.state = State.APPLYING;
         preparation.undo = false;
@@ -168,7 +160,7 @@ final class Preparations {
     }
 
     private void free(Preparation preparation) {
-        idle.add(preparation.applier());
+        appliers.free(preparation.applier());
         preparation.applier = null;
     }
 
@@ -213,10 +205,10 @@ final class Preparations {
         }));
     }
 
-    /** Has those that are on their way make way for an ordered write set, or for a statement that may need any lock. */
-    void makeWay(@Nullable KeySet keys, long position) {
+    /** Has those that are on their way make way for an ordered write set or request that meets them. */
+    void makeWay(KeySet keys, long position) {
         for (Preparation preparation : current.values()) {
-            if (keys != null && !meet(keys, preparation.writes.keys())) {
+            if (!meet(keys, preparation.writes.keys())) {
                 continue;
             }
             if (preparation.state == State.APPLYING && !preparation.undo) {
@@ -254,6 +246,6 @@ final class Preparations {
     }
 
     void close() {
-        appliers.forEach(Engine.Applier::close);
+        appliers.close();
     }
 }

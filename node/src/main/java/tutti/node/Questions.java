@@ -30,7 +30,7 @@ final class Questions {
     interface Node {
         long visible();
 
-        long delivered();
+        long deliveredPosition();
 
         Set<Integer> members();
 
@@ -103,7 +103,7 @@ final class Questions {
 
     private void answer(Question question, Outcomes.Answer answer) {
         switch (answer) {
-            case COMMITTED -> await(node.delivered(), new Completion<>() {
+            case COMMITTED -> await(node.deliveredPosition(), new Completion<>() {
                 @Override
                 public void succeeded(Long visible) {
                     question.done.succeeded(TransactionOutcome.COMMITTED);

@@ -78,9 +78,13 @@ class CommitPipelineTest {
     private final CommitPipeline pipeline = pipeline(LINGER_NANOS);
 
     private CommitPipeline pipeline(long lingerNanos) {
+        return pipeline(lingerNanos, 0, 0);
+    }
+
+    private CommitPipeline pipeline(long lingerNanos, long held, long before) {
         CommitPipeline made = new CommitPipeline(engine, machine, loop, events, NodeMetrics.NONE, 3, 8,
                 lingerNanos, () -> unwatched);
-        made.open(0);
+        made.open(held, before);
         return made;
     }
 
@@ -295,6 +299,66 @@ class CommitPipelineTest {
         pending().forEach(operation -> operation.fail(false));
         machine.runDue();
         assertTrue(String.valueOf(failed.get()).contains("position 1 cannot be applied"));
+    }
+
+    private void stopsTheNode(String expected, Runnable task) {
+        loop.execute(task);
+        machine.runDue();
+        Throwable thrown = broken.getAndSet(null);
+        assertTrue(thrown instanceof IllegalStateException && thrown.getMessage().contains(expected),
+                () -> String.valueOf(thrown));
+    }
+
+    @Test
+    void aPositionThatIsDecidedTwiceStopsTheNode() {
+        run(() -> pipeline.remote(1, writes(1, 1)));
+        stopsTheNode("position 1 was decided, expected 2", () -> pipeline.remote(1, writes(1, 1)));
+    }
+
+    @Test
+    void aPositionThatIsLeftOutStopsTheNode() {
+        stopsTheNode("position 2 was decided, expected 1", () -> pipeline.skip(2));
+    }
+
+    @Test
+    void whatTheEngineHeldIsDecidedAgainAndNotDoneAgain() {
+        CommitPipeline again = pipeline(LINGER_NANOS, 3, 1);
+        run(() -> {
+            again.remote(2, writes(2, 2));
+            again.barrier(3,
+                    new Request.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY, Request.Placement.ALL));
+        });
+        assertEquals(List.of(), pending());
+        engine.applied.set(3);
+        run(() -> again.remote(4, writes(4, 4)));
+        succeedAll();
+        assertEquals(List.of(4L), engine.effects);
+    }
+
+    @Test
+    void aLocalTransactionCannotCommitWhatTheEngineHeldBeforeItBegan() {
+        CommitPipeline again = pipeline(LINGER_NANOS, 3, 1);
+        stopsTheNode("which the database held before", () -> again.local(2, writes(2, 2), engine.new Session(2)));
+    }
+
+    @Test
+    void anEngineThatHasLostWhatItHadCommittedStopsTheNode() {
+        run(() -> pipeline.remote(1, writes(1, 1)));
+        succeedAll();
+        run(() -> pipeline.local(2, writes(2, 2), engine.new Session(2)));
+        engine.applied.set(0);
+        pending().forEach(commit -> commit.fail(true));
+        stopsTheNode("the database holds position 0, expected 1 to 2",
+                () -> pending().forEach(ManualEngine.Pending::succeed));
+    }
+
+    @Test
+    void anEngineThatHoldsWhatItWasNotAskedForStopsTheNode() {
+        run(() -> pipeline.local(1, writes(1, 1), engine.new Session(1)));
+        engine.applied.set(7);
+        pending().forEach(commit -> commit.fail(true));
+        stopsTheNode("the database holds position 7, expected 0 to 1",
+                () -> pending().forEach(ManualEngine.Pending::succeed));
     }
 
     static LongStream seeds() {

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.flight.FlightReplay;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -56,15 +57,16 @@ class NodeFlightRecorderTest {
         for (int node : ALL) {
             ListEngine engine = new ListEngine();
             engines.put(node, engine);
+            ChosenProtocol chosen = Protocols.STANDARD.choose(protocol, parameters);
             NodeFlightRecorder recorder = new NodeFlightRecorder(RealMachine.INSTANCE,
                     PathDirectory.of(directory.resolve("flight" + node)),
                     new FlightRecording.Subject(protocol, parameters, node, ALL), limits);
             recorders.put(node, recorder);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, protocol), RealMachine.INSTANCE,
+                    ReplicaNode.Settings.defaults(node, ALL, chosen), RealMachine.INSTANCE,
                     PathDirectory.of(directory.resolve("node" + node)),
                     group.open(node), engine,
-                    recorder.recorded(world -> Protocols.create(protocol, node, ALL, parameters, world)),
+                    recorder.recorded(world -> chosen.create(node, ALL, world)),
                     NodeMetrics.NONE, (cause, _) -> recorder.failed(cause));
             nodes.put(node, replica);
             replica.start().get(20, TimeUnit.SECONDS);
@@ -91,7 +93,8 @@ class NodeFlightRecorderTest {
     }
 
     private static FlightReplay.Result replay(Path file) throws IOException {
-        return FlightReplay.run(FlightRecording.decode(Files.readAllBytes(file), file.toString()), (_, _, _, _) -> {});
+        return FlightReplay.run(FlightRecording.decode(Files.readAllBytes(file), file.toString()),
+                Protocols.STANDARD, (_, _, _, _) -> {});
     }
 
     private List<Path> files() throws IOException {
@@ -162,7 +165,8 @@ class NodeFlightRecorderTest {
         recorders.put(0, recorder);
         assertEquals("the flight recorder has nothing: the protocol was told nothing yet",
                 assertThrows(IOException.class, recorder::write).getMessage());
-        recorder.recorded(world -> Protocols.create("si", 0, ALL, PARAMETERS, world)).apply(new NoWorld()).view(ALL);
+        recorder.recorded(world -> Protocols.STANDARD.choose("si", PARAMETERS).create(0, ALL, world))
+                .apply(new NoWorld()).view(ALL);
         recorder.failed(new IllegalStateException("one"));
         recorder.close();
         for (int i = 0; i < 12; i++) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -94,11 +95,13 @@ class OutcomesTest {
         outcomes.committed(id(0, 1, 100_000));
         outcomes.request(id(0, 1, 7), 12, false);
         outcomes.fence(1, 5);
-        NodeSnapshot snapshot = new NodeSnapshot(new byte[]{1, 2, 3}, outcomes.encode());
+        NodeSnapshot snapshot = new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.encode());
         NodeSnapshot read = NodeSnapshot.of(snapshot.encode());
         assertEquals(ByteBuffer.wrap(snapshot.protocol()), ByteBuffer.wrap(read.protocol()));
+        assertEquals(17, read.position());
+        assertEquals(0xabcd, read.digest());
         Outcomes restored = new Outcomes(true);
-        read.restore(restored);
+        restored.decode(ByteBuffer.wrap(read.outcomes()));
         assertEquals(Answer.COMMITTED, restored.of(id(0, 1, 100_000)));
         assertEquals(Answer.OPEN, restored.of(id(0, 1, 100_001)));
         assertEquals(Answer.UNKNOWN, restored.of(id(0, 1, 7)), "its result is not known any more");
@@ -108,13 +111,24 @@ class OutcomesTest {
     }
 
     @Test
-    void snapshotsFromBeforeAreRead() {
-        NodeSnapshot old = NodeSnapshot.of(new byte[]{9, 9, 9});
-        assertEquals(3, old.protocol().length);
-        Outcomes restored = new Outcomes(true);
-        old.restore(restored);
-        assertEquals(Answer.UNHEARD, restored.of(id(0, 1, 1)));
-        assertThrows(IllegalArgumentException.class, () -> restored.decode(ByteBuffer.wrap(new byte[16])));
+    void whatIsNoSnapshotIsRefused() {
+        assertThrows(IllegalArgumentException.class, () -> NodeSnapshot.of(new byte[]{9, 9, 9}));
+        assertThrows(IllegalArgumentException.class, () -> NodeSnapshot.of(new byte[]{9, 9, 9, 9, 9}));
+        byte[] cut = Arrays.copyOf(new NodeSnapshot(1, 2, new byte[40], new byte[0]).encode(), 30);
+        assertThrows(IllegalArgumentException.class, () -> NodeSnapshot.of(cut));
+        assertThrows(IllegalArgumentException.class, () -> new Outcomes(true).decode(ByteBuffer.wrap(new byte[16])));
+    }
+
+    @Test
+    void aLifeWhoseNumberHasBeenUsedIsNone() {
+        Outcomes outcomes = new Outcomes(true);
+        assertTrue(outcomes.born(1, 4));
+        outcomes.committed(id(1, 4, 9));
+        assertFalse(outcomes.born(1, 4));
+        assertFalse(outcomes.born(1, 3));
+        assertEquals(4, outcomes.lastLife(1));
+        assertEquals(Answer.COMMITTED, outcomes.of(id(1, 4, 9)));
+        assertTrue(outcomes.born(1, 5));
     }
 
     /** Its own node may say that it has ended while this one still executes it. */
@@ -131,7 +145,7 @@ class OutcomesTest {
             }
 
             @Override
-            public long delivered() {
+            public long deliveredPosition() {
                 return 3;
             }
 

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -55,8 +56,9 @@ class ReplicaNodeTest {
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine());
         CompletableFuture<Throwable> failure = new CompletableFuture<>();
         failures.put(node, failure);
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, SnapshotIsolation.NAME, Map.of(), 3, 16,
-                100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS, lingerNanos);
+        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL,
+                Protocols.STANDARD.choose(SnapshotIsolation.NAME), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS,
+                lingerNanos);
         ReplicaNode replica = new ReplicaNode(settings, RealMachine.INSTANCE,
                 PathDirectory.of(directory.resolve("node" + node)), group.open(node), engine,
                 world -> new SnapshotIsolation(

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
@@ -41,11 +42,12 @@ abstract class ReplicaTrio {
             case "postgres-r" -> Map.of("resolve-delay", "10ms");
             default -> Map.of();
         };
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, protocol,
-                parameters, 3, 16, 100, 1 << 20, 5_000_000L, 20, 0);
+        ChosenProtocol chosen = Protocols.STANDARD.choose(protocol, parameters);
+        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, 20,
+                0);
         ReplicaNode replica = new ReplicaNode(settings, RealMachine.INSTANCE,
                 PathDirectory.of(directory.resolve("node" + node)), group.open(node), engine,
-                world -> Protocols.create(protocol, node, ALL, parameters, world), NodeMetrics.NONE,
+                world -> chosen.create(node, ALL, world), NodeMetrics.NONE,
                 (cause, restartable) -> failed.complete(new End(cause, restartable)));
         nodes.put(node, replica);
         replica.start().get(20, TimeUnit.SECONDS);

@@ -11,12 +11,12 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
@@ -69,10 +69,11 @@ final class JdbcNodes implements AutoCloseable {
                     JdbcEngine.open(empty(dialect), CaptureMode.NOTES, new SequenceSteps(i, 16)), () -> empty(dialect),
                     0, MacroDb.Settings.DEFAULT);
             engines.add(engine);
+            ChosenProtocol chosen = Protocols.STANDARD.choose(protocol);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(i, all, protocol), RealMachine.INSTANCE,
+                    ReplicaNode.Settings.defaults(i, all, chosen), RealMachine.INSTANCE,
                     PathDirectory.of(directory.resolve("node" + i)), group.open(i), engine,
-                    world -> Protocols.create(protocol, node, all, Map.of(), world), NodeMetrics.NONE, (cause, _) -> {
+                    world -> chosen.create(node, all, world), NodeMetrics.NONE, (cause, _) -> {
                         throw new AssertionError(cause);
                     });
             nodes.add(replica);

@@ -7,7 +7,7 @@ public interface Background {
     /** Whether it has ended, in one way or another. */
     boolean isDone();
 
-    /** What it threw, or null if it has not ended or did not throw. */
+    /** What it threw (an error as the cause of an {@code ExecutionException}), or null if it has not ended or did not throw. */
     @Nullable
     Exception failure();
 

@@ -54,7 +54,8 @@ public interface Network extends AutoCloseable {
         String remote();
 
         /**
-         * Sends bytes, soon: what is sent in one turn of the loop leaves together. Without effect once it is closed.
+         * Sends bytes, soon: what is sent in one turn of the loop leaves together. Without effect before the connection stands
+         * and once it is closed.
          *
          * @param bytes must not be modified afterwards
          */
@@ -93,7 +94,7 @@ public interface Network extends AutoCloseable {
     /** A socket of datagrams: each may be lost, doubled or overtaken, and none is damaged. */
     interface Datagrams extends AutoCloseable {
         /**
-         * Sends a datagram, or drops it.
+         * Sends a datagram, or drops it: if it is empty, too large, or for nobody whom the operating system knows.
          *
          * @param bytes must not be modified afterwards
          */

@@ -21,7 +21,6 @@ import org.slf4j.LoggerFactory;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
@@ -30,10 +29,10 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
 import tutti.pgwire.Transport;
-import tutti.server.config.NodeConfig;
-import tutti.server.http.NodeStatus;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
+import tutti.server.config.NodeConfig;
+import tutti.server.http.NodeStatus;
 import tutti.wire.FrontEnd;
 
 /**
@@ -138,13 +137,12 @@ final class NodeLife implements AutoCloseable {
         Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet());
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
-                config.protocol(), config.protocolParameters(), config.apply().appliers(),
+                config.chosenProtocol(), config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000, config.apply().linger().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
-        Function<Replica, Protocol> protocol = world -> Protocols.create(config.protocol(), config.node(), replicas,
-                config.protocolParameters(), world);
+        Function<Replica, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);
         ReplicaNode node = new ReplicaNode(settings, RealMachine.INSTANCE,
                 PathDirectory.of(config.data().resolve("replica")), order, opened.engine(),
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, (cause, restartable) -> {
@@ -221,7 +219,7 @@ final class NodeLife implements AutoCloseable {
         }
         int payloadMax = Math.toIntExact(Math.min(config.limits().transactionBytes() * 2 + (1 << 20), 1 << 28));
         return RaftOrderConfig.of(config.node(), members, config.data().resolve("order"))
-                .withVoters(Protocols.voters(config.protocol(), members.keySet(), config.protocolParameters()))
+                .withVoters(config.chosenProtocol().voters(members.keySet()))
                 .withQueue(Math.max(config.order().queueBytes(), payloadMax), payloadMax)
                 .withSegmentBytes(Math.toIntExact(Math.min(config.order().segmentBytes(), 1 << 30)))
                 .withBatches(Math.toIntExact(config.order().batchBytes()), 4)

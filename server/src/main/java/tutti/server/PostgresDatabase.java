@@ -24,7 +24,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.TwoPhaseCommit;
+import tutti.core.protocol.Trait;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
@@ -152,7 +152,7 @@ final class PostgresDatabase implements NodeDatabase {
 
     /** Whether each transaction of another node may need a connection of its own to hold its locks. */
     private boolean prepares() {
-        return config.protocol().equals(TwoPhaseCommit.NAME);
+        return config.chosenProtocol().has(Trait.PREPARES);
     }
 
     /** The embedded server's Unix socket, which takes a third less work than TCP, where there is one. */

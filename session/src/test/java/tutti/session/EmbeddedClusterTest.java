@@ -85,10 +85,10 @@ class EmbeddedClusterTest {
             ClientEngine engine = kind.open(node);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, "si"), RealMachine.INSTANCE,
+                    ReplicaNode.Settings.defaults(node, ALL, Protocols.STANDARD.choose("si")), RealMachine.INSTANCE,
                     PathDirectory.of(directory.resolve("node" + node)),
                     group.openDirect(node),
-                    engine, world -> Protocols.create("si", node, ALL, Map.of(), world), NodeMetrics.NONE,
+                    engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world), NodeMetrics.NONE,
                     (cause, _) -> failure.complete(cause));
             nodes.add(replica);
             replica.start().get(20, TimeUnit.SECONDS);

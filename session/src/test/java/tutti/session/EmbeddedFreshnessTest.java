@@ -7,7 +7,6 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -42,10 +41,10 @@ class EmbeddedFreshnessTest {
     @BeforeEach
     void start() throws Exception {
         engine = JdbcEngine.open(H2Database.inMemory());
-        node = new ReplicaNode(ReplicaNode.Settings.defaults(0, ALONE, "si"), RealMachine.INSTANCE,
-                PathDirectory.of(directory),
+        node = new ReplicaNode(ReplicaNode.Settings.defaults(0, ALONE, Protocols.STANDARD.choose("si")),
+                RealMachine.INSTANCE, PathDirectory.of(directory),
                 new LocalOrderGroup(RealMachine.INSTANCE, ALONE).openDirect(0), engine,
-                world -> Protocols.create("si", 0, ALONE, Map.of(), world), NodeMetrics.NONE, (_, _) -> {});
+                world -> Protocols.STANDARD.choose("si").create(0, ALONE, world), NodeMetrics.NONE, (_, _) -> {});
         node.start();
         node.ready().get(20, TimeUnit.SECONDS);
         try (EmbeddedSession session = new EmbeddedSession(node, engine, 1 << 20)) {

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -42,9 +41,10 @@ class EmbeddedLogTest {
             engine.lostWithLog();
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    new ReplicaNode.Settings(node, ALL, "si", Map.of(), 2, 64, 100, 1 << 24, 5_000_000L, 20, 0),
+                    new ReplicaNode.Settings(node, ALL, Protocols.STANDARD.choose("si"), 2, 64, 100, 1 << 24,
+                            5_000_000L, 20, 0),
                     RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)),
-                    group.open(node), engine, world -> Protocols.create("si", node, ALL, Map.of(), world),
+                    group.open(node), engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
             nodes.add(replica);
             replica.start();

@@ -28,7 +28,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Trait;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
@@ -55,7 +57,7 @@ class EmbeddedProtocolsTest {
     private final CompletableFuture<Throwable> failure = new CompletableFuture<>();
 
     static Stream<Arguments> protocols() {
-        return Protocols.names().stream()
+        return Protocols.STANDARD.names().stream()
                 .flatMap(protocol -> Stream.of(EmbeddedClusterTest.Kind.MACRO_H2, EmbeddedClusterTest.Kind.HSQLDB)
                         .map(kind -> Arguments.of(protocol, kind)));
     }
@@ -66,13 +68,14 @@ class EmbeddedProtocolsTest {
 
     private void start(String protocol, Map<String, String> parameters, EmbeddedClusterTest.Kind kind)
             throws Exception {
+        ChosenProtocol chosen = Protocols.STANDARD.choose(protocol, parameters);
         for (int node : new int[]{0, 1, 2}) {
             ClientEngine engine = kind.open(node);
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, protocol, parameters), RealMachine.INSTANCE,
+                    ReplicaNode.Settings.defaults(node, ALL, chosen), RealMachine.INSTANCE,
                     PathDirectory.of(directory.resolve("node" + node)),
-                    group.openDirect(node), engine, world -> Protocols.create(protocol, node, ALL, parameters, world),
+                    group.openDirect(node), engine, world -> chosen.create(node, ALL, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
             nodes.add(replica);
             replica.start().get(20, TimeUnit.SECONDS);
@@ -124,10 +127,10 @@ class EmbeddedProtocolsTest {
     @MethodSource("protocols")
     void transfersKeepTheTotalAndTheNodesTheSame(String protocol, EmbeddedClusterTest.Kind kind) throws Exception {
         start(protocol, kind);
-        Protocols.Claims claims = Protocols.describe(protocol).claims();
+        ChosenProtocol chosen = Protocols.STANDARD.choose(protocol);
         try (EmbeddedSession session = session(0)) {
             session.everywhere("CREATE TABLE ACCOUNT (ID INTEGER PRIMARY KEY, BALANCE INTEGER NOT NULL)");
-            if (claims.wholeOnly()) {
+            if (chosen.has(Trait.WHOLE_ONLY)) {
                 statementsForAll(session);
                 return;
             }
@@ -141,7 +144,7 @@ class EmbeddedProtocolsTest {
             List<Future<Integer>> clients = new ArrayList<>();
             for (int i = 0; i < CLIENTS; i++) {
                 int client = i;
-                clients.add(threads.submit(() -> transfers(client, claims.onePrimary() ? 0 : client)));
+                clients.add(threads.submit(() -> transfers(client, chosen.has(Trait.ONE_PRIMARY) ? 0 : client)));
             }
             for (Future<Integer> client : clients) {
                 assertEquals(TRANSACTIONS, client.get());

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import tutti.core.protocol.ProtocolDescriptor;
 import tutti.core.protocol.Protocols;
 import tutti.sim.disk.DiskFile;
 import tutti.sim.fault.EngineFaults;
@@ -71,7 +72,7 @@ final class Scenario {
 
     /** A scenario of the simulated world, of another protocol for each seed. */
     private static String world(long seed) {
-        List<String> protocols = Protocols.names();
+        List<ProtocolDescriptor> protocols = Protocols.STANDARD.all();
         return ScenarioRun.run(tutti.sim.world.Scenario.random(seed, protocols.get((int) (seed % protocols.size())),
                 Map.of(), seed % 2 == 0 ? OrderKind.GROUP : OrderKind.IDEAL, WORLD_TRANSACTIONS,
                 FaultProfile.parse("all"))).fingerprint();

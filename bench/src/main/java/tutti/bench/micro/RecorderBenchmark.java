@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -19,15 +20,16 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaAdapter;
 import tutti.core.protocol.Request;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
-import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -63,12 +65,12 @@ public class RecorderBenchmark {
     private int liveKeys = KEYS;
 
     private final Loop loop = new Loop();
-    private Protocol protocol = Protocols.create("si", 0, REPLICAS, Map.of(), loop);
+    private Protocol protocol = Protocols.STANDARD.choose(Protocols.DEFAULT).create(0, REPLICAS, loop);
     private WriteSet[] writes = {};
     private long position;
 
     /** A world that orders at once. */
-    private static final class Loop implements Replica {
+    private static final class Loop extends ReplicaAdapter {
         @Nullable
         Message ordered;
 
@@ -78,53 +80,8 @@ public class RecorderBenchmark {
         }
 
         @Override
-        public void run(TransactionId transaction, Priority priority) {
-            // It has run.
-        }
-
-        @Override
-        public void prepare(TransactionId transaction, WriteSet changes) {
+        protected void ask(Consumer<Replica> effect) {
             // Not measured.
-        }
-
-        @Override
-        public void apply(TransactionId transaction, long at, WriteSet changes) {
-            // Not measured.
-        }
-
-        @Override
-        public void commit(TransactionId transaction, long at, WriteSet changes) {
-            // Not measured.
-        }
-
-        @Override
-        public void execute(TransactionId transaction, long at, Request.Whole request) {
-            // Not measured.
-        }
-
-        @Override
-        public void skip(long at) {
-            // Not measured.
-        }
-
-        @Override
-        public void abort(TransactionId transaction) {
-            // Not measured.
-        }
-
-        @Override
-        public void answer(TransactionId transaction, Outcome outcome) {
-            // Not measured.
-        }
-
-        @Override
-        public void multicast(Message message, Set<Integer> nodes) {
-            // Not measured.
-        }
-
-        @Override
-        public void timer(long timer, long delayNanos) {
-            // Time does not matter.
         }
     }
 
@@ -146,13 +103,14 @@ public class RecorderBenchmark {
         }
         position = 0;
         Map<String, String> parameters = Map.of("window", Integer.toString(liveKeys / KEYS));
+        ChosenProtocol chosen = Protocols.STANDARD.choose(Protocols.DEFAULT, parameters);
         protocol = recorded
-                ? new FlightRecorder(new FlightRecording.Subject("si", parameters, 0, REPLICAS),
+                ? new FlightRecorder(new FlightRecording.Subject(chosen.name(), parameters, 0, REPLICAS),
                         new FlightRecorder.Limits(RECORDER_BYTES, TimeUnit.MINUTES.toNanos(5)), System::nanoTime,
                         trouble -> {
                             throw new IllegalStateException(trouble);
-                        }).attach(loop, world -> Protocols.create("si", 0, REPLICAS, parameters, world))
-                : Protocols.create("si", 0, REPLICAS, parameters, loop);
+                        }).attach(loop, world -> chosen.create(0, REPLICAS, world))
+                : chosen.create(0, REPLICAS, loop);
         for (int i = 0; i < writes.length; i++) {
             transaction();
         }

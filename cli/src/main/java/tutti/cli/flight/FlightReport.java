@@ -11,6 +11,7 @@ import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.core.flight.FlightRecording;
 import tutti.core.flight.FlightReplay;
+import tutti.core.protocol.Protocols;
 import tutti.node.NodeFlightRecorder;
 
 /** Replays a flight recording, and tells a person what came of it. */
@@ -73,11 +74,12 @@ public final class FlightReport {
     }
 
     private boolean run(long first, long last) {
-        FlightReplay.Result result = FlightReplay.run(recording, (number, nanos, event, effects) -> {
-            if (number >= first && number <= last) {
-                show(number, nanos, event, effects);
-            }
-        });
+        FlightReplay.Result result = FlightReplay.run(recording, Protocols.STANDARD,
+                (number, nanos, event, effects) -> {
+                    if (number >= first && number <= last) {
+                        show(number, nanos, event, effects);
+                    }
+                });
         screen.line(String.format(Locale.ROOT, "  %,d events over %.3f s%s: %,d effects and %d states are the same",
                 result.events(), result.nanos() / 1e9, at(0) == null ? "" : " from " + at(0), result.effects(),
                 result.states()));

@@ -109,8 +109,8 @@ final class CheckCommand implements Callable<Integer> {
         Supplier<Mutation> mutation = usage(() -> Mutants.mutation(mutant));
         Screen screen = Screen.standard(spec.commandLine().getOut());
         List<Tally> tallies = new ArrayList<>();
-        for (String protocol : protocols.contains(ALL) ? Protocols.names() : protocols) {
-            usage(() -> Protocols.describe(protocol, pinned));
+        for (String protocol : protocols.contains(ALL) ? Protocols.STANDARD.names() : protocols) {
+            usage(() -> Protocols.STANDARD.choose(protocol, pinned));
             tallies.add(check(screen, protocol, profile, mutation));
         }
         if (json != null) {
@@ -125,7 +125,10 @@ final class CheckCommand implements Callable<Integer> {
         Tally tally = new Tally(protocol);
         long begun = System.nanoTime();
         int workers = threads == 0 ? Runtime.getRuntime().availableProcessors() : threads;
-        Campaign.run(seed -> Scenario.random(seed, protocol, pinned, order, transactions, profile), firstSeed, seeds,
+        Campaign.run(
+                seed -> Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), pinned, order, transactions,
+                        profile),
+                firstSeed, seeds,
                 workers, mutation, result -> {
                     tally.done++;
                     tally.events += result.events();

@@ -112,7 +112,7 @@ class ProtocolClusterTest {
 
     /** Of reads at any node, which may be a little behind the others. */
     private static Isolation isolation(String protocol) {
-        return switch (Protocols.describe(protocol).claims().isolation()) {
+        return switch (Protocols.STANDARD.choose(protocol).claims().guarantee()) {
             case SNAPSHOT_ISOLATION, STRONG_SNAPSHOT_ISOLATION -> Isolation.SNAPSHOT_ISOLATION;
             case SERIALIZABILITY -> Isolation.SERIALIZABLE;
         };

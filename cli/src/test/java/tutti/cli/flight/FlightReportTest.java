@@ -43,7 +43,8 @@ class FlightReportTest {
                 new FlightRecording.Subject(protocolName, parameters, 1, Set.of(0, 1)), LIMITS);
         Replica nobody = (Replica) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[]{Replica.class},
                 (_, _, _) -> null);
-        Protocol protocol = recorder.recorded(world -> Protocols.create("passive", 1, Set.of(0, 1), Map.of(), world))
+        Protocol protocol = recorder
+                .recorded(world -> Protocols.STANDARD.choose("passive").create(1, Set.of(0, 1), world))
                 .apply(nobody);
         for (int serial = 1; serial <= 2; serial++) {
             TransactionId transaction = new TransactionId(1, serial);

@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
@@ -18,10 +19,10 @@ import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
 /**
- * What a protocol is told, as records of a tape: complete, so that it can be told again. Every event begins with the time
- * that the world gave for it.
+ * A protocol that only writes down what it is told, as records of a tape: complete, so that it can be told again. Every event
+ * begins with the time that the world gave for it.
  */
-final class Events {
+final class Events implements Protocol {
     private static final byte INTERACTIVE = 0;
     private static final byte WHOLE = 1;
 
@@ -38,7 +39,8 @@ final class Events {
         return to.begin(kind, Math.addExact(8, payloadMax)).putLong(nanos.getAsLong());
     }
 
-    void submitted(TransactionId transaction, Request request) {
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
         switch (request) {
             case Request.Interactive interactive -> {
                 ByteBuffer payload = begin(Kind.SUBMITTED,
@@ -57,7 +59,8 @@ final class Events {
         to.end();
     }
 
-    void executed(TransactionId transaction, Execution execution) {
+    @Override
+    public void executed(TransactionId transaction, Execution execution) {
         ByteBuffer payload = begin(Kind.EXECUTED, TransactionId.ENCODED_BYTES + 16
                 + execution.writes().encodedSize() + execution.reads().encodedSize());
         transaction.encode(payload);
@@ -67,12 +70,14 @@ final class Events {
         to.end();
     }
 
-    void prepared(TransactionId transaction) {
+    @Override
+    public void prepared(TransactionId transaction) {
         transaction.encode(begin(Kind.PREPARED, TransactionId.ENCODED_BYTES));
         to.end();
     }
 
-    void blocked(TransactionId transaction, Set<TransactionId> holders) {
+    @Override
+    public void blocked(TransactionId transaction, Set<TransactionId> holders) {
         ByteBuffer payload = begin(Kind.BLOCKED, TransactionId.ENCODED_BYTES * (1 + holders.size()) + 4);
         transaction.encode(payload);
         payload.putInt(holders.size());
@@ -80,7 +85,8 @@ final class Events {
         to.end();
     }
 
-    void failed(TransactionId transaction, AbortReason.Failed cause) {
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
         byte[] label = cause.label().getBytes(StandardCharsets.UTF_8);
         ByteBuffer payload = begin(Kind.FAILED, TransactionId.ENCODED_BYTES + 4 + label.length);
         transaction.encode(payload);
@@ -88,44 +94,67 @@ final class Events {
         to.end();
     }
 
-    void victim(TransactionId transaction, long forPosition) {
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
         ByteBuffer payload = begin(Kind.VICTIM, TransactionId.ENCODED_BYTES + 8);
         transaction.encode(payload);
         payload.putLong(forPosition);
         to.end();
     }
 
-    void committed(long position, long horizon) {
+    @Override
+    public void committed(long position, long horizon) {
         begin(Kind.COMMITTED, 16).putLong(position).putLong(horizon);
         to.end();
     }
 
-    void delivered(long position, int sender, Message message) {
+    @Override
+    public void delivered(long position, int sender, Message message) {
         ByteBuffer payload = begin(Kind.DELIVERED, 12 + message.encodedSize()).putLong(position).putInt(sender);
         message.encode(payload);
         to.end();
     }
 
-    /** @param kind {@code TENTATIVE} or {@code RECEIVED} */
-    void heard(Kind kind, int sender, Message message) {
+    @Override
+    public void tentative(int sender, Message message) {
+        heard(Kind.TENTATIVE, sender, message);
+    }
+
+    @Override
+    public void received(int sender, Message message) {
+        heard(Kind.RECEIVED, sender, message);
+    }
+
+    private void heard(Kind kind, int sender, Message message) {
         ByteBuffer payload = begin(kind, 4 + message.encodedSize()).putInt(sender);
         message.encode(payload);
         to.end();
     }
 
-    void view(Set<Integer> members) {
+    @Override
+    public void view(Set<Integer> members) {
         putNodes(begin(Kind.VIEW, 4 + 4 * members.size()), members);
         to.end();
     }
 
-    void timer(long timer) {
+    @Override
+    public void timer(long timer) {
         begin(Kind.TIMER, 8).putLong(timer);
         to.end();
     }
 
-    void snapshot() {
+    /** Only that it was asked for. */
+    @Override
+    public byte[] snapshot() {
         begin(Kind.SNAPSHOT, 0);
         to.end();
+        return NOTHING;
+    }
+
+    /** Is no event: a recording begins with a state. */
+    @Override
+    public void restore(byte[] snapshot) {
+        throw new IllegalStateException("a protocol is restored before its first event");
     }
 
     static void putNodes(ByteBuffer to, Collection<Integer> nodes) {
@@ -179,9 +208,10 @@ final class Events {
     /**
      * Reads the payload of an event.
      *
-     * @param protocol that it will be told to, which knows its messages
+     * @param protocol that it will be told to
+     * @param messages reads those of the protocol
      */
-    static Event read(Kind kind, ByteBuffer from, Protocol protocol) {
+    static Event read(Kind kind, ByteBuffer from, Protocol protocol, Function<ByteBuffer, Message> messages) {
         long nanos = from.getLong();
         return switch (kind) {
             case SUBMITTED -> {
@@ -235,13 +265,13 @@ final class Events {
             case DELIVERED -> {
                 long position = from.getLong();
                 int sender = from.getInt();
-                Message message = protocol.decode(from);
+                Message message = messages.apply(from);
                 yield new Event(nanos, "delivered position " + position + " from node " + sender + ": "
                         + Words.shortened(message), of(() -> protocol.delivered(position, sender, message)));
             }
             case TENTATIVE, RECEIVED -> {
                 int sender = from.getInt();
-                Message message = protocol.decode(from);
+                Message message = messages.apply(from);
                 yield new Event(nanos, kind.words() + " from node " + sender + ": " + Words.shortened(message),
                         of(() -> {
                             if (kind == Kind.RECEIVED) {

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
@@ -51,6 +53,7 @@ public final class FlightReplay {
     private final Tape tape = new Tape();
     private final Effects world = new Effects(tape);
     private final Protocol protocol;
+    private final Function<ByteBuffer, Message> messages;
     private final ArrayDeque<String> before = new ArrayDeque<>();
     private long events;
     private long effects;
@@ -59,35 +62,41 @@ public final class FlightReplay {
     private long lastNanos;
     private @Nullable Throwable thrown;
 
-    private FlightReplay(FlightRecording recording, Function<Replica, Protocol> maker, Listener listener) {
+    private FlightReplay(FlightRecording recording, Function<Replica, Protocol> maker,
+            Function<ByteBuffer, Message> messages, Listener listener) {
         this.recording = recording;
         this.listener = listener;
         this.protocol = maker.apply(world);
+        this.messages = messages;
     }
 
     /**
      * Replays with the protocol that the recording names.
      *
+     * @param protocols among which it is
      * @throws IllegalArgumentException if the recording is empty, of another build, or names a protocol that is not
      *             there
      */
-    public static Result run(FlightRecording recording, Listener listener) {
+    public static Result run(FlightRecording recording, Protocols protocols, Listener listener) {
         FlightRecording.Subject subject = recording.subject();
-        return run(recording, world -> Protocols.create(subject.protocol(), subject.node(), subject.replicas(),
-                subject.parameters(), world), listener);
+        ChosenProtocol protocol = protocols.choose(subject.protocol(), subject.parameters());
+        return run(recording, world -> protocol.create(subject.node(), subject.replicas(), world), protocol::decode,
+                listener);
     }
 
     /**
      * Replays with any protocol.
      *
      * @param maker makes it for the world it is given
+     * @param messages reads those of the protocol
      * @throws IllegalArgumentException if the recording is empty, or of another protocol or build
      */
-    public static Result run(FlightRecording recording, Function<Replica, Protocol> maker, Listener listener) {
+    public static Result run(FlightRecording recording, Function<Replica, Protocol> maker,
+            Function<ByteBuffer, Message> messages, Listener listener) {
         if (recording.segments().isEmpty()) {
             throw new IllegalArgumentException("the recording has no events");
         }
-        FlightReplay replay = new FlightReplay(recording, maker, listener);
+        FlightReplay replay = new FlightReplay(recording, maker, messages, listener);
         String divergence = replay.replay();
         return new Result(replay.events, replay.effects, replay.states, replay.lastNanos - replay.firstNanos,
                 divergence,
@@ -152,7 +161,7 @@ public final class FlightReplay {
 
     /** Tells an event; answers how its effects differ, or null. */
     private @Nullable String tell(long number, Noted record, List<Noted> expected) {
-        Events.Event event = Events.read(record.kind(), record.payload(), protocol);
+        Events.Event event = Events.read(record.kind(), record.payload(), protocol, messages);
         tape.clear();
         thrown = null;
         try {
@@ -190,7 +199,7 @@ public final class FlightReplay {
     }
 
     private String words(Noted effect) {
-        return Words.ofEffect(effect.kind(), effect.payload(), protocol)
+        return Words.ofEffect(effect.kind(), effect.payload(), messages)
                 + (effect.kind() == Kind.THREW && thrown != null ? ": " + thrown.getMessage() : "");
     }
 
@@ -199,7 +208,7 @@ public final class FlightReplay {
             return "nothing more";
         }
         Noted effect = effects.get(index);
-        return Words.ofEffect(effect.kind(), effect.payload(), protocol);
+        return Words.ofEffect(effect.kind(), effect.payload(), messages);
     }
 
     private String told(String what) {

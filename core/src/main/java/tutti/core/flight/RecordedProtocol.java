@@ -1,30 +1,24 @@
 package tutti.core.flight;
 
-import java.nio.ByteBuffer;
-import java.util.Set;
 import java.util.function.Consumer;
-import tutti.core.protocol.Execution;
-import tutti.core.protocol.Message;
+import tutti.core.protocol.PassingProtocol;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Request;
-import tutti.core.txn.AbortReason;
-import tutti.core.txn.TransactionId;
 
 /** Writes down what a protocol is told, and tells it. Each event excludes whoever asks the recorder for a recording. */
-final class RecordedProtocol implements Protocol {
+final class RecordedProtocol extends PassingProtocol {
     private final FlightRecorder recorder;
-    private final Protocol protocol;
 
     RecordedProtocol(FlightRecorder recorder, Protocol protocol) {
+        super(protocol);
         this.recorder = recorder;
-        this.protocol = protocol;
     }
 
-    private void event(Consumer<Events> note, Runnable event) {
+    @Override
+    protected void tell(Consumer<Protocol> event) {
         synchronized (recorder) {
-            recorder.event(note);
+            recorder.event(event::accept);
             try {
-                event.run();
+                event.accept(protocol);
             } catch (RuntimeException | Error thrown) {
                 recorder.effect(to -> to.threw(thrown));
                 throw thrown;
@@ -33,82 +27,14 @@ final class RecordedProtocol implements Protocol {
     }
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
-        event(to -> to.submitted(transaction, request), () -> protocol.submitted(transaction, request));
-    }
-
-    @Override
-    public void executed(TransactionId transaction, Execution execution) {
-        event(to -> to.executed(transaction, execution), () -> protocol.executed(transaction, execution));
-    }
-
-    @Override
-    public void prepared(TransactionId transaction) {
-        event(to -> to.prepared(transaction), () -> protocol.prepared(transaction));
-    }
-
-    @Override
-    public void blocked(TransactionId transaction, Set<TransactionId> holders) {
-        event(to -> to.blocked(transaction, holders), () -> protocol.blocked(transaction, holders));
-    }
-
-    @Override
-    public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        event(to -> to.failed(transaction, cause), () -> protocol.failed(transaction, cause));
-    }
-
-    @Override
-    public void victim(TransactionId transaction, long forPosition) {
-        event(to -> to.victim(transaction, forPosition), () -> protocol.victim(transaction, forPosition));
-    }
-
-    @Override
-    public void committed(long position, long horizon) {
-        event(to -> to.committed(position, horizon), () -> protocol.committed(position, horizon));
-    }
-
-    @Override
-    public void delivered(long position, int sender, Message message) {
-        event(to -> to.delivered(position, sender, message), () -> protocol.delivered(position, sender, message));
-    }
-
-    @Override
-    public void tentative(int sender, Message message) {
-        event(to -> to.heard(Kind.TENTATIVE, sender, message), () -> protocol.tentative(sender, message));
-    }
-
-    @Override
-    public void received(int sender, Message message) {
-        event(to -> to.heard(Kind.RECEIVED, sender, message), () -> protocol.received(sender, message));
-    }
-
-    @Override
-    public void view(Set<Integer> members) {
-        event(to -> to.view(members), () -> protocol.view(members));
-    }
-
-    @Override
-    public void timer(long timer) {
-        event(to -> to.timer(timer), () -> protocol.timer(timer));
-    }
-
-    @Override
-    public boolean visibilityAwaitedElsewhere() {
-        return protocol.visibilityAwaitedElsewhere();
-    }
-
-    @Override
-    public boolean commitsByOwnMessage() {
-        return protocol.commitsByOwnMessage();
-    }
-
-    @Override
     public byte[] snapshot() {
         byte[][] taken = new byte[1][];
-        event(Events::snapshot, () -> {
-            byte[] snapshot = protocol.snapshot();
-            recorder.effect(to -> to.snapshotTaken(snapshot));
-            taken[0] = snapshot;
+        tell(to -> {
+            byte[] snapshot = to.snapshot();
+            if (!(to instanceof Events)) {
+                recorder.effect(effects -> effects.snapshotTaken(snapshot));
+                taken[0] = snapshot;
+            }
         });
         return taken[0];
     }
@@ -120,25 +46,5 @@ final class RecordedProtocol implements Protocol {
             throw new IllegalStateException("a protocol is restored before its first event");
         }
         protocol.restore(snapshot);
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
-        return protocol.decode(from);
-    }
-
-    @Override
-    public Set<Integer> orderers() {
-        return protocol.orderers();
-    }
-
-    @Override
-    public boolean executesAtOnce() {
-        return protocol.executesAtOnce();
-    }
-
-    @Override
-    public boolean needsReads() {
-        return protocol.needsReads();
     }
 }

@@ -2,7 +2,8 @@ package tutti.core.flight;
 
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
-import tutti.core.protocol.Protocol;
+import java.util.function.Function;
+import tutti.core.protocol.Message;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
 import tutti.core.txn.TransactionId;
@@ -35,18 +36,18 @@ final class Words {
     /**
      * An effect in words.
      *
-     * @param protocol which knows its messages
+     * @param messages reads those of the protocol
      */
-    static String ofEffect(Kind kind, ByteBuffer payload, Protocol protocol) {
+    static String ofEffect(Kind kind, ByteBuffer payload, Function<ByteBuffer, Message> messages) {
         ByteBuffer from = payload.duplicate();
         try {
-            return kind.words() + " " + rest(kind, from, protocol);
+            return kind.words() + " " + rest(kind, from, messages);
         } catch (BufferUnderflowException | IllegalArgumentException damaged) {
             return kind.words() + ", unreadable: " + damaged.getMessage();
         }
     }
 
-    private static String rest(Kind kind, ByteBuffer from, Protocol protocol) {
+    private static String rest(Kind kind, ByteBuffer from, Function<ByteBuffer, Message> messages) {
         return switch (kind) {
             case RUN -> TransactionId.decode(from) + " " + Replica.Priority.values()[from.get()];
             case PREPARE -> {
@@ -64,8 +65,8 @@ final class Words {
                 String reason = Events.text(from);
                 yield transaction + ": " + (position < 0 ? "aborted, " + reason : "committed at " + position);
             }
-            case ORDER -> message(from, protocol);
-            case MULTICAST -> "to " + Events.nodes(from) + ": " + message(from, protocol);
+            case ORDER -> message(from, messages);
+            case MULTICAST -> "to " + Events.nodes(from) + ": " + message(from, messages);
             case SET_TIMER -> from.getLong() + " in " + from.getLong() + " ns";
             case SNAPSHOT_TAKEN -> digest(from);
             case THREW -> Events.text(from);
@@ -81,7 +82,7 @@ final class Words {
         return from.getInt() + " bytes with checksum " + Integer.toHexString(from.getInt());
     }
 
-    private static String message(ByteBuffer from, Protocol protocol) {
-        return from.get() == 1 ? shortened(protocol.decode(from)) : "message of " + digest(from);
+    private static String message(ByteBuffer from, Function<ByteBuffer, Message> messages) {
+        return from.get() == 1 ? shortened(messages.apply(from)) : "message of " + digest(from);
     }
 }

@@ -140,13 +140,8 @@ public final class ActiveReplication implements Protocol {
         throw new IllegalStateException(NAME + " asks for no timer, but " + timer + " ran out");
     }
 
-    @Override
-    public boolean executesAtOnce() {
-        return false;
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
+    /** Reads a message of this protocol. */
+    static Message decode(ByteBuffer from) {
         byte tag = from.get();
         if (tag != TAG_EXECUTE) {
             throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);

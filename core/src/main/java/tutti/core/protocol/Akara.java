@@ -1,6 +1,5 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -662,21 +661,6 @@ public final class Akara implements Protocol {
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
-
-    @Override
-    public boolean executesAtOnce() {
-        return false;
-    }
-
-    @Override
-    public boolean needsReads() {
-        return parameters.serializable();
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
-        return ClassMessage.decode(from);
-    }
 
     /** Which group each place belongs to; who holds it may differ between replicas, and does not matter. */
     @Override

@@ -55,13 +55,12 @@ import tutti.core.txn.WriteSet;
  * <p>
  * <b>Why replicas agree</b>, and when a transaction is too old: as in {@link SnapshotIsolation}.
  */
-public final class DatabaseStateMachine implements Protocol {
+public final class DatabaseStateMachine extends NonVotingCertification {
     /** The name in configurations. */
     public static final String NAME = "dbsm";
 
     private static final byte TAG_CERTIFY = 1;
     private static final byte SNAPSHOT_VERSION = 1;
-    private static final long PROGRESS_TIMER = 1;
 
     /** How read sets are sent. */
     public enum Reads {
@@ -106,7 +105,7 @@ public final class DatabaseStateMachine implements Protocol {
      * @param rows keys of the rows that were read, unless they are in {@code reads}
      */
     record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon, WriteSet writes,
-            KeySet reads, @Nullable BloomFilter rows) implements Message {
+            KeySet reads, @Nullable BloomFilter rows) implements Candidate {
         @Override
         public int encodedSize() {
             return 1 + 4 + 8 + 3 * 8 + writes.encodedSize() + reads.encodedSize() + 1
@@ -130,116 +129,58 @@ public final class DatabaseStateMachine implements Protocol {
     private record Written(long position, long[] keys) {}
 
     private final Parameters parameters;
-    private final Replica replica;
-    private final LocalTransactions local;
-    private final Horizons horizons;
-    private CertificationIndex index = new CertificationIndex();
     /** What was written above the floor, oldest first; kept only if reads are sent as filters. */
     private final ArrayDeque<Written> written = new ArrayDeque<>();
-    private long delivered;
 
     /** A replica at the beginning of the order. */
     public DatabaseStateMachine(Parameters parameters, Replica replica) {
+        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), replica);
         this.parameters = parameters;
-        this.replica = replica;
-        this.local = new LocalTransactions(replica);
-        this.horizons = new Horizons(parameters.replicas(), parameters.windowPositions(),
-                parameters.progressIntervalNanos(), PROGRESS_TIMER);
     }
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
-        local.submitted(transaction, request);
-    }
-
-    @Override
-    public void executed(TransactionId transaction, Execution execution) {
-        local.executed(transaction, execution);
-        if (execution.begun() < horizons.own()) {
-            throw new IllegalArgumentException(
-                    transaction + " begun at " + execution.begun() + ", horizon " + horizons.own());
-        }
+    Candidate candidate(TransactionId transaction, Execution execution, long horizon) {
         ReadSet reads = execution.reads().coarser(parameters.rowsPerTableMax());
         boolean byRow = parameters.reads() == Reads.ROWS;
-        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizons.tell(),
-                execution.writes(),
+        return new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, execution.writes(),
                 byRow ? reads.keys() : reads.tableKeys(),
-                byRow ? null : BloomFilter.of(reads.rowKeys(), parameters.falsePositiveRate())));
+                byRow ? null : BloomFilter.of(reads.rowKeys(), parameters.falsePositiveRate()));
     }
 
     @Override
-    public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        local.failed(transaction, cause);
-    }
-
-    @Override
-    public void victim(TransactionId transaction, long forPosition) {
-        local.victim(transaction, forPosition);
-    }
-
-    @Override
-    public void delivered(long position, int sender, Message message) {
-        if (position <= delivered) {
-            throw new IllegalStateException("position " + position + " delivered after " + delivered);
+    @Nullable
+    AbortReason conflict(Candidate candidate) {
+        if (!(candidate instanceof Certify request)) {
+            throw foreign(candidate);
         }
-        delivered = position;
-        if (!(message instanceof Horizons.Progress)) {
-            horizons.matters(position);
-        }
-        switch (message) {
-            case Certify certify -> certify(position, sender, certify);
-            case Barrier barrier -> {
-                note(barrier.request().keys(), position);
-                local.execute(position, barrier);
-            }
-            case Horizons.Progress progress -> {
-                horizons.reached(sender, progress.horizon());
-                replica.skip(position);
-            }
-            default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
-        }
-        forget();
-        horizons.watch(replica);
-    }
-
-    private void certify(long position, int sender, Certify request) {
-        AbortReason lost = conflict(request);
-        horizons.reached(sender, request.horizon());
-        if (lost == null) {
-            note(request.writes().keys(), position);
-        }
-        local.decided(position, request.transaction(), request.writes(), lost);
-    }
-
-    /** Why a transaction may not commit; null if it may. */
-    private @Nullable AbortReason conflict(Certify request) {
-        AbortReason lost = index.certify(request.writes().keys(), request.begun(), request.lastCommitted());
+        AbortReason lost = index().certify(request.writes().keys(), request.begun(), request.lastCommitted());
         if (lost != null) {
             return lost;
         }
-        AbortReason stale = index.stale(request.reads(), request.begun());
-        if (stale != null) {
-            return stale;
-        }
+        AbortReason stale = index().stale(request.reads(), request.begun());
         BloomFilter rows = request.rows();
-        if (rows != null) {
-            for (Iterator<Written> newest = written.descendingIterator(); newest.hasNext();) {
-                Written transaction = newest.next();
-                if (transaction.position() <= request.begun()) {
-                    break;
-                }
-                for (long key : transaction.keys()) {
-                    if (rows.mayContain(key)) {
-                        return new AbortReason.StaleRead(transaction.position());
-                    }
+        return stale != null || rows == null ? stale : stale(rows, request.begun());
+    }
+
+    /** Why a transaction may not commit that has read rows of a filter; null if it may. */
+    private @Nullable AbortReason stale(BloomFilter rows, long begun) {
+        for (Iterator<Written> newest = written.descendingIterator(); newest.hasNext();) {
+            Written transaction = newest.next();
+            if (transaction.position() <= begun) {
+                break;
+            }
+            for (long key : transaction.keys()) {
+                if (rows.mayContain(key)) {
+                    return new AbortReason.StaleRead(transaction.position());
                 }
             }
         }
         return null;
     }
 
-    private void note(KeySet keys, long position) {
-        index.note(keys, position);
+    @Override
+    void note(KeySet keys, long position) {
+        super.note(keys, position);
         if (parameters.reads() == Reads.BLOOM) {
             long[] hashes = new long[keys.size()];
             int size = 0;
@@ -253,36 +194,15 @@ public final class DatabaseStateMachine implements Protocol {
     }
 
     @Override
-    public void committed(long position, long horizon) {
-        horizons.rise(horizon);
-        local.visible(position);
-    }
-
-    @Override
-    public void timer(long timer) {
-        horizons.ranOut(replica);
-    }
-
-    @Override
-    public boolean executesAtOnce() {
-        return true;
-    }
-
-    @Override
-    public boolean needsReads() {
-        return true;
-    }
-
-    /** No message still to be delivered is certified against positions up to the floor. */
-    private void forget() {
-        index.forget(horizons.floor(delivered));
-        while (!written.isEmpty() && written.peek().position() <= index.floor()) {
+    void forget(long floor) {
+        super.forget(floor);
+        while (!written.isEmpty() && written.peek().position() <= index().floor()) {
             written.remove();
         }
     }
 
-    @Override
-    public Message decode(ByteBuffer from) {
+    /** Reads a message of this protocol. */
+    static Message decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
             case TAG_CERTIFY -> {
@@ -303,15 +223,12 @@ public final class DatabaseStateMachine implements Protocol {
 
     @Override
     public byte[] snapshot() {
-        forget();
-        int size = 1 + 1 + 8 + horizons.encodedSize() + index.encodedSize() + 4;
+        int size = 1 + 1 + encodedSize() + 4;
         for (Written transaction : written) {
             size += 8 + 4 + transaction.keys().length * 8;
         }
         ByteBuffer to = ByteBuffer.allocate(size);
-        to.put(SNAPSHOT_VERSION).put((byte) parameters.reads().ordinal()).putLong(delivered);
-        horizons.encode(to);
-        index.encode(to);
+        encode(to.put(SNAPSHOT_VERSION).put((byte) parameters.reads().ordinal()));
         to.putInt(written.size());
         for (Written transaction : written) {
             to.putLong(transaction.position()).putInt(transaction.keys().length);
@@ -329,9 +246,7 @@ public final class DatabaseStateMachine implements Protocol {
             throw new IllegalArgumentException("the snapshot is of replicas that do not send reads as "
                     + parameters.reads() + ": what certification needs is not in it");
         }
-        delivered = from.getLong();
-        horizons.restore(from, delivered);
-        index = CertificationIndex.decode(from);
+        restore(from);
         for (int i = from.getInt(); i > 0; i--) {
             long position = from.getLong();
             long[] keys = new long[from.getInt()];

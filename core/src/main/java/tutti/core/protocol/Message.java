@@ -7,6 +7,6 @@ public interface Message {
     /** Exact number of bytes that {@link #encode} writes. */
     int encodedSize();
 
-    /** Appends this message at the buffer's position; the protocol's {@link Protocol#decode} reads it back. */
+    /** Appends this message at the buffer's position; {@link ProtocolDescriptor#decode} reads it back. */
     void encode(ByteBuffer to);
 }

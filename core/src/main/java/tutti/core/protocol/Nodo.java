@@ -1,6 +1,5 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -436,16 +435,6 @@ public final class Nodo implements Protocol {
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
-
-    @Override
-    public boolean executesAtOnce() {
-        return false;
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
-        return ClassMessage.decode(from);
-    }
 
     @Override
     public byte[] snapshot() {

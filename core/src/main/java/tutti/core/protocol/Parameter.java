@@ -1,15 +1,20 @@
 package tutti.core.protocol;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * One thing about a protocol that an operator can choose: its name, what it means, what is valid, and the value if nothing
- * is said. Configuration, help and documentation are made from it ({@link Protocols}). Values are texts: numbers in decimal,
+ * is said. Configuration, help and documentation are made from it ({@link ProtocolDescriptor#parameters}). Values are texts: numbers in decimal,
  * times such as {@code 500us}, {@code 20ms}, {@code 1s}, {@code 5min}.
  */
 public sealed interface Parameter {
@@ -29,7 +34,8 @@ public sealed interface Parameter {
     String nearest(String text);
 
     /**
-     * The value that a text stands for: a {@link Long} (of a time, nanoseconds), {@link Double} or {@link String}.
+     * The value that a text stands for: a {@link Long} (of a time, nanoseconds), {@link Double}, {@link String} or
+     * {@link Clusters.Division}.
      *
      * @throws IllegalArgumentException naming the parameter, the text, what is valid and the nearest valid text
      */
@@ -192,8 +198,18 @@ public sealed interface Parameter {
      * One of a few words.
      *
      * @param words that are valid, lower case; the first if nothing is said
+     * @param ofOrder whether it only says how the world should make the total order, and changes nothing of the protocol
      */
-    record Choice(String name, List<String> words, String description) implements Parameter {
+    record Choice(String name, List<String> words, String description, boolean ofOrder) implements Parameter {
+        public Choice {
+            words = List.copyOf(words);
+        }
+
+        /** Of the protocol itself. */
+        public Choice(String name, List<String> words, String description) {
+            this(name, words, description, false);
+        }
+
         @Override
         public String byDefault() {
             return words.getFirst();
@@ -250,6 +266,104 @@ public sealed interface Parameter {
                 throw impossible(this, text);
             }
             return clean;
+        }
+    }
+
+    /** Which replicas are in which cluster. If nothing is said, each replica is a cluster of its own. */
+    record Clusters(String name, String description) implements Parameter {
+        /** What the name of a cluster looks like. */
+        static final String NAME = "[a-z][a-z0-9-]*";
+
+        private static final String EACH_ALONE = "each-alone";
+        private static final String NODES = "\\d{1,3}(,\\d{1,3})*";
+        private static final Pattern FORM = Pattern.compile(NAME + ":" + NODES + "(;" + NAME + ":" + NODES + ")*");
+
+        /**
+         * Replicas by the names of their clusters.
+         *
+         * @param clusters empty if each replica is a cluster of its own
+         */
+        public record Division(Map<String, Set<Integer>> clusters) {
+            /** Whether there may be more than one cluster. */
+            public boolean divides() {
+                return clusters.size() != 1;
+            }
+
+            /**
+             * The clusters of these replicas.
+             *
+             * @throws IllegalArgumentException if others are named, or not all
+             */
+            Map<String, Set<Integer>> of(Set<Integer> replicas) {
+                if (clusters.isEmpty()) {
+                    Map<String, Set<Integer>> alone = new TreeMap<>();
+                    replicas.forEach(one -> alone.put("r" + one, Set.of(one)));
+                    return alone;
+                }
+                Set<Integer> named = new TreeSet<>();
+                clusters.values().forEach(named::addAll);
+                if (!named.equals(replicas)) {
+                    throw new IllegalArgumentException(
+                            "the clusters '" + text(clusters) + "' hold the replicas " + named
+                                    + ", but there are " + new TreeSet<>(replicas));
+                }
+                return clusters;
+            }
+        }
+
+        /** Clusters as the text that stands for them. */
+        public static String text(Map<String, ? extends Collection<Integer>> clusters) {
+            return clusters.entrySet().stream()
+                    .map(cluster -> cluster.getKey() + ":" + cluster.getValue().stream().sorted().map(String::valueOf)
+                            .collect(Collectors.joining(",")))
+                    .collect(Collectors.joining(";"));
+        }
+
+        @Override
+        public String byDefault() {
+            return EACH_ALONE;
+        }
+
+        @Override
+        public String valid() {
+            return EACH_ALONE + ", or names with their replicas, like braga:0,1;lisbon:2";
+        }
+
+        @Override
+        public String nearest(String text) {
+            String clean = text.strip();
+            return FORM.matcher(clean).matches() ? clean : EACH_ALONE;
+        }
+
+        @Override
+        public Object parse(String text) {
+            String clean = text.strip();
+            if (clean.equals(EACH_ALONE)) {
+                return new Division(Map.of());
+            }
+            if (!FORM.matcher(clean).matches()) {
+                throw impossible(this, text);
+            }
+            Map<String, Set<Integer>> clusters = new TreeMap<>();
+            Set<Integer> all = new TreeSet<>();
+            for (String cluster : clean.split(";", -1)) {
+                int colon = cluster.indexOf(':');
+                String called = cluster.substring(0, colon);
+                Set<Integer> nodes = new TreeSet<>();
+                for (String one : cluster.substring(colon + 1).split(",", -1)) {
+                    int node = Integer.parseInt(one);
+                    if (!all.add(node)) {
+                        throw new IllegalArgumentException(name + " is '" + text + "': replica " + node
+                                + " is there twice");
+                    }
+                    nodes.add(node);
+                }
+                if (clusters.put(called, nodes) != null) {
+                    throw new IllegalArgumentException(name + " is '" + text + "': cluster " + called
+                            + " is there twice");
+                }
+            }
+            return new Division(clusters);
         }
     }
 

@@ -1,7 +1,8 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
+import java.util.OptionalInt;
 import java.util.Set;
+import java.util.function.Consumer;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 
@@ -15,84 +16,83 @@ public class PassingProtocol implements Protocol {
         this.protocol = protocol;
     }
 
+    /**
+     * Does something about an event that the world tells, unless a subclass has overridden that event.
+     *
+     * @param event tells another protocol the same
+     */
+    protected void tell(Consumer<Protocol> event) {
+        event.accept(protocol);
+    }
+
     @Override
     public void submitted(TransactionId transaction, Request request) {
-        protocol.submitted(transaction, request);
+        tell(to -> to.submitted(transaction, request));
     }
 
     @Override
     public void executed(TransactionId transaction, Execution execution) {
-        protocol.executed(transaction, execution);
+        tell(to -> to.executed(transaction, execution));
     }
 
     @Override
     public void prepared(TransactionId transaction) {
-        protocol.prepared(transaction);
+        tell(to -> to.prepared(transaction));
     }
 
     @Override
     public void blocked(TransactionId transaction, Set<TransactionId> holders) {
-        protocol.blocked(transaction, holders);
+        tell(to -> to.blocked(transaction, holders));
     }
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        protocol.failed(transaction, cause);
+        tell(to -> to.failed(transaction, cause));
     }
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
-        protocol.victim(transaction, forPosition);
+        tell(to -> to.victim(transaction, forPosition));
     }
 
     @Override
     public void committed(long position, long horizon) {
-        protocol.committed(position, horizon);
+        tell(to -> to.committed(position, horizon));
     }
 
     @Override
     public void delivered(long position, int sender, Message message) {
-        protocol.delivered(position, sender, message);
+        tell(to -> to.delivered(position, sender, message));
     }
 
     @Override
     public void tentative(int sender, Message message) {
-        protocol.tentative(sender, message);
+        tell(to -> to.tentative(sender, message));
     }
 
     @Override
     public void received(int sender, Message message) {
-        protocol.received(sender, message);
+        tell(to -> to.received(sender, message));
     }
 
     @Override
     public void view(Set<Integer> members) {
-        protocol.view(members);
+        tell(to -> to.view(members));
     }
 
     @Override
     public void timer(long timer) {
-        protocol.timer(timer);
+        tell(to -> to.timer(timer));
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return protocol.decode(from);
+    public Set<Integer> orderers() {
+        return protocol.orderers();
     }
 
     @Override
-    public boolean executesAtOnce() {
-        return protocol.executesAtOnce();
-    }
-
-    @Override
-    public boolean visibilityAwaitedElsewhere() {
-        return protocol.visibilityAwaitedElsewhere();
-    }
-
-    @Override
-    public boolean needsReads() {
-        return protocol.needsReads();
+    public OptionalInt primary() {
+        return protocol.primary();
     }
 
     @Override

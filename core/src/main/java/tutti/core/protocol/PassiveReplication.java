@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
@@ -171,9 +172,9 @@ public final class PassiveReplication implements Protocol {
         this.alive = parameters.replicas();
     }
 
-    /** The replica that makes changes, as of the last position delivered. */
-    public int primary() {
-        return primary;
+    @Override
+    public OptionalInt primary() {
+        return OptionalInt.of(primary);
     }
 
     private boolean isPrimary() {
@@ -393,13 +394,8 @@ public final class PassiveReplication implements Protocol {
 
     // ------------------------------------------------------------------------------------------ the rest
 
-    @Override
-    public boolean executesAtOnce() {
-        return false;
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
+    /** Reads a message of this protocol. */
+    static Message decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
             case TAG_CHANGES -> {

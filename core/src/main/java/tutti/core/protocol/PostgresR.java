@@ -456,18 +456,8 @@ public final class PostgresR implements Protocol {
 
     // ------------------------------------------------------------------------------------------ the rest
 
-    @Override
-    public boolean executesAtOnce() {
-        return true;
-    }
-
-    @Override
-    public boolean needsReads() {
-        return parameters.serializable();
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
+    /** Reads a message of this protocol. */
+    static Message decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
             case TAG_CHANGES -> new Changes(TransactionId.decode(from), WriteSet.decode(from));

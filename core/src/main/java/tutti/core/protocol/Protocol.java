@@ -1,13 +1,13 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
+import java.util.OptionalInt;
 import java.util.Set;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 
 /**
  * One replica's side of a replication algorithm: a deterministic state machine that is told events and asks its world
- * for effects through {@link Replica}. The hooks are those of GORDA D5.1 section 2.3.2, completed (DESIGN section 1).
+ * for effects through {@link Replica}. What else a world must know of it says its {@link ProtocolDescriptor}. The hooks are those of GORDA D5.1 section 2.3.2, completed (DESIGN section 1).
  *
  * <p>
  * <b>Contract for the world.</b> Events are told one at a time, from one thread at a time. Effects asked during an event
@@ -24,7 +24,7 @@ public interface Protocol {
      * A client began a transaction, or handed in a whole request. It does not run before {@link Replica#run} is asked.
      *
      * <p>
-     * For a protocol whose {@link #executesAtOnce()} is true the world lets transactions run without waiting for
+     * For a protocol that {@linkplain Trait#EXECUTES_AT_ONCE executes at once} the world lets transactions run without waiting for
      * {@code run}, except requests {@linkplain Request.Placement#ALL for every replica}, and may tell {@code submitted}
      * only when one asks to commit, directly before {@code executed}.
      *
@@ -36,7 +36,7 @@ public interface Protocol {
     /**
      * A local transaction has run and is ready to commit. It holds its locks in the engine.
      *
-     * @param execution its write set is empty only if the protocol does not {@linkplain #executesAtOnce() execute at
+     * @param execution its write set is empty only if the protocol does not {@linkplain Trait#EXECUTES_AT_ONCE execute at
      *            once}: to others, a transaction that changed nothing has read one snapshot of one replica, which is a
      *            prefix of the total order, and ends without the protocol
      */
@@ -86,7 +86,7 @@ public interface Protocol {
      *
      * @param position 1 and up, increasing; positions that the world uses for itself are left out
      * @param sender the node that asked for it to be ordered
-     * @param message what it sent, decoded by {@link #decode}
+     * @param message what it sent, decoded by {@link ProtocolDescriptor#decode}
      */
     void delivered(long position, int sender, Message message);
 
@@ -108,39 +108,20 @@ public interface Protocol {
     /** A timer asked for by {@link Replica#timer} has run out. */
     void timer(long timer);
 
-    /** Reads a message that this protocol's own encoding wrote. Pure: may be called from any thread. */
-    Message decode(ByteBuffer from);
-
-    /** Whether transactions run without waiting for {@link Replica#run}. */
-    boolean executesAtOnce();
-
-    /** Whether {@link #executed} must bring a read set. */
-    default boolean needsReads() {
-        return false;
-    }
-
-    /**
-     * Whether every transaction commits at the position of a message that its own node, and no other, has asked to be
-     * ordered: then nothing of a node's former life commits behind the first message of its next.
-     */
-    default boolean commitsByOwnMessage() {
-        return true;
-    }
-
-    /**
-     * Whether other replicas may wait to hear that a position is visible at this one, so that it must not be made visible
-     * later than necessary.
-     */
-    default boolean visibilityAwaitedElsewhere() {
-        return false;
-    }
-
     /**
      * Among which replicas the order should be decided, as of the last position delivered: advice to a world in which
      * places matter. Empty if it does not matter. A change of it is not an event; the world asks after events.
      */
     default Set<Integer> orderers() {
         return Set.of();
+    }
+
+    /**
+     * The one replica at which changes can be submitted, as of the last position delivered; empty unless the protocol has
+     * {@linkplain Trait#ONE_PRIMARY one primary}.
+     */
+    default OptionalInt primary() {
+        return OptionalInt.empty();
     }
 
     /**

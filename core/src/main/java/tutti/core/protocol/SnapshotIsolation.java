@@ -3,9 +3,9 @@ package tutti.core.protocol;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
 import tutti.core.txn.AbortReason;
-import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
@@ -55,13 +55,12 @@ import tutti.core.txn.WriteSet;
  * way is certified like any other. If it passes, its write set is applied in its place and its client sees success: it
  * stood in the way by a lock that is no write (SELECT FOR UPDATE, a foreign key's share lock), or it would not pass.
  */
-public final class SnapshotIsolation implements Protocol {
+public final class SnapshotIsolation extends NonVotingCertification {
     /** The name in configurations. */
     public static final String NAME = "si";
 
     private static final byte TAG_CERTIFY = 1;
     private static final byte SNAPSHOT_VERSION = 1;
-    private static final long PROGRESS_TIMER = 1;
 
     /**
      * Parameters; the same at every replica except {@code node}.
@@ -87,7 +86,7 @@ public final class SnapshotIsolation implements Protocol {
 
     /** Asks for a transaction to be certified. */
     record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon,
-            WriteSet writes) implements Message {
+            WriteSet writes) implements Candidate {
         @Override
         public int encodedSize() {
             return 1 + 4 + 8 + 3 * 8 + writes.encodedSize();
@@ -102,19 +101,11 @@ public final class SnapshotIsolation implements Protocol {
     }
 
     private final Parameters parameters;
-    private final Replica replica;
-    private final LocalTransactions local;
-    private final Horizons horizons;
-    private CertificationIndex index = new CertificationIndex();
-    private long delivered;
 
     /** A replica at the beginning of the order. */
     public SnapshotIsolation(Parameters parameters, Replica replica) {
+        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), replica);
         this.parameters = parameters;
-        this.replica = replica;
-        this.local = new LocalTransactions(replica);
-        this.horizons = new Horizons(parameters.replicas(), parameters.windowPositions(),
-                parameters.progressIntervalNanos(), PROGRESS_TIMER);
     }
 
     /** What it was made with. */
@@ -123,85 +114,18 @@ public final class SnapshotIsolation implements Protocol {
     }
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
-        local.submitted(transaction, request);
+    Candidate candidate(TransactionId transaction, Execution execution, long horizon) {
+        return new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, execution.writes());
     }
 
     @Override
-    public void executed(TransactionId transaction, Execution execution) {
-        local.executed(transaction, execution);
-        if (execution.begun() < horizons.own()) {
-            throw new IllegalArgumentException(
-                    transaction + " begun at " + execution.begun() + ", horizon " + horizons.own());
-        }
-        replica.order(new Certify(transaction, execution.begun(), execution.lastCommitted(), horizons.tell(),
-                execution.writes()));
+    @Nullable
+    AbortReason conflict(Candidate candidate) {
+        return index().certify(candidate.writes().keys(), candidate.begun(), candidate.lastCommitted());
     }
 
-    @Override
-    public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        local.failed(transaction, cause);
-    }
-
-    @Override
-    public void victim(TransactionId transaction, long forPosition) {
-        local.victim(transaction, forPosition);
-    }
-
-    @Override
-    public void delivered(long position, int sender, Message message) {
-        if (position <= delivered) {
-            throw new IllegalStateException("position " + position + " delivered after " + delivered);
-        }
-        delivered = position;
-        if (!(message instanceof Horizons.Progress)) {
-            horizons.matters(position);
-        }
-        switch (message) {
-            case Certify certify -> certify(position, sender, certify);
-            case Barrier barrier -> {
-                // It touches what it says from here on: later transactions that executed before it are stale.
-                index.note(barrier.request().keys(), position);
-                local.execute(position, barrier);
-            }
-            case Horizons.Progress progress -> {
-                horizons.reached(sender, progress.horizon());
-                replica.skip(position);
-            }
-            default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
-        }
-        index.forget(horizons.floor(delivered));
-        horizons.watch(replica);
-    }
-
-    private void certify(long position, int sender, Certify request) {
-        KeySet keys = request.writes().keys();
-        AbortReason lost = index.certify(keys, request.begun(), request.lastCommitted());
-        horizons.reached(sender, request.horizon());
-        if (lost == null) {
-            index.note(keys, position);
-        }
-        local.decided(position, request.transaction(), request.writes(), lost);
-    }
-
-    @Override
-    public void committed(long position, long horizon) {
-        horizons.rise(horizon);
-        local.visible(position);
-    }
-
-    @Override
-    public void timer(long timer) {
-        horizons.ranOut(replica);
-    }
-
-    @Override
-    public boolean executesAtOnce() {
-        return true;
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
+    /** Reads a message of this protocol. */
+    static Message decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
             case TAG_CERTIFY -> {
@@ -219,18 +143,13 @@ public final class SnapshotIsolation implements Protocol {
 
     @Override
     public byte[] snapshot() {
-        index.forget(horizons.floor(delivered));
-        ByteBuffer to = ByteBuffer.allocate(1 + 8 + horizons.encodedSize() + index.encodedSize());
-        horizons.encode(to.put(SNAPSHOT_VERSION).putLong(delivered));
-        index.encode(to);
+        ByteBuffer to = ByteBuffer.allocate(1 + encodedSize()).put(SNAPSHOT_VERSION);
+        encode(to);
         return Arrays.copyOf(to.array(), to.position());
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
-        delivered = from.getLong();
-        horizons.restore(from, delivered);
-        index = CertificationIndex.decode(from);
+        restore(Snapshots.open(snapshot, SNAPSHOT_VERSION));
     }
 }

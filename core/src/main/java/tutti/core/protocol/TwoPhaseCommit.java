@@ -707,22 +707,6 @@ public final class TwoPhaseCommit implements Protocol {
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
 
-    /** Who prepares here waits for the locks of what was decided before. */
-    @Override
-    public boolean visibilityAwaitedElsewhere() {
-        return true;
-    }
-
-    @Override
-    public boolean executesAtOnce() {
-        return true;
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
-        return TwoPhaseMessage.decode(from);
-    }
-
     @Override
     public byte[] snapshot() {
         ByteBuffer to = ByteBuffer.allocate(1 + 8 + 8 + 4 + members.size() * (4 + 8 + 8));

@@ -61,7 +61,7 @@ import tutti.core.txn.TransactionId;
  * itself is the relay: every replica is delivered everything and asks the order directly ({@link Parameters#spanning}). Nothing
  * is relayed, sent again or skipped; what remains is that answers wait for another cluster. Moving the primary is then
  * advice to the order, whose leader should lie there ({@link #orderers()}). Where only the primary cluster's nodes vote
- * ({@link Protocols#voters}) nothing that is ordered waits for the wide area, and the primary stays where it is.
+ * ({@link ProtocolDescriptor#voters}) nothing that is ordered waits for the wide area, and the primary stays where it is.
  */
 public final class Wice implements Protocol {
     /** The name in configurations. */
@@ -194,13 +194,13 @@ public final class Wice implements Protocol {
     }
 
     /** The cluster whose order is the order, as of the last position handed on. */
-    public String primary() {
+    public String primaryCluster() {
         return reigns.getLast().cluster();
     }
 
     @Override
     public Set<Integer> orderers() {
-        return parameters.spanning() ? parameters.clusters().getOrDefault(primary(), Set.of()) : Set.of();
+        return parameters.spanning() ? parameters.clusters().getOrDefault(primaryCluster(), Set.of()) : Set.of();
     }
 
     /** The position after which it has been so. */
@@ -247,7 +247,7 @@ public final class Wice implements Protocol {
     }
 
     private boolean orders() {
-        return parameters.spanning() || primary().equals(cluster);
+        return parameters.spanning() || primaryCluster().equals(cluster);
     }
 
     private void send(Numbered message) {
@@ -260,7 +260,7 @@ public final class Wice implements Protocol {
 
     /** The replica of the primary cluster that speaks with the other clusters: the lowest that is alive. */
     private int relaying() {
-        Set<Integer> nodes = parameters.clusters().getOrDefault(primary(), Set.of());
+        Set<Integer> nodes = parameters.clusters().getOrDefault(primaryCluster(), Set.of());
         return nodes.stream().filter(alive::contains).min(Integer::compare)
                 .orElseGet(() -> nodes.stream().min(Integer::compare).orElseThrow());
     }
@@ -302,7 +302,7 @@ public final class Wice implements Protocol {
         if (!there.byWorld()) {
             return there.relay().previous() == handed;
         }
-        long since = primary().equals(cluster) ? Math.max(began, primarySince()) : began;
+        long since = primaryCluster().equals(cluster) ? Math.max(began, primarySince()) : began;
         return orders() && (there.relay().previous() == handed || handed == since);
     }
 
@@ -355,7 +355,7 @@ public final class Wice implements Protocol {
         Map.Entry<String, Integer> busiest = certified.entrySet().stream().max(Map.Entry.comparingByValue())
                 .orElseThrow();
         certified.clear();
-        if (busiest.getValue() > all / 2 && !busiest.getKey().equals(primary())) {
+        if (busiest.getValue() > all / 2 && !busiest.getKey().equals(primaryCluster())) {
             reigns.add(new Reign(position, busiest.getKey()));
         }
     }
@@ -363,7 +363,7 @@ public final class Wice implements Protocol {
     /** The replicas that the world's order does not reach. */
     private Set<Integer> others() {
         Set<Integer> others = parameters.replicas();
-        others.removeAll(parameters.clusters().getOrDefault(primary(), Set.of()));
+        others.removeAll(parameters.clusters().getOrDefault(primaryCluster(), Set.of()));
         return others;
     }
 
@@ -542,30 +542,9 @@ public final class Wice implements Protocol {
     }
 
     @Override
-    public boolean visibilityAwaitedElsewhere() {
-        return parameters.clusters().size() > 1;
-    }
-
-    @Override
-    public boolean executesAtOnce() {
-        return certification.executesAtOnce();
-    }
-
-    @Override
-    public Message decode(ByteBuffer from) {
-        return WiceMessage.decode(from, certification);
-    }
-
-    /** What another cluster executed is ordered by a node of the primary one. */
-    @Override
-    public boolean commitsByOwnMessage() {
-        return false;
-    }
-
-    @Override
     public byte[] snapshot() {
         byte[] inner = certification.snapshot();
-        int size = 1 + 8 + 8 + WiceMessage.textSize(primary()) + 4 + last.size() * (4 + 8 + 8) + 4 + 4 + 4
+        int size = 1 + 8 + 8 + WiceMessage.textSize(primaryCluster()) + 4 + last.size() * (4 + 8 + 8) + 4 + 4 + 4
                 + inner.length;
         for (String name : certified.keySet()) {
             size += WiceMessage.textSize(name) + 4;
@@ -574,7 +553,7 @@ public final class Wice implements Protocol {
             size += relay.encodedSize();
         }
         ByteBuffer to = ByteBuffer.allocate(size).put(SNAPSHOT_VERSION).putLong(handed).putLong(primarySince());
-        WiceMessage.putText(to, primary());
+        WiceMessage.putText(to, primaryCluster());
         to.putInt(last.size());
         last.forEach((node, told) -> to.putInt(node).putLong(told.life()).putLong(told.number()));
         to.putInt(certified.size());
@@ -603,7 +582,7 @@ public final class Wice implements Protocol {
             certified.put(WiceMessage.getText(from), from.getInt());
         }
         for (int count = from.getInt(); count > 0; count--) {
-            if (decode(from) instanceof Relay relay) {
+            if (WiceMessage.decode(from) instanceof Relay relay) {
                 kept.put(relay.position(), relay);
             }
         }

@@ -75,14 +75,14 @@ sealed interface WiceMessage extends Message {
     }
 
     /** Reads what one of them wrote. */
-    static WiceMessage decode(ByteBuffer from, SnapshotIsolation certification) {
+    static WiceMessage decode(ByteBuffer from) {
         byte tag = from.get();
         return switch (tag) {
-            case 1 -> new Numbered(from.getInt(), from.getLong(), from.getLong(), certification.decode(from));
+            case 1 -> new Numbered(from.getInt(), from.getLong(), from.getLong(), SnapshotIsolation.decode(from));
             case 2 -> {
                 long position = from.getLong();
                 long previous = from.getLong();
-                if (decode(from, certification) instanceof Numbered numbered) {
+                if (decode(from) instanceof Numbered numbered) {
                     yield new Relay(position, previous, numbered);
                 }
                 throw new IllegalArgumentException("a relay of something else than a numbered message");

@@ -64,6 +64,14 @@ public interface DurableLog extends AutoCloseable {
          */
         void delivered(long position, int sender, ByteBuffer payload);
 
+        /**
+         * A message will most likely be delivered soon, and those told of so in about this order. Not every log can tell, and
+         * it may be wrong. Told of nothing while deliveries wait.
+         *
+         * @param payload valid during the call only
+         */
+        default void tentative(int sender, ByteBuffer payload) {}
+
         /** A batch of deliveries has been handed over; more may follow at any time. */
         default void batchEnd() {}
 

@@ -125,8 +125,8 @@ public interface Engine extends AutoCloseable {
         void blocked(long position, LocalTransaction holder);
 
         /**
-         * A local transaction holds a lock that another one waits for which has been run with priority. May be told
-         * repeatedly while it lasts. From any thread.
+         * A local transaction holds a lock that another one waits for. Counts only if that one has been run with priority. May
+         * be told repeatedly while it lasts, and of more holders than there are. From any thread.
          */
         default void blocked(LocalTransaction waiter, LocalTransaction holder) {}
 

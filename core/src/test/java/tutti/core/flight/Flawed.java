@@ -1,6 +1,5 @@
 package tutti.core.flight;
 
-import java.util.Map;
 import java.util.Set;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.PassingProtocol;
@@ -16,7 +15,7 @@ class Flawed extends PassingProtocol {
     private long told;
 
     Flawed(Replica replica) {
-        super(Protocols.create("si", 1, Set.of(1, 2), Map.of(), replica));
+        super(Protocols.STANDARD.choose("si").create(1, Set.of(1, 2), replica));
         this.replica = replica;
     }
 

@@ -17,6 +17,7 @@ import java.util.Set;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
@@ -31,6 +32,7 @@ import tutti.core.txn.WriteSet;
 class FlightReplayTest {
     private static final FlightRecording.Subject SUBJECT = new FlightRecording.Subject("si",
             Map.of("window", "100", "progress-interval", "20ms"), 1, Set.of(1, 2));
+    private static final ChosenProtocol SI = Protocols.STANDARD.choose(SUBJECT.protocol(), SUBJECT.parameters());
     private static final FlightReplay.Listener NOBODY = (_, _, _, _) -> {};
 
     private final List<String> troubles = new ArrayList<>();
@@ -50,7 +52,7 @@ class FlightReplayTest {
     }
 
     private static Protocol make(Replica world) {
-        return Protocols.create(SUBJECT.protocol(), SUBJECT.node(), SUBJECT.replicas(), SUBJECT.parameters(), world);
+        return SI.create(SUBJECT.node(), SUBJECT.replicas(), world);
     }
 
     /** A transaction of this replica and one of the other, ordered and made visible. */
@@ -62,7 +64,7 @@ class FlightReplayTest {
         for (int sender = 1; sender <= 2; sender++) {
             TransactionId transaction = new TransactionId(sender, serial);
             Outbox other = new Outbox();
-            Protocol there = Protocols.create("si", sender, Set.of(1, 2), Map.of(), other);
+            Protocol there = SI.create(sender, SUBJECT.replicas(), other);
             there.submitted(transaction, Request.Interactive.UNDECLARED);
             there.executed(transaction, new Execution(position, position, sender == 1 ? writes : writes(keys),
                     ReadSet.EMPTY));
@@ -87,7 +89,7 @@ class FlightReplayTest {
     }
 
     private static FlightReplay.Result replay(FlightRecorder recorder, Function<Replica, Protocol> maker) {
-        return FlightReplay.run(FlightRecording.decode(file(recorder), "test"), maker, NOBODY);
+        return FlightReplay.run(FlightRecording.decode(file(recorder), "test"), maker, SI::decode, NOBODY);
     }
 
     @Test
@@ -100,7 +102,7 @@ class FlightReplayTest {
         }
         protocol.snapshot();
         List<Long> numbers = new ArrayList<>();
-        FlightReplay.Result result = FlightReplay.run(recorder.recording(Map.of()),
+        FlightReplay.Result result = FlightReplay.run(recorder.recording(Map.of()), Protocols.STANDARD,
                 (number, _, _, _) -> numbers.add(number));
         assertNull(result.divergence());
         assertEquals(recorder.events(), numbers.getLast());
@@ -119,7 +121,7 @@ class FlightReplayTest {
             protocol.view(Set.of(1));
         }
         List<String> told = new ArrayList<>();
-        FlightReplay.Result result = FlightReplay.run(recorder.recording(Map.of()),
+        FlightReplay.Result result = FlightReplay.run(recorder.recording(Map.of()), Protocols.STANDARD,
                 (_, nanos, event, _) -> told.add(nanos / 500_000_000 + " " + event));
         assertEquals(List.of("0 view [1]", "1 view [1]", "2 view [1]"), told);
         assertNull(result.divergence());

@@ -6,11 +6,11 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
-import tutti.core.txn.WriteSet;
 
 /** What the test world does not single out. */
 class AkaraTest {
@@ -19,7 +19,7 @@ class AkaraTest {
     private long position;
 
     /** Has submissions ordered, keeps the rest for later, and notes who is run. */
-    private static final class World implements Replica {
+    private static final class World extends ReplicaAdapter {
         final List<Message> toOrder = new ArrayList<>();
         final List<Long> runs = new ArrayList<>();
 
@@ -31,26 +31,6 @@ class AkaraTest {
         @Override
         public void order(Message message) {
             toOrder.add(message);
-        }
-
-        @Override
-        public void prepare(TransactionId transaction, WriteSet writes) {
-            throw new AssertionError("akara prepares nothing");
-        }
-
-        @Override
-        public void apply(TransactionId transaction, long position, WriteSet writes) {
-            throw new AssertionError("nothing has been executed");
-        }
-
-        @Override
-        public void commit(TransactionId transaction, long position, WriteSet writes) {
-            throw new AssertionError("nothing has been executed");
-        }
-
-        @Override
-        public void execute(TransactionId transaction, long position, Request.Whole request) {
-            throw new AssertionError("nothing is active");
         }
 
         @Override
@@ -69,13 +49,13 @@ class AkaraTest {
         }
 
         @Override
-        public void multicast(Message message, Set<Integer> nodes) {
-            throw new AssertionError("akara multicasts nothing");
+        public void timer(long timer, long delayNanos) {
+            // Time does not pass.
         }
 
         @Override
-        public void timer(long timer, long delayNanos) {
-            // Time does not pass.
+        protected void ask(Consumer<Replica> effect) {
+            throw new AssertionError("nothing has been executed");
         }
     }
 
@@ -85,7 +65,7 @@ class AkaraTest {
         Message submission = world.toOrder.removeLast();
         ByteBuffer to = ByteBuffer.allocate(submission.encodedSize());
         submission.encode(to);
-        akara.delivered(++position, 0, akara.decode(to.flip()));
+        akara.delivered(++position, 0, ClassMessage.decode(to.flip()));
     }
 
     @Test

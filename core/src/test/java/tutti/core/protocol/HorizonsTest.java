@@ -33,7 +33,7 @@ class HorizonsTest {
 
         Group(String name) {
             for (int node : REPLICAS) {
-                protocols.add(Protocols.create(name, node, REPLICAS, Map.of("progress-interval", "1ms"),
+                protocols.add(Protocols.STANDARD.choose(name, Map.of("progress-interval", "1ms")).create(node, REPLICAS,
                         new World(node)));
             }
         }

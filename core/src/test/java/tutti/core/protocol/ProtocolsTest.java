@@ -22,36 +22,40 @@ class ProtocolsTest {
 
     @Test
     void everyProtocolIsMadeFromItsDefaultsAndFromThemSpelledOut() {
-        for (String name : Protocols.names()) {
-            Protocols.Description description = Protocols.describe(name);
-            assertEquals(name, description.name());
+        for (ProtocolDescriptor descriptor : Protocols.STANDARD.all()) {
             Map<String, String> spelled = new TreeMap<>();
-            for (Parameter parameter : description.parameters()) {
+            for (Parameter parameter : descriptor.parameters()) {
                 spelled.put(parameter.name(), parameter.byDefault());
                 assertEquals(parameter.byDefault(), parameter.nearest(parameter.byDefault()));
             }
-            Protocol byDefault = Protocols.create(name, 1, Set.of(0, 1, 2), Map.of(), NOWHERE);
-            Protocol explicit = Protocols.create(name, 1, Set.of(0, 1, 2), spelled, NOWHERE);
-            assertEquals(byDefault.getClass(), explicit.getClass());
-            assertEquals(description.claims().needsReads(), byDefault.needsReads(), name);
-            explicit.restore(byDefault.snapshot());
+            ChosenProtocol byDefault = Protocols.STANDARD.choose(descriptor.name());
+            ChosenProtocol explicit = Protocols.STANDARD.choose(descriptor.name(), spelled);
+            assertEquals(byDefault.claims(), explicit.claims());
+            assertEquals(byDefault.voters(Set.of(0, 1, 2)), explicit.voters(Set.of(0, 1, 2)));
+            Protocol protocol = byDefault.create(1, Set.of(0, 1, 2), NOWHERE);
+            explicit.create(1, Set.of(0, 1, 2), NOWHERE).restore(protocol.snapshot());
+            assertEquals(byDefault.has(Trait.ONE_PRIMARY), protocol.primary().isPresent(), descriptor.name());
         }
+    }
+
+    private static Protocol create(String name, Set<Integer> replicas, Map<String, String> parameters) {
+        return Protocols.STANDARD.choose(name, parameters).create(0, replicas, NOWHERE);
     }
 
     @Test
     void claimsDependOnParameters() {
-        assertEquals(Protocols.Isolation.SNAPSHOT_ISOLATION,
-                Protocols.describe("postgres-r").claims().isolation());
-        Protocols.Claims serializable = Protocols.describe("postgres-r", Map.of("isolation", "serializable")).claims();
-        assertEquals(Protocols.Isolation.SERIALIZABILITY, serializable.isolation());
-        assertTrue(serializable.needsReads());
-        assertFalse(Protocols.describe("postgres-r").claims().needsReads());
+        Claims snapshot = Protocols.STANDARD.choose("postgres-r").claims();
+        assertEquals(Guarantee.SNAPSHOT_ISOLATION, snapshot.guarantee());
+        assertFalse(snapshot.has(Trait.NEEDS_READS));
+        Claims serializable = Protocols.STANDARD.choose("postgres-r", Map.of("isolation", "serializable")).claims();
+        assertEquals(Guarantee.SERIALIZABILITY, serializable.guarantee());
+        assertTrue(serializable.has(Trait.NEEDS_READS));
     }
 
     @Test
     void whatOneKindOfReplicaKnowsIsRefusedByTheOther() {
-        Protocol rows = Protocols.create("dbsm", 0, Set.of(0, 1), Map.of("reads", "rows"), NOWHERE);
-        Protocol bloom = Protocols.create("dbsm", 0, Set.of(0, 1), Map.of("reads", "bloom"), NOWHERE);
+        Protocol rows = create("dbsm", Set.of(0, 1), Map.of("reads", "rows"));
+        Protocol bloom = create("dbsm", Set.of(0, 1), Map.of("reads", "bloom"));
         assertThrows(IllegalArgumentException.class, () -> bloom.restore(rows.snapshot()));
     }
 
@@ -73,7 +77,7 @@ class ProtocolsTest {
             String nearest) {
         Map<String, String> parameters = parameter == null ? Map.of() : Map.of(parameter, value);
         String message = assertThrows(IllegalArgumentException.class,
-                () -> Protocols.create(protocol, 0, Set.of(0), parameters, NOWHERE)).getMessage();
+                () -> create(protocol, Set.of(0), parameters)).getMessage();
         assertTrue(message.contains(says), message);
         assertTrue(message.endsWith(nearest), message);
     }
@@ -82,13 +86,41 @@ class ProtocolsTest {
     void clustersHoldEachReplicaOnce() {
         Set<Integer> three = Set.of(0, 1, 2);
         Map<String, String> right = Map.of("clusters", "braga:0,1;lisbon:2", "primary", "lisbon");
-        assertEquals(Wice.class, Protocols.create("wice", 1, three, right, NOWHERE).getClass());
+        assertEquals(Wice.class, create("wice", three, right).getClass());
         for (String wrong : List.of("braga:0,1", "braga:0,1;lisbon:1,2", "braga:0,1;braga:2", "braga:0,1;lisbon:2,3")) {
             assertThrows(IllegalArgumentException.class,
-                    () -> Protocols.create("wice", 1, three, Map.of("clusters", wrong), NOWHERE), wrong);
+                    () -> create("wice", three, Map.of("clusters", wrong)), wrong);
         }
         assertThrows(IllegalArgumentException.class,
-                () -> Protocols.create("wice", 1, three, Map.of("primary", "porto"), NOWHERE));
+                () -> create("wice", three, Map.of("primary", "porto")));
+    }
+
+    @Test
+    void onlyTheVotersOfAPrimaryClusterThatStaysDecide() {
+        Map<String, String> four = Map.of("clusters", "braga:0,1,2;lisbon:3");
+        Set<Integer> all = Set.of(0, 1, 2, 3);
+        assertEquals(Set.of(0, 1, 2), Protocols.STANDARD.choose("wice", four).voters(all));
+        Map<String, String> moving = new TreeMap<>(four);
+        moving.put("move-after", "5");
+        assertEquals(all, Protocols.STANDARD.choose("wice", moving).voters(all));
+        moving.put("voters", "primary");
+        assertThrows(IllegalArgumentException.class, () -> Protocols.STANDARD.choose("wice", moving).voters(all));
+        assertEquals(all, Protocols.STANDARD.choose("si").voters(all));
+    }
+
+    @Test
+    void anOrderOfOneClusterIsRefusedByProtocolsThatCannotDoWithIt() {
+        Deployment where = new Deployment(0, Set.of(0, 1), Set.of(0));
+        assertTrue(assertThrows(IllegalArgumentException.class,
+                () -> Protocols.STANDARD.choose("si").create(where, NOWHERE)).getMessage()
+                .contains("needs an order that every replica is delivered"));
+        assertEquals(Wice.class, Protocols.STANDARD.choose("wice").create(where, NOWHERE).getClass());
+    }
+
+    @Test
+    void namesAreTakenOnce() {
+        assertThrows(IllegalArgumentException.class,
+                () -> Protocols.STANDARD.with(Protocols.STANDARD.descriptor("si")));
     }
 
     @Test

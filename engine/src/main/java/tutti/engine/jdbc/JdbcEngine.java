@@ -413,6 +413,17 @@ public final class JdbcEngine implements ClientEngine {
         }
     }
 
+    /** Names everybody else who has something open, to a transaction that has met a row of one of them. */
+    void tellBlocked(JdbcSession waiter) {
+        LocalTransaction waiting = waiter.transaction();
+        for (JdbcSession session : sessions) {
+            LocalTransaction holder = session.open() ? session.transaction() : null;
+            if (waiting != null && holder != null && !holder.equals(waiting)) {
+                listener.blocked(waiting, holder);
+            }
+        }
+    }
+
     /**
      * Names whoever is in the way of an applier of no position, and those for whom their statements wait. What a session holds
      * is not known while its statement runs; if nobody else is in the way, each is named whose statement waits itself. One too

@@ -149,7 +149,11 @@ public final class JdbcSession implements ClientSession {
                     return result;
                 } catch (SQLException failed) {
                     again = untouched && any(failed, session::ended) && !rollBackAsked;
-                    boolean waited = state == State.OPEN && any(failed, session::inTheWay);
+                    boolean met = any(failed, session::inTheWay);
+                    boolean waited = state == State.OPEN && met;
+                    if (met || again) {
+                        engine.tellBlocked(this);
+                    }
                     if ((!again && !waited) || System.nanoTime() - started > WAIT_NANOS_MAX) {
                         untouched = false;
                         if (log != null) {

@@ -1,6 +1,7 @@
 package tutti.engine.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -134,6 +135,38 @@ class GateTest {
                 holder.session.forget();
             }
             assertEquals(List.of("1,7"), EnginePair.rows(pair.origin, "SELECT * FROM T"));
+        }
+    }
+
+    /** With priority it could never go on otherwise: the holder waits for its turn, which comes later. */
+    @ParameterizedTest
+    @EnumSource
+    void aTransactionThatMeetsARowOfAnotherNamesIt(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW);
+            try (Client holder = new Client(pair); Client waiter = new Client(pair)) {
+                pair.origin.onBlocked(new Engine.BlockedListener() {
+                    @Override
+                    public void blocked(long position, LocalTransaction local) {
+                        throw new AssertionError("no applier waits");
+                    }
+
+                    @Override
+                    public void blocked(LocalTransaction waiting, LocalTransaction inTheWay) {
+                        assertEquals(waiter, waiting);
+                        assertEquals(holder, inTheWay);
+                        inTheWay.rollback(() -> {});
+                    }
+                });
+                holder.execute("UPDATE T SET N = 1 WHERE ID = 1");
+                waiter.execute("UPDATE T SET N = 2 WHERE ID = 1");
+                Result<Void> committed = new Result<>();
+                assertFalse(waiter.session.capture().writes().isEmpty());
+                waiter.commit(100, committed);
+                committed.success();
+                holder.session.forget();
+            }
+            assertEquals(List.of("1,2"), EnginePair.rows(pair.origin, "SELECT * FROM T"));
         }
     }
 

@@ -15,6 +15,8 @@ final class ProcessLoader extends ClassLoader {
     private static final List<String> SHARED = List.of("java.", "javax.", "jdk.", "sun.", "com.sun.", "tutti.minha.",
             "tutti.sim.kernel.", "tutti.sim.thread.", "tutti.sim.host.", "tutti.sim.net.", "tutti.sim.disk.",
             "org.jspecify.");
+    /** Programs, which are nobody's but the process's. */
+    private static final String EXAMPLES = "tutti.minha.example.";
 
     static {
         registerAsParallelCapable();
@@ -46,7 +48,7 @@ final class ProcessLoader extends ClassLoader {
             if (name.equals(TICKS)) {
                 return define(name, ownBytes());
             }
-            if (SHARED.stream().noneMatch(name::startsWith)) {
+            if (SHARED.stream().noneMatch(name::startsWith) || name.startsWith(EXAMPLES)) {
                 byte[] rewritten = program.rewritten(name.replace('.', '/'));
                 if (rewritten != null) {
                     return define(name, rewritten);

@@ -7,9 +7,14 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Parameter;
+import tutti.core.protocol.ProtocolDescriptor;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Trait;
 import tutti.group.GroupParameters;
 import tutti.model.Calibration;
 import tutti.model.Kind;
@@ -46,7 +51,7 @@ final class Interpreter {
         ModelConfig.LockPolicy policy = database.word("locks", ModelConfig.LockPolicy.TIMESTAMP);
         database.end();
         WorkloadModel workload = workload(root.section("workload"));
-        ModelConfig.ProtocolChoice protocol = protocol(root.section("protocol"));
+        ChosenProtocol protocol = protocol(root.section("protocol"), topology);
         ModelConfig.OrderChoice order = order(root.section("order"));
         Section run = root.section("run");
         ModelConfig.Length length = new ModelConfig.Length(
@@ -65,8 +70,9 @@ final class Interpreter {
             return new ScenarioFile(title, config(topology, calibration, workload, policy, protocol, order, length,
                     List.of(), charge), seed, repetitions, sweep);
         }
-        if (!protocol.name().equals("wice") && order.primaryClusterOnly()) {
-            root.section("order").wrong("members", "is 'first-cluster', which only wice can do with", "write all");
+        if (order.primaryClusterOnly() && !protocol.has(Trait.ORDER_OF_ONE_CLUSTER)) {
+            root.section("order").wrong("members", "is 'first-cluster', but protocol " + protocol.name()
+                    + " needs an order that all sites are delivered", "write all");
         }
         whoIsLeft(topology, protocol, order, faults);
         return new ScenarioFile(title,
@@ -75,7 +81,7 @@ final class Interpreter {
     }
 
     /** Refuses crashes after which nothing would ever be committed, so that a run would only wait for its end. */
-    private void whoIsLeft(Topology topology, ModelConfig.ProtocolChoice protocol, ModelConfig.OrderChoice order,
+    private void whoIsLeft(Topology topology, ChosenProtocol protocol, ModelConfig.OrderChoice order,
             List<ModelFault> faults) {
         Set<Integer> crashed = new TreeSet<>();
         faults.stream().filter(ModelFault.Crash.class::isInstance).forEach(crash -> crashed.addAll(crash.sites()));
@@ -85,20 +91,20 @@ final class Interpreter {
             root.wrong("faults", "crash " + lost + " of the " + members.size()
                     + " sites that take part in the order, so nothing would be ordered any more",
                     "more than half of them must be left: crash at most " + (members.size() - 1) / 2);
-        } else if (protocol.name().equals("wice")) {
+        } else if (protocol.has(Trait.ANSWERS_AWAIT_ANOTHER_CLUSTER)) {
             long elsewhere = topology.all().stream().filter(site -> topology.clusterOf(site) != 0).count();
             long lostElsewhere = crashed.stream().filter(site -> topology.clusterOf(site) != 0).count();
             if (lostElsewhere > 0 && lostElsewhere == elsewhere) {
                 root.wrong("faults",
-                        "crash all sites but those of the first cluster, and wice answers nobody before another"
-                                + " cluster has stored what was committed",
+                        "crash all sites but those of the first cluster, and " + protocol.name()
+                                + " answers nobody before another cluster has stored what was committed",
                         "leave one site in another cluster");
             }
         }
     }
 
     private static ModelConfig config(Topology topology, Calibration calibration, WorkloadModel workload,
-            ModelConfig.LockPolicy policy, ModelConfig.ProtocolChoice protocol, ModelConfig.OrderChoice order,
+            ModelConfig.LockPolicy policy, ChosenProtocol protocol, ModelConfig.OrderChoice order,
             ModelConfig.Length length, List<ModelFault> faults, ModelConfig.Charge charge) {
         return new ModelConfig(topology, calibration, workload, policy, protocol, order, length, faults, charge);
     }
@@ -240,17 +246,20 @@ final class Interpreter {
         }
     }
 
-    private static ModelConfig.ProtocolChoice protocol(Section section) {
-        String name = section.word("name", "si", Protocols.names());
-        Map<String, String> parameters = section.section("parameters").pairs();
+    /** A protocol; its clusters, if it knows any, are those of the topology unless the file says something else. */
+    private static ChosenProtocol protocol(Section section, Topology topology) {
+        ProtocolDescriptor descriptor = Protocols.STANDARD
+                .descriptor(section.word("name", Protocols.DEFAULT, Protocols.STANDARD.names()));
+        Map<String, String> parameters = new TreeMap<>(section.section("parameters").pairs());
         section.end();
+        descriptor.parameters().stream().filter(Parameter.Clusters.class::isInstance).forEach(clusters -> parameters
+                .putIfAbsent(clusters.name(), Parameter.Clusters.text(topology.byCluster())));
         try {
-            Protocols.describe(name, parameters);
+            return new ChosenProtocol(descriptor, parameters);
         } catch (IllegalArgumentException wrong) {
             section.wrong("parameters", "are wrong: " + wrong.getMessage(), "");
-            parameters = Map.of();
+            return new ChosenProtocol(descriptor, Map.of());
         }
-        return new ModelConfig.ProtocolChoice(name, parameters);
     }
 
     private static ModelConfig.OrderChoice order(Section section) {

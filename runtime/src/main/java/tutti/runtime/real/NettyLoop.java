@@ -18,6 +18,10 @@ final class NettyLoop implements Loop {
         this.onFailure = onFailure;
     }
 
+    boolean isClosed() {
+        return closed;
+    }
+
     @Override
     public void execute(Runnable task) {
         if (closed) {

@@ -64,6 +64,7 @@ final class NettyNetwork implements Network {
 
     @Override
     public AutoCloseable listen(InetSocketAddress address, Acceptor acceptor) throws IOException {
+        requireOpen();
         Channel bound = bound(new ServerBootstrap().group(group).channel(NioServerSocketChannel.class)
                 .option(ChannelOption.SO_REUSEADDR, true).childOption(ChannelOption.TCP_NODELAY, true)
                 .childHandler(new ChannelInitializer<>() {
@@ -71,10 +72,16 @@ final class NettyNetwork implements Network {
                     protected void initChannel(Channel channel) {
                         channels.add(channel);
                         NettyStream stream = new NettyStream(channel.remoteAddress().toString());
-                        loop.enter(() -> stream.accepted(channel, acceptor.accepted(stream)));
+                        loop.enter(() -> stream.accepted(channel, acceptor));
                     }
                 }).bind(address), address);
         return () -> bound.close().syncUninterruptibly();
+    }
+
+    private void requireOpen() throws IOException {
+        if (loop.isClosed()) {
+            throw new IOException("cannot listen: the network is closed");
+        }
     }
 
     private Channel bound(ChannelFuture binding, InetSocketAddress address) throws IOException {
@@ -112,6 +119,7 @@ final class NettyNetwork implements Network {
 
     @Override
     public Datagrams datagrams(InetSocketAddress address, DatagramListener listener) throws IOException {
+        requireOpen();
         Channel channel = bound(new Bootstrap().group(group).channel(NioDatagramChannel.class)
                 .option(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(DATAGRAM_BYTES_MAX))
                 .handler(new SimpleChannelInboundHandler<DatagramPacket>() {
@@ -180,12 +188,10 @@ final class NettyNetwork implements Network {
             this.remote = remote;
         }
 
-        void accepted(Channel from, StreamListener to) {
-            listener = to;
+        void accepted(Channel from, Acceptor acceptor) {
             channel = from;
-            if (closed) {
-                from.close();
-            } else {
+            listener = acceptor.accepted(this);
+            if (!closed) {
                 from.pipeline().addLast(this);
             }
         }

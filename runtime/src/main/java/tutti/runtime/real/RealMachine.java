@@ -2,6 +2,7 @@ package tutti.runtime.real;
 
 import java.security.SecureRandom;
 import java.time.Instant;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.function.Consumer;
@@ -83,6 +84,8 @@ public final class RealMachine implements Machine, Clock {
                 work.run();
             } catch (Exception thrown) {
                 failure = thrown;
+            } catch (Throwable thrown) {
+                failure = new ExecutionException(thrown);
             } finally {
                 done = true;
             }
@@ -101,13 +104,8 @@ public final class RealMachine implements Machine, Clock {
         @Override
         public void join() {
             Thread worker = thread;
-            if (worker == null) {
-                return;
-            }
-            try {
-                worker.join();
-            } catch (InterruptedException interrupted) {
-                Thread.currentThread().interrupt();
+            if (worker != null) {
+                Threads.join(worker);
             }
         }
     }

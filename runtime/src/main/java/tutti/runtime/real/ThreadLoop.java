@@ -168,11 +168,7 @@ final class ThreadLoop implements Loop {
         closed = true;
         LockSupport.unpark(thread);
         if (!isCurrent()) {
-            try {
-                thread.join();
-            } catch (InterruptedException interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            Threads.join(thread);
         }
     }
 }

@@ -3,6 +3,7 @@ package tutti.server.config;
 import java.util.ArrayList;
 import java.util.List;
 import tutti.core.protocol.Parameter;
+import tutti.core.protocol.ProtocolDescriptor;
 import tutti.core.protocol.Protocols;
 
 /**
@@ -96,9 +97,9 @@ public final class ConfigManual {
                         | protocol | parameter | default | valid | meaning |
                         |---|---|---|---|---|
                         """);
-        for (String name : Protocols.names()) {
-            for (Parameter parameter : Protocols.describe(name).parameters()) {
-                text.append("| `").append(name).append("` | `").append(parameter.name()).append("` | `")
+        for (ProtocolDescriptor protocol : Protocols.STANDARD.all()) {
+            for (Parameter parameter : protocol.parameters()) {
+                text.append("| `").append(protocol.name()).append("` | `").append(parameter.name()).append("` | `")
                         .append(parameter.byDefault()).append("` | ").append(parameter.valid()).append(" | ")
                         .append(parameter.description()).append(" |\n");
             }

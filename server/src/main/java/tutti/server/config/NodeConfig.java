@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 
 /**
@@ -20,9 +21,7 @@ public record NodeConfig(
                 + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
         @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
-                + " same on every node.", byDefault = "si", oneOf = {
-                        "si", "dbsm", "postgres-r",
-                        "passive", "nodo", "akara", "2pc", "active", "wice"}) String protocol,
+                + " same on every node.", byDefault = Protocols.DEFAULT, protocol = true) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,
         @Setting(doc = "What holds this node's copy: a PostgreSQL server, or a database in the node's own process, H2 or"
@@ -46,7 +45,7 @@ public record NodeConfig(
         members = List.copyOf(members);
         protocolParameters = Map.copyOf(protocolParameters);
         try {
-            Protocols.describe(protocol, protocolParameters);
+            Protocols.STANDARD.choose(protocol, protocolParameters);
         } catch (IllegalArgumentException impossible) {
             throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
                     "see docs/configuration.md");
@@ -84,7 +83,7 @@ public record NodeConfig(
                     "valid: " + String.join(", ", ids.stream().sorted().map(String::valueOf).toList()));
         }
         try {
-            Protocols.voters(protocol, ids, protocolParameters);
+            Protocols.STANDARD.choose(protocol, protocolParameters).voters(ids);
         } catch (IllegalArgumentException impossible) {
             throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
                     "see docs/configuration.md");
@@ -108,6 +107,11 @@ public record NodeConfig(
             throw new ImpossibleValue("limits.transaction-bytes", "is larger than order.queue-bytes",
                     "a transaction must fit into the queue");
         }
+    }
+
+    /** The protocol with its parameters. */
+    public ChosenProtocol chosenProtocol() {
+        return Protocols.STANDARD.choose(protocol, protocolParameters);
     }
 
     /** This node's own entry among the members. */

@@ -37,6 +37,9 @@ import java.lang.annotation.Target;
     /** The only values allowed; for texts. */
     String[] oneOf() default {};
 
+    /** The name of a protocol: one of those that Tutti comes with; for texts. */
+    boolean protocol() default false;
+
     /** What the whole of a text must look like. */
     String pattern() default "";
 

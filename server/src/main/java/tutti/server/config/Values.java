@@ -9,6 +9,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Protocols;
 
 /**
  * Single values of the configuration file: from their notation and back. Sizes are written {@code 64 MiB}, {@code 4 KiB}
@@ -67,7 +68,7 @@ final class Values {
     }
 
     private static String text(String text, Setting setting) {
-        List<String> valid = List.of(setting.oneOf());
+        List<String> valid = words(setting);
         if (!valid.isEmpty() && !valid.contains(text)) {
             String nearest = Schema.nearest(text, valid);
             throw new ImpossibleValue("", quoted(text),
@@ -157,10 +158,16 @@ final class Values {
         return Long.parseLong(matcher.group(1)) * BYTES.get(matcher.group(2));
     }
 
+    /** The only values allowed; empty if there are others. */
+    private static List<String> words(Setting setting) {
+        return setting.protocol() ? Protocols.STANDARD.names() : List.of(setting.oneOf());
+    }
+
     /** The valid range in words, after {@code before}; empty if there is none. */
     static String range(Setting setting, String before) {
-        if (setting.oneOf().length > 0) {
-            return before + String.join(", ", setting.oneOf());
+        List<String> words = words(setting);
+        if (!words.isEmpty()) {
+            return before + String.join(", ", words);
         }
         if (setting.min().isEmpty() && setting.max().isEmpty()) {
             return "";

@@ -99,9 +99,9 @@ class ConfigReaderTest {
                 Arguments.of("order: {election-timeout: 1ms}",
                         "node.yaml:5: order.election-timeout cannot be \"1ms\"; valid: 100ms to 5min"),
                 Arguments.of("protocol: sii",
-                        "node.yaml:5: protocol cannot be \"sii\"; did you mean si? valid: si, dbsm, postgres-r, passive, nodo, akara, 2pc, active"),
+                        "node.yaml:5: protocol cannot be \"sii\"; did you mean si? valid: si, dbsm, postgres-r, active, passive, nodo, akara, 2pc, wice"),
                 Arguments.of("protocol: paxos",
-                        "node.yaml:5: protocol cannot be \"paxos\"; valid: si, dbsm, postgres-r, passive, nodo, akara, 2pc, active"),
+                        "node.yaml:5: protocol cannot be \"paxos\"; valid: si, dbsm, postgres-r, active, passive, nodo, akara, 2pc, wice"),
                 Arguments.of("node: 0", "node.yaml:5: node is given twice; first on line 1"),
                 Arguments.of("postgres:\n  embedded:\n  url: postgresql://h:1",
                         "postgres.url is given, and embedded too; leave one of them out"),
@@ -180,7 +180,7 @@ class ConfigReaderTest {
             Files.writeString(manual, ConfigManual.markdown());
         }
         assertEquals(ConfigManual.markdown(), Files.readString(manual),
-                "docs/configuration.md is out of date: mvn -pl node -am verify -Dtutti.write-manual=true renews it");
+                "docs/configuration.md is out of date: mvn -pl server -am verify -Dtutti.write-manual=true renews it");
     }
 
     private static NodeConfig read(String text) throws ConfigException {

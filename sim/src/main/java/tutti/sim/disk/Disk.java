@@ -1,20 +1,25 @@
 package tutti.sim.disk;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
 
 /**
- * The disk of one host: files by name, and a queue of requests of which a bounded number is served at a time. That a file
- * exists, is renamed or is deleted is durable at once; its bytes are so when they are synced. The disk goes on while its
- * host is paused; requests that it has not served when the host crashes are never served.
+ * The disk of one host: a tree of folders and files, and a bounded number of requests that are served at a time, first come,
+ * first served. The disk goes on while its host is paused; what it has not done when the host crashes is never done.
+ *
+ * <p>
+ * There are two ways to use it. Code on the seam of {@code tutti.runtime} asks {@link #root}, and learns of each request at once
+ * when it will have ended. Code made of events uses {@link #file} and its like, where what a name stands for is safe
+ * at once, and is told when a request has ended.
  */
 public final class Disk {
     private final Kernel kernel;
@@ -23,14 +28,18 @@ public final class Disk {
     private final DiskConfig config;
     private final RandomStream random;
     private final Label label;
-    private final TreeMap<String, DiskFile> files = new TreeMap<>();
-    private final Deque<Request> waiting = new ArrayDeque<>();
-    private int serving;
+    private final List<Faulty> faults = new ArrayList<>();
+    private final long[] freeAt;
+    private Folder root = new Folder(this);
+    private int requests;
     private long epoch;
     private double slowness = 1;
+    private long slowed;
     private long served;
+    private long operations;
+    private @Nullable Kill kill;
 
-    private record Request(long bytes, Runnable effect, Runnable done) {}
+    private record Kill(long operation, Runnable action) {}
 
     /**
      * Of a host, empty.
@@ -45,26 +54,38 @@ public final class Disk {
         this.config = config;
         this.random = kernel.random("disk " + host);
         this.label = Label.of("disk", host);
+        this.freeAt = new long[config.parallelism()];
+    }
+
+    /** The folder that everything is in. */
+    public Folder root() {
+        return root;
     }
 
     /** A file, made if there is none of that name. */
     public DiskFile file(String name) {
-        return files.computeIfAbsent(name, absent -> new DiskFile(this, absent));
+        DiskFile known = root.file(name);
+        if (known == null) {
+            known = root.createFile(now(), name);
+            root.settleAll();
+        }
+        return known;
     }
 
     /** Whether there is a file. */
     public boolean exists(String name) {
-        return files.containsKey(name);
+        return root.exists(name);
     }
 
     /** Names of all files, sorted. */
     public Set<String> names() {
-        return new TreeSet<>(files.keySet());
+        return new TreeSet<>(root.fileNames());
     }
 
     /** Deletes a file; without effect if there is none. */
     public void delete(String name) {
-        files.remove(name);
+        root.delete(now(), name);
+        root.settleAll();
     }
 
     /**
@@ -72,12 +93,11 @@ public final class Disk {
      * it stays so.
      */
     public void rename(String from, String to) {
-        DiskFile file = files.remove(from);
-        if (file == null) {
+        if (!root.exists(from)) {
             throw new IllegalArgumentException("host " + host + " has no file '" + from + "' to rename");
         }
-        file.rename(to);
-        files.put(to, file);
+        root.move(now(), from, to);
+        root.settleAll();
     }
 
     /**
@@ -87,10 +107,10 @@ public final class Disk {
      * @param done an event of the host
      */
     public void access(long bytes, Runnable done) {
-        request(bytes, () -> {}, done);
+        request(bytes, done);
     }
 
-    /** Sets how much longer requests take that begin from now on: 1 is as configured. */
+    /** Sets how much longer requests take that are made from now on: 1 is as configured. */
     public void setSlowness(double factor) {
         if (!(factor > 0)) {
             throw new IllegalArgumentException("a disk cannot be " + factor + " times as slow");
@@ -98,60 +118,249 @@ public final class Disk {
         slowness = factor;
     }
 
-    /** Requests that wait or are being served. */
-    public int requests() {
-        return waiting.size() + serving;
+    /** Requests that were made while it was slow. */
+    public long slowed() {
+        return slowed;
     }
 
-    /** Requests served so far. */
+    /** Requests that wait or are being served, of those that are told when they have ended. */
+    public int requests() {
+        return requests;
+    }
+
+    /** Requests served so far, of those that are told when they have ended. */
     public long served() {
         return served;
     }
 
-    /** Has a request served: first the effect on the disk, then, as an event of the host, what follows. */
-    void request(long bytes, Runnable effect, Runnable done) {
-        if (requests() == config.requestsMax()) {
+    /** Makes a request, returns when it will have ended, and then does something as an event of the host. */
+    long request(long bytes, Runnable done) {
+        if (requests == config.requestsMax()) {
             throw new IllegalStateException("the disk of host " + host + " has " + config.requestsMax()
                     + " requests already, which is its bound");
         }
-        waiting.add(new Request(bytes, effect, done));
-        serve();
+        requests++;
+        long end = request(now(), bytes);
+        long ofEpoch = epoch;
+        kernel.schedule(end - now(), label, () -> {
+            if (ofEpoch == epoch) {
+                requests--;
+                served++;
+                enter.accept(label, done);
+            }
+        });
+        return end;
     }
 
-    private void serve() {
-        while (serving < config.parallelism() && !waiting.isEmpty()) {
-            Request request = waiting.remove();
-            serving++;
-            long nanos = config.latency().times(slowness).sample(random)
-                    + (long) (slowness * (double) Nanos.SECOND * (double) request.bytes
-                            / (double) config.bytesPerSecond());
-            long ofEpoch = epoch;
-            kernel.schedule(nanos, label, () -> served(ofEpoch, request));
+    /**
+     * Makes a request.
+     *
+     * @param atNanos when, now or later
+     * @param bytes that it reads or writes
+     * @return when it will have ended, true time
+     */
+    public long request(long atNanos, long bytes) {
+        int first = 0;
+        for (int i = 1; i < freeAt.length; i++) {
+            first = freeAt[i] < freeAt[first] ? i : first;
         }
-    }
-
-    private void served(long ofEpoch, Request request) {
-        if (ofEpoch != epoch) {
-            return;
-        }
-        serving--;
-        served++;
-        request.effect.run();
-        enter.accept(label, request.done);
-        serve();
+        slowed += slowness > 1 ? 1 : 0;
+        long nanos = (slowness == 1 ? config.latency() : config.latency().times(slowness)).sample(random)
+                + (long) (slowness * (double) Nanos.SECOND * (double) bytes / (double) config.bytesPerSecond());
+        freeAt[first] = Math.max(atNanos, freeAt[first]) + nanos;
+        return freeAt[first];
     }
 
     int sectorBytes() {
         return config.sectorBytes();
     }
 
+    long now() {
+        return kernel.now();
+    }
+
     /** The host crashed. Called by it. */
     public void crash(Unsynced unsynced, RandomStream chance) {
         epoch++;
-        serving = 0;
-        waiting.clear();
-        for (DiskFile file : files.values()) {
-            kernel.trace(label, file.crash(unsynced, chance));
+        requests = 0;
+        kill = null;
+        Arrays.fill(freeAt, 0);
+        kernel.trace(label, root.crash(unsynced, chance));
+    }
+
+    // Faults.
+
+    private static final class Faulty {
+        private final DiskFault fault;
+        private final RandomStream random;
+        private long affected;
+
+        Faulty(DiskFault fault, RandomStream random) {
+            this.fault = fault;
+            this.random = random;
         }
+    }
+
+    /** Something that goes wrong. */
+    public final class Impaired {
+        private final Faulty faulty;
+
+        private Impaired(Faulty faulty) {
+            this.faulty = faulty;
+        }
+
+        /** How often it has. */
+        public long affected() {
+            return faulty.affected;
+        }
+
+        /** Ends it; idempotent. */
+        public void lift() {
+            faults.remove(faulty);
+        }
+    }
+
+    /**
+     * Makes something go wrong until it is lifted. Several may be in force; each decides for itself.
+     *
+     * @param chance where it is random; give each its own
+     */
+    public Impaired impair(DiskFault fault, RandomStream chance) {
+        Faulty faulty = new Faulty(fault, chance);
+        faults.add(faulty);
+        return new Impaired(faulty);
+    }
+
+    boolean hasFaults() {
+        return !faults.isEmpty();
+    }
+
+    /** Whether something goes wrong this time; if so, the random numbers for what it does. */
+    @Nullable
+    RandomStream happens(DiskFault.Effect effect) {
+        for (Faulty faulty : faults) {
+            if (faulty.fault.effect() == effect && faulty.random.chance(faulty.fault.rate())) {
+                faulty.affected++;
+                return faulty.random;
+            }
+        }
+        return null;
+    }
+
+    /** How many of so many bytes there is room for, on a disk that may be full. */
+    int room(int wanted) {
+        RandomStream full = happens(DiskFault.Effect.FULL);
+        return full == null || wanted == 0 ? wanted : full.nextInt(wanted);
+    }
+
+    /** How many of so many bytes a write has done when it is killed. */
+    public int part(int length) {
+        return random.nextInt(length + 1);
+    }
+
+    /** Whether there is room for another name. */
+    public boolean hasRoom() {
+        return happens(DiskFault.Effect.FULL) == null;
+    }
+
+    /** Whether a sync of names fails. */
+    public boolean failsSync() {
+        return happens(DiskFault.Effect.FAIL_FORCE) != null;
+    }
+
+    /** Whether a sync of names does nothing and says nothing. */
+    public boolean skipsSync() {
+        return happens(DiskFault.Effect.LIE) != null;
+    }
+
+    private List<DiskFile> filled() {
+        List<DiskFile> filled = new ArrayList<>();
+        root.forEachFile(file -> {
+            if (file.size() > 0) {
+                filled.add(file);
+            }
+        });
+        return filled;
+    }
+
+    /** A write goes where it was not meant to go. */
+    void misdirect(byte[] bytes, RandomStream chance) {
+        DiskFile victim = chance.pick(filled());
+        victim.overwrite(chance.nextInt((victim.size() - 1) / sectorBytes() + 1), bytes);
+    }
+
+    /** Changes bits of what is stored; returns how many, none if there is nothing. */
+    public int flipBits(int count, RandomStream chance) {
+        List<DiskFile> filled = filled();
+        if (filled.isEmpty()) {
+            return 0;
+        }
+        for (int i = 0; i < count; i++) {
+            DiskFile victim = chance.pick(filled);
+            victim.flip(chance.nextInt(victim.size()), chance.nextInt(Byte.SIZE));
+        }
+        return count;
+    }
+
+    /** Makes sectors unreadable until they are written anew; returns how many, none if there is nothing. */
+    public int damageSectors(int count, RandomStream chance) {
+        List<DiskFile> filled = filled();
+        if (filled.isEmpty()) {
+            return 0;
+        }
+        for (int i = 0; i < count; i++) {
+            DiskFile victim = chance.pick(filled);
+            victim.damage(chance.nextInt((victim.size() - 1) / sectorBytes() + 1));
+        }
+        return count;
+    }
+
+    /** What a disk holds, kept aside. */
+    public record Image(Folder root) {}
+
+    /** Copies all that is read now. */
+    public Image image() {
+        return new Image(root.copy());
+    }
+
+    /** Puts a copy in place of all that it holds; its host must be down. */
+    public void restore(Image image) {
+        root = image.root.copy();
+    }
+
+    /** Loses all that it holds; its host must be down. */
+    public void wipe() {
+        root = new Folder(this);
+    }
+
+    /** File operations of the seam so far, all lives together. */
+    public long operations() {
+        return operations;
+    }
+
+    /**
+     * Has the process killed at an operation of the seam, in place of the operation, unless the host crashes before.
+     *
+     * @param operation the how-many-th from now, at least 1
+     * @param action what kills it; called once
+     */
+    public void killAt(long operation, Runnable action) {
+        kill = new Kill(operations + operation, action);
+    }
+
+    /** Lets the process live. */
+    public void spare() {
+        kill = null;
+    }
+
+    /** An operation of the seam begins; returns what kills the process in place of it, or null. */
+    public @Nullable Runnable operation() {
+        operations++;
+        Kill due = kill;
+        if (due == null || operations < due.operation) {
+            return null;
+        }
+        kill = null;
+        return due.action;
     }
 }

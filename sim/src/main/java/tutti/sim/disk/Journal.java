@@ -21,6 +21,10 @@ public final class Journal<T> {
     private ArrayDeque<Runnable> waiting = new ArrayDeque<>();
     private boolean syncing;
     private long serial;
+    /** Serial of the last record that is known to be durable. */
+    private long durable;
+    /** Counts recoveries: what was asked for before one means nothing after it. */
+    private long life;
 
     private record Entry<T>(long serial, int bytes, T record) {}
 
@@ -60,7 +64,13 @@ public final class Journal<T> {
         syncing = true;
         ArrayDeque<Runnable> served = waiting;
         waiting = new ArrayDeque<>();
+        long upTo = serial;
+        long ofLife = life;
         file.sync(() -> {
+            if (ofLife != life) {
+                return;
+            }
+            durable = Math.max(durable, upTo);
             syncing = false;
             if (!waiting.isEmpty()) {
                 write();
@@ -69,8 +79,19 @@ public final class Journal<T> {
         });
     }
 
+    /** The process that writes it ends, and its host goes on: what is not known to be durable is forgotten. */
+    public void abandon() {
+        int kept = entries.size();
+        while (kept > 0 && entries.get(kept - 1).serial > durable) {
+            kept--;
+        }
+        entries.subList(kept, entries.size()).clear();
+        recover();
+    }
+
     /** After a crash, before anything else: forgets what did not survive, and answers what did, oldest first. */
     public List<T> recover() {
+        life++;
         syncing = false;
         waiting.clear();
         byte[] content = file.read(0, file.size());
@@ -84,6 +105,7 @@ public final class Journal<T> {
         if (size != file.size()) {
             file.truncate(size);
         }
+        durable = entries.isEmpty() ? 0 : entries.getLast().serial;
         List<T> records = new ArrayList<>(survived);
         entries.forEach(entry -> records.add(entry.record));
         return records;

@@ -6,6 +6,11 @@ public enum Unsynced {
     KEPT,
     /** It is gone. */
     LOST,
-    /** Of each file either a part from the beginning arrives, cut at a sector, or any of the sectors. */
-    TORN
+    /**
+     * Of each file either a part from the beginning arrives, cut at a sector, or any of the sectors; of each directory any of
+     * the changes, but none without those before it of the same names.
+     */
+    TORN,
+    /** The process alone was killed: it is read as before, and is as unsafe as before. */
+    CACHED
 }

@@ -68,7 +68,9 @@ public final class Host implements Clock {
     private long trueNanosPerMillion = MILLION;
     private long driftSince;
     private long shownSince;
+    private long wallNanos;
     private Distribution schedulingLatency = Distribution.ZERO;
+    private long delayed;
 
     private record Held(Label label, Runnable action) {}
 
@@ -238,8 +240,23 @@ public final class Host implements Clock {
     /** The time that its clock shows, in nanoseconds. */
     @Override
     public long now() {
-        long elapsed = kernel.now() - driftSince;
+        return now(0);
+    }
+
+    /** The time that its clock will show after so many true nanoseconds. */
+    public long now(long aheadNanos) {
+        long elapsed = kernel.now() + aheadNanos - driftSince;
         return shownSince + scaled(elapsed, MILLION, trueNanosPerMillion);
+    }
+
+    /** Sets by how many nanoseconds its wall clock is ahead of what its clock shows; negative is behind. */
+    public void setWallClock(long nanos) {
+        wallNanos = nanos;
+    }
+
+    /** What its wall clock will show after so many true nanoseconds, in nanoseconds since the simulation's beginning. */
+    public long wallClock(long aheadNanos) {
+        return now(aheadNanos) + wallNanos;
     }
 
     /** {@code nanos * multiplier / divisor}, rounded down, without overflow on the way. */
@@ -252,22 +269,46 @@ public final class Host implements Clock {
 
     @Override
     public Timer after(long delayNanos, Label label, Runnable action) {
+        return after(0, delayNanos, label, action);
+    }
+
+    /**
+     * Has something done after a delay that begins later.
+     *
+     * @param aheadNanos after how many true nanoseconds it begins
+     * @param delayNanos of its clock, at least 0
+     */
+    public Timer after(long aheadNanos, long delayNanos, Label label, Runnable action) {
         requireRunning(label.toString());
         // Rounded up, so that a clock never shows less than what was waited for.
         long delay = -scaled(-delayNanos, trueNanosPerMillion, MILLION);
-        HostTimer timer = new HostTimer(action);
-        long ofLife = life;
-        timer.handle = kernel.schedule(delay + schedulingLatency.sample(random), label,
-                () -> enter(ofLife, label, timer));
+        HostTimer timer = new HostTimer(life, label, action);
+        timer.handle = kernel.schedule(aheadNanos + delay + schedulingDelay(), label, timer);
         return timer;
     }
 
+    /** By how much what is scheduled now is late, in true nanoseconds. */
+    public long schedulingDelay() {
+        long delay = schedulingLatency.sample(random);
+        delayed += delay > 0 ? 1 : 0;
+        return delay;
+    }
+
+    /** How often something was late. */
+    public long delayed() {
+        return delayed;
+    }
+
     private final class HostTimer implements Timer, Runnable {
+        private final long ofLife;
+        private final Label label;
         private final Runnable action;
         private long handle;
         private boolean over;
 
-        HostTimer(Runnable action) {
+        HostTimer(long ofLife, Label label, Runnable action) {
+            this.ofLife = ofLife;
+            this.label = label;
             this.action = action;
         }
 
@@ -279,8 +320,17 @@ public final class Host implements Clock {
             return works;
         }
 
+        /** It is due. */
         @Override
         public void run() {
+            if (state == State.UP && ofLife == life) {
+                fire();
+            } else {
+                enter(ofLife, label, this::fire);
+            }
+        }
+
+        private void fire() {
             if (!over) {
                 over = true;
                 action.run();

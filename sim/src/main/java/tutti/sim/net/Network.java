@@ -127,6 +127,11 @@ public final class Network {
         return lines.values().stream().map(line -> line.host).toList();
     }
 
+    /** Whether a host of a name is attached. */
+    public boolean isAttached(String name) {
+        return lines.containsKey(name);
+    }
+
     /** An attached host. */
     public Host host(String name) {
         return line(name).host;

@@ -9,31 +9,28 @@ import tutti.check.isolation.IsolationCheck;
 import tutti.check.isolation.PrefixSnapshotCheck;
 import tutti.check.isolation.PrefixSnapshotCheck.Freshness;
 import tutti.check.listappend.ListAppendCheck;
-import tutti.check.order.DeliveryHistory;
 import tutti.check.order.TotalOrderCheck;
 import tutti.check.replica.AcknowledgedHistoryCheck;
 import tutti.check.replica.CommitSequenceCheck;
-import tutti.core.protocol.Protocols;
-import tutti.core.protocol.TwoPhaseCommit;
-import tutti.sim.world.engine.SimEngine;
+import tutti.core.protocol.Guarantee;
 import tutti.workload.listappend.ListAppendHistory;
 
 /**
  * What is held against a run: the order's properties, equal replicas, that answers were true, and the isolation that the
- * registry claims for the protocol. Clients stay at their replica, or count as new ones when they move; and a client that
+ * protocol claims over such engines. Clients stay at their replica, or count as new ones when they move; and a client that
  * stays sees its own commits under every protocol, since it is answered when they are visible there: hence the session
  * variants of isolation.
  */
 final class Checks {
     private Checks() {}
 
-    static List<CheckResult> run(Scenario scenario, History history, DeliveryHistory deliveries,
-            ListAppendHistory clients) {
+    static List<CheckResult> run(Scenario scenario, Recording recording, History history, ListAppendHistory clients) {
         List<CheckResult> results = new ArrayList<>();
-        results.add(TotalOrderCheck.check(deliveries));
+        results.add(recording.violations());
+        results.add(TotalOrderCheck.check(recording.deliveries()));
         results.add(CommitSequenceCheck.check(history));
         results.add(AcknowledgedHistoryCheck.check(history));
-        boolean serializable = isSerializable(scenario);
+        boolean serializable = scenario.guarantee() == Guarantee.SERIALIZABILITY;
         Isolation isolation = serializable
                 ? Isolation.STRONG_SESSION_SERIALIZABLE
                 : Isolation.STRONG_SESSION_SNAPSHOT_ISOLATION;
@@ -41,17 +38,10 @@ final class Checks {
         if (!serializable) {
             results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_SESSION));
         }
-        if (scenario.claims().isolation() == Protocols.Isolation.STRONG_SNAPSHOT_ISOLATION) {
+        if (scenario.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION) {
             results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_FOR_UPDATES));
         }
         results.add(ListAppendCheck.check(clients, isolation));
         return results;
-    }
-
-    /** Two-phase commit guarantees what its engines do. */
-    static boolean isSerializable(Scenario scenario) {
-        return scenario.claims().isolation() == Protocols.Isolation.SERIALIZABILITY
-                || (scenario.protocol().equals(TwoPhaseCommit.NAME)
-                        && scenario.concurrency() == SimEngine.Concurrency.LOCKING);
     }
 }

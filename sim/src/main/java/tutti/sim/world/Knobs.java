@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import tutti.core.protocol.Parameter;
-import tutti.core.protocol.Protocols;
+import tutti.core.protocol.ProtocolDescriptor;
 import tutti.sim.kernel.RandomStream;
 
 /**
@@ -18,7 +18,7 @@ final class Knobs {
 
     private Knobs() {}
 
-    static Map<String, String> random(RandomStream dice, Protocols.Description protocol, int replicas) {
+    static Map<String, String> random(RandomStream dice, ProtocolDescriptor protocol, int replicas) {
         Map<String, String> values = new TreeMap<>();
         for (Parameter parameter : protocol.parameters()) {
             RandomStream own = dice.fork(parameter.name());
@@ -26,10 +26,10 @@ final class Knobs {
                 case Parameter.Time time -> values.put(time.name(), millis(time, own) + "ms");
                 // The orders of this world are decided by all.
                 case Parameter.Choice choice -> values.put(choice.name(),
-                        choice.name().equals("voters") ? "all" : own.pick(choice.words()));
+                        choice.ofOrder() ? choice.byDefault() : own.pick(choice.words()));
                 case Parameter.Fraction _ -> values.put(parameter.name(), own.chance(0.5) ? "0.3" : "0.001");
-                case Parameter.Text text -> values.put(text.name(),
-                        text.name().equals("clusters") ? clusters(own, replicas) : text.byDefault());
+                case Parameter.Text text -> values.put(text.name(), text.byDefault());
+                case Parameter.Clusters clusters -> values.put(clusters.name(), clusters(own, replicas));
                 case Parameter.Count count -> values.put(count.name(), Long.toString(
                         Math.clamp(count(count, own), count.minimum(), count.maximum())));
             }

@@ -1,9 +1,10 @@
 package tutti.sim.world;
 
-import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Claims;
+import tutti.core.protocol.Trait;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.world.replica.Submission.Form;
+import tutti.sim.world.node.Submission.Form;
 
 /** How many clients there are, how they hand in their transactions, and how long they think: by seed and protocol. */
 final class Mix {
@@ -17,10 +18,10 @@ final class Mix {
     private final int[] forms;
     private final int clientsPerReplica;
 
-    Mix(RandomStream random, Protocols.Claims claims) {
-        int[] base = claims.wholeOnly() ? WHOLE : claims.needsClasses() ? BY_CLASSES : USUAL;
+    Mix(RandomStream random, Claims claims) {
+        int[] base = claims.has(Trait.WHOLE_ONLY) ? WHOLE : claims.has(Trait.NEEDS_CLASSES) ? BY_CLASSES : USUAL;
         forms = base.clone();
-        forms[random.nextInt(forms.length)] += claims.wholeOnly() ? 0 : random.nextInt(4);
+        forms[random.nextInt(forms.length)] += claims.has(Trait.WHOLE_ONLY) ? 0 : random.nextInt(4);
         clientsPerReplica = (int) random.between(CLIENTS_MIN, CLIENTS_MAX);
     }
 

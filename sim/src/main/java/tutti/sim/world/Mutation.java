@@ -3,7 +3,7 @@ package tutti.sim.world;
 import java.util.function.Function;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
-import tutti.sim.world.order.SimOrder;
+import tutti.core.spi.Order;
 
 /**
  * What is broken on purpose in a run, to see that checkers find it: stands between the parts and changes what passes, or asks the
@@ -34,7 +34,7 @@ public interface Mutation {
     }
 
     /** Makes a replica's order, given the right one. */
-    default SimOrder order(int node, SimOrder right) {
+    default Order order(int node, Order right) {
         return right;
     }
 }

@@ -15,7 +15,7 @@ import tutti.sim.kernel.RandomStream;
 import tutti.sim.net.Network;
 import tutti.sim.world.order.GroupOrder;
 import tutti.sim.world.order.IdealOrder;
-import tutti.sim.world.replica.ReplicaHost;
+import tutti.sim.world.node.NodeHost;
 
 /**
  * The total order of a scenario.
@@ -23,7 +23,7 @@ import tutti.sim.world.replica.ReplicaHost;
  * @param factory opens a replica's part in it
  * @param calm ends what it makes up by itself: wrong views
  */
-record Orders(ReplicaHost.OrderFactory factory, Runnable calm) {
+record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static final long QUEUE_BYTES = 64 << 10;
 
     static Orders of(Scenario scenario, Mutation mutation, Kernel kernel, Network network, RandomStream knobs) {
@@ -41,7 +41,7 @@ record Orders(ReplicaHost.OrderFactory factory, Runnable calm) {
                 4 * Nanos.MILLI, 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
         List<Integer> members = IntStream.range(0, hosts.size()).boxed().toList();
         Map<Integer, Journal<StableRecord>> journals = new HashMap<>();
-        return new Orders((host, node) -> new GroupOrder(host, network, hosts::get,
+        return new Orders((host, node, _, life) -> new GroupOrder(host, life, network, hosts::get,
                 new GroupParameters(node, members, flow, timing),
                 journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("order log")))), () -> {});
     }
@@ -57,6 +57,6 @@ record Orders(ReplicaHost.OrderFactory factory, Runnable calm) {
                         ? new Distribution.Exponential(200 * Nanos.MILLI)
                         : Distribution.ZERO,
                 mutation.orderForgets()), all);
-        return new Orders(ideal::open, ideal::calm);
+        return new Orders((host, node, _, _) -> ideal.open(host, node), ideal::calm);
     }
 }

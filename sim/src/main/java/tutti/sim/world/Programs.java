@@ -3,21 +3,22 @@ package tutti.sim.world;
 import java.util.ArrayList;
 import java.util.List;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.world.engine.Catalog;
-import tutti.sim.world.engine.Program;
-import tutti.sim.world.engine.Program.Action;
-import tutti.sim.world.engine.Program.Step;
+import tutti.sim.world.database.Catalog;
+import tutti.sim.world.database.Program;
+import tutti.sim.world.database.Program.Action;
+import tutti.sim.world.database.Program.Step;
 import tutti.workload.listappend.ListAppendInputs;
 import tutti.workload.listappend.ListAppendOptions;
 import tutti.workload.listappend.ListAppendStep;
 
-/** What clients do: the transactions of the list-append workload, some with statements on registers in between. */
+/** What clients do: the transactions of the list-append workload, some with statements on registers and links in between. */
 final class Programs {
     private static final int REGISTER_STEPS_MAX = 3;
     private static final int APPENDS_PER_KEY = 32;
     private static final int OPERATIONS_MAX = 4;
     private static final int APPEND_PERCENT = 60;
     private static final double REGISTERS_ONLY = 0.15;
+    private static final double LINKS = 0.15;
 
     private final RandomStream random;
     private final ListAppendInputs lists;
@@ -56,6 +57,9 @@ final class Programs {
 
     private Step register(boolean reads) {
         long row = Catalog.register(random.nextInt(Catalog.REGISTERS));
+        if (!reads && random.chance(LINKS)) {
+            return link();
+        }
         int dice = random.nextInt(20);
         if (dice < 4 || (reads && dice < 14)) {
             return new Step(Action.READ, row);
@@ -67,6 +71,13 @@ final class Programs {
             return new Step(Action.LOCK, row);
         }
         return new Step(dice < 17 ? Action.SET : Action.DELETE, row);
+    }
+
+    private Step link() {
+        long row = Catalog.link(random.nextInt(Catalog.LINKS));
+        return random.nextInt(3) == 0
+                ? new Step(Action.DELETE, row)
+                : new Step(Action.LINK, row, random.nextInt(Catalog.REGISTERS));
     }
 
     /** Appends to a list that nobody else uses. */

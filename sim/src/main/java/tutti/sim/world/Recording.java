@@ -1,27 +1,38 @@
 package tutti.sim.world;
 
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.check.history.HistoryRecorder;
 import tutti.check.order.DeliveryHistory;
 import tutti.core.txn.TransactionId;
 import tutti.sim.kernel.Clock;
-import tutti.sim.world.engine.Catalog;
-import tutti.sim.world.engine.Run;
-import tutti.sim.world.replica.WorldLog;
+import tutti.sim.world.database.Catalog;
+import tutti.sim.world.database.Run;
+import tutti.sim.world.node.WorldLog;
 
 /** What happened in a run, in the form in which checkers want it. */
 final class Recording implements WorldLog {
+    /** Name of the check of what is looked at all the time. */
+    static final String INVARIANTS = "invariants";
+
     private static final int LIVES_MAX = 1000;
+    private static final int VIOLATIONS_MAX = 10;
 
     private final Clock clock;
     private final HistoryRecorder recorder = new HistoryRecorder();
     private final DeliveryHistory deliveries = new DeliveryHistory();
     private final Set<TransactionId> executed = new HashSet<>();
     private final TreeMap<String, Integer> counts = new TreeMap<>();
+    /** By node: where its protocol has decided transactions. */
+    private final Map<Integer, Map<TransactionId, Long>> positions = new HashMap<>();
+    private final List<CheckResult.Violation> violations = new ArrayList<>();
 
     Recording(Clock clock) {
         this.clock = clock;
@@ -39,8 +50,8 @@ final class Recording implements WorldLog {
     }
 
     @Override
-    public void crashed(int node, long life) {
-        count("crash");
+    public void ended(int node, long life) {
+        count("end of a life");
         recorder.crashed(node);
         deliveries.crashed(member(node, life));
     }
@@ -62,14 +73,44 @@ final class Recording implements WorldLog {
         recorder.commitRequested(transaction, clock.now());
     }
 
+    /** All nodes execute the same: what the first has seen counts. */
+    @Override
+    public void requested(Run run) {
+        if (!executed.contains(run.transaction())) {
+            executed(run);
+        }
+    }
+
     @Override
     public void answered(TransactionId transaction, boolean committed) {
         recorder.answered(transaction, clock.now(), committed ? History.Answer.COMMITTED : History.Answer.ABORTED);
     }
 
     @Override
-    public void applied(int node, long position, TransactionId transaction, long stateHash) {
-        recorder.applied(node, position, transaction, stateHash);
+    public void decided(int node, long position, TransactionId transaction) {
+        positions.computeIfAbsent(node, _ -> new HashMap<>()).put(transaction, position);
+    }
+
+    @Override
+    public void applied(int node, TransactionId transaction, long stateHash) {
+        Long position = positions.getOrDefault(node, Map.of()).get(transaction);
+        if (position == null) {
+            violated("decisions", "node " + node + " applies " + transaction + ", which its protocol has not decided");
+        } else {
+            recorder.applied(node, position, transaction, stateHash);
+        }
+    }
+
+    @Override
+    public void violated(String check, String what) {
+        if (violations.size() < VIOLATIONS_MAX) {
+            violations.add(CheckResult.Violation.of(check, "", what));
+        }
+    }
+
+    /** Whether anything was told of that must never be. */
+    CheckResult violations() {
+        return new CheckResult(INVARIANTS, "every event", violations, List.of(), 0);
     }
 
     @Override
@@ -101,6 +142,9 @@ final class Recording implements WorldLog {
         }
         for (int i = 0; i < Catalog.REGISTERS; i++) {
             recorder.name(Catalog.register(i), Catalog.name(Catalog.register(i)));
+        }
+        for (int i = 0; i < Catalog.LINKS; i++) {
+            recorder.name(Catalog.link(i), Catalog.name(Catalog.link(i)));
         }
         return recorder.history();
     }

@@ -7,8 +7,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultPlan;
-import tutti.sim.world.engine.SimEngine;
+import tutti.sim.world.database.EngineKind;
 
 /**
  * A scenario as text, for people and for {@code ./tutti sim replay}: lines of a word and its value, then the fault plan.
@@ -23,9 +25,9 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
     public static final String NO_MUTANT = "none";
 
     private static final String FORMAT = "tutti-scenario";
-    private static final String VERSION = "1";
+    private static final String VERSION = "2";
     private static final String PLAN = "fault-plan";
-    private static final List<String> HEAD = List.of(FORMAT, "protocol", "parameters", "order", "engines", "seed",
+    private static final List<String> HEAD = List.of(FORMAT, "protocol", "parameters", "order", "engine", "seed",
             "transactions", "mutant", "failed", "fingerprint");
 
     public ReplayFile {
@@ -58,11 +60,9 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
                     + " can be read");
         }
         FaultPlan faults = FaultPlan.parse(String.join("\n", plan));
-        Scenario scenario = new Scenario(number("seed", head), value("protocol", head),
-                parameters(value("parameters", head)),
-                word(Scenario.OrderKind.values(), "order", head), word(SimEngine.Concurrency.values(), "engines", head),
+        Scenario scenario = new Scenario(number("seed", head), protocol(head),
+                word(Scenario.OrderKind.values(), "order", head), word(EngineKind.values(), "engine", head),
                 faults.hosts(), (int) number("transactions", head), faults);
-        scenario.claims();
         String failed = value("failed", head);
         return new ReplayFile(scenario, value("mutant", head),
                 failed.isEmpty() ? List.of() : Arrays.asList(failed.split("; ")), value("fingerprint", head));
@@ -78,6 +78,10 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
         } catch (NumberFormatException e) {
             throw new IllegalArgumentException(word + " is '" + value(word, head) + "', no whole number", e);
         }
+    }
+
+    private static ChosenProtocol protocol(Map<String, String> head) {
+        return Protocols.STANDARD.choose(value("protocol", head), parameters(value("parameters", head)));
     }
 
     private static Map<String, String> parameters(String text) {
@@ -109,13 +113,13 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
     /** As text. */
     public String text() {
         List<String> parameters = new ArrayList<>();
-        new TreeMap<>(scenario.parameters()).forEach((name, value) -> parameters.add(name + "=" + value));
+        new TreeMap<>(scenario.protocol().parameters()).forEach((name, value) -> parameters.add(name + "=" + value));
         Map<String, String> head = new LinkedHashMap<>();
         head.put(FORMAT, VERSION);
-        head.put("protocol", scenario.protocol());
+        head.put("protocol", scenario.protocol().name());
         head.put("parameters", String.join(", ", parameters));
         head.put("order", word(scenario.order()));
-        head.put("engines", word(scenario.concurrency()));
+        head.put("engine", word(scenario.engine()));
         head.put("seed", Long.toString(scenario.seed()));
         head.put("transactions", Integer.toString(scenario.transactions()));
         head.put("mutant", mutant);

@@ -5,31 +5,34 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import tutti.core.protocol.Protocols;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Claims;
+import tutti.core.protocol.Guarantee;
+import tutti.core.protocol.ProtocolDescriptor;
 import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.world.engine.SimEngine;
+import tutti.sim.world.database.EngineKind;
 
 /**
  * What is to be run: seed and plan say everything else. Equal scenarios with equal plans give equal runs.
  *
  * @param seed of everything random but the faults
- * @param protocol name in the registry
- * @param parameters of the protocol
+ * @param protocol with its parameters
  * @param order what the total order is made of
- * @param concurrency of the engines
+ * @param engine what the databases are like
  * @param hosts names of the replicas' hosts
  * @param transactions that clients begin, probes and last reads apart; at least 1
  * @param plan what goes wrong
  */
-public record Scenario(long seed, String protocol, Map<String, String> parameters, OrderKind order,
-        SimEngine.Concurrency concurrency, List<String> hosts, int transactions, FaultPlan plan) {
+public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
+        EngineKind engine, List<String> hosts, int transactions, FaultPlan plan) {
     /** How long faults come and go. */
     static final long SAFETY_NANOS = 2 * Nanos.SECOND;
 
-    private static final double LOCKING = 0.2;
+    private static final List<EngineKind> ENGINES = List.of(EngineKind.POSTGRES, EngineKind.POSTGRES, EngineKind.H2,
+            EngineKind.HSQLDB, EngineKind.LOCKING);
 
     /** What the total order is made of. */
     public enum OrderKind {
@@ -40,7 +43,6 @@ public record Scenario(long seed, String protocol, Map<String, String> parameter
     }
 
     public Scenario {
-        parameters = Map.copyOf(parameters);
         hosts = List.copyOf(hosts);
         if (transactions < 1) {
             throw new IllegalArgumentException("a scenario needs a transaction, not " + transactions);
@@ -52,7 +54,7 @@ public record Scenario(long seed, String protocol, Map<String, String> parameter
      *
      * @param pinned parameters of the protocol that are not left to chance
      */
-    public static Scenario random(long seed, String protocol, Map<String, String> pinned, OrderKind order,
+    public static Scenario random(long seed, ProtocolDescriptor protocol, Map<String, String> pinned, OrderKind order,
             int transactions, FaultProfile faults) {
         RandomStream dice = new RandomStream(seed).fork("scenario");
         List<String> hosts = new ArrayList<>();
@@ -60,33 +62,34 @@ public record Scenario(long seed, String protocol, Map<String, String> parameter
         for (int node = 0; node < replicas; node++) {
             hosts.add("n" + node);
         }
-        Map<String, String> parameters = new TreeMap<>(Knobs.random(dice, Protocols.describe(protocol), replicas));
+        Map<String, String> parameters = new TreeMap<>(Knobs.random(dice, protocol, replicas));
         parameters.putAll(pinned);
-        SimEngine.Concurrency concurrency = dice.chance(LOCKING)
-                ? SimEngine.Concurrency.LOCKING
-                : SimEngine.Concurrency.SNAPSHOT;
-        return new Scenario(seed, protocol, parameters, order, concurrency, hosts, transactions,
+        return new Scenario(seed, new ChosenProtocol(protocol, parameters), order, dice.pick(ENGINES), hosts,
+                transactions,
                 FaultPlan.random(seed, faults, hosts, SAFETY_NANOS));
     }
 
     /** The same with another plan. */
     public Scenario withPlan(FaultPlan other) {
-        return new Scenario(seed, protocol, parameters, order, concurrency, hosts, transactions, other);
+        return new Scenario(seed, protocol, order, engine, hosts, transactions, other);
     }
 
-    /** What the protocol promises with these parameters. */
-    public Protocols.Claims claims() {
-        return Protocols.describe(protocol, parameters).claims();
+    /** What the protocol promises over these engines. */
+    public Guarantee guarantee() {
+        Claims claims = protocol.claims();
+        return engine == EngineKind.LOCKING ? claims.underReadLocks() : claims.guarantee();
     }
 
     /** One line for people. */
     public String describe() {
         StringBuilder text = new StringBuilder();
-        text.append(protocol).append(" seed ").append(seed).append(", ").append(hosts.size()).append(" replicas, ")
+        text.append(protocol.name()).append(" seed ").append(seed).append(", ").append(hosts.size())
+                .append(" replicas, ")
                 .append(order.name().toLowerCase(Locale.ROOT)).append(" order, ")
-                .append(concurrency.name().toLowerCase(Locale.ROOT)).append(" engines, ")
+                .append(engine.name().toLowerCase(Locale.ROOT)).append(" databases, ")
                 .append(transactions).append(" transactions, ").append(plan.faults().size()).append(" faults");
-        new TreeMap<>(parameters).forEach((name, value) -> text.append(", ").append(name).append(' ').append(value));
+        new TreeMap<>(protocol.parameters())
+                .forEach((name, value) -> text.append(", ").append(name).append(' ').append(value));
         return text.toString();
     }
 }

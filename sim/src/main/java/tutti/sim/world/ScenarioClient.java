@@ -1,30 +1,30 @@
 package tutti.sim.world;
 
-import java.util.List;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.world.engine.Program;
-import tutti.sim.world.replica.Client;
-import tutti.sim.world.replica.ReplicaHost;
-import tutti.sim.world.replica.Submission;
+import tutti.sim.world.database.Program;
+import tutti.sim.world.node.Client;
+import tutti.sim.world.node.NodeHost;
+import tutti.sim.world.node.Submission;
 import tutti.workload.client.ClientOutcome;
-import tutti.workload.listappend.ListAppendOperation;
 import tutti.workload.listappend.ListAppendTransaction;
 
 /** One client: begins a transaction at its replica, waits for its end, thinks, and begins the next. */
 final class ScenarioClient {
     private static final Label THINK = Label.of("client", "begin");
     private static final long AGAIN_NANOS = 5 * Nanos.MILLI;
+    /** Part of those who are not told what became of their transaction, and ask. */
+    private static final double ASKS = 0.7;
 
     private final ScenarioRun run;
     private final Kernel kernel;
     private final RandomStream random;
     private int session;
-    private ReplicaHost home;
+    private NodeHost home;
 
-    ScenarioClient(ScenarioRun run, Kernel kernel, RandomStream random, int session, ReplicaHost home) {
+    ScenarioClient(ScenarioRun run, Kernel kernel, RandomStream random, int session, NodeHost home) {
         this.run = run;
         this.kernel = kernel;
         this.random = random;
@@ -48,18 +48,27 @@ final class ScenarioClient {
         Submission submission = new Submission(session, program, run.form(random), random.chance(0.5),
                 random.chance(0.03), random.chance(0.01) && run.mayLoseSessions());
         long begun = kernel.now();
-        home.begin(submission, (end, why, operations) -> ended(begun, end, why, operations));
+        home.begin(submission, end -> ended(begun, end));
     }
 
-    private void ended(long begun, Client.End end, String why, List<ListAppendOperation> operations) {
-        ClientOutcome outcome = switch (end) {
+    private void ended(long begun, Client.End end) {
+        if (end.outcome() == Client.Outcome.UNKNOWN && random.chance(ASKS)) {
+            run.questions().ask(end.transaction(), random, told -> told(begun, new Client.End(end.transaction(), told,
+                    told == Client.Outcome.ABORTED ? "asked" : "", end.operations())));
+        } else {
+            told(begun, end);
+        }
+    }
+
+    private void told(long begun, Client.End end) {
+        ClientOutcome outcome = switch (end.outcome()) {
             case COMMITTED -> ClientOutcome.OK;
             case ABORTED -> ClientOutcome.FAILED;
             case UNKNOWN -> ClientOutcome.UNKNOWN;
         };
-        run.ended(new ListAppendTransaction(session, home.node(), begun, kernel.now(), outcome, false, operations), end,
-                why);
-        if (run.hasOnePrimary() && why.equals("refused")) {
+        run.ended(new ListAppendTransaction(session, home.node(), begun, kernel.now(), outcome, false,
+                end.operations()), end);
+        if (run.hasOnePrimary() && end.why().equals("refused")) {
             home = run.anyReplica(random);
             session = run.newSession();
         }

@@ -5,8 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
-import tutti.core.protocol.Protocols;
-import tutti.core.protocol.TwoPhaseCommit;
+import tutti.core.protocol.Trait;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.Injector;
@@ -21,11 +20,12 @@ import tutti.sim.net.LinkConfig;
 import tutti.sim.net.Network;
 import tutti.sim.net.Segment;
 import tutti.sim.thread.Threads;
-import tutti.sim.world.engine.Program;
-import tutti.sim.world.engine.SimEngine;
-import tutti.sim.world.replica.Client;
-import tutti.sim.world.replica.ReplicaHost;
-import tutti.sim.world.replica.Submission;
+import tutti.sim.world.database.EngineKind;
+import tutti.sim.world.database.Program;
+import tutti.sim.world.database.Database;
+import tutti.sim.world.node.Client;
+import tutti.sim.world.node.NodeHost;
+import tutti.sim.world.node.Submission;
 import tutti.workload.client.ClientOutcome;
 import tutti.workload.listappend.ListAppendHistory;
 import tutti.workload.listappend.ListAppendOperation;
@@ -52,8 +52,9 @@ public final class ScenarioRun {
     private final ListAppendHistory clients;
     private final Programs programs;
     private final Mix mix;
-    private final List<ReplicaHost> replicas = new ArrayList<>();
+    private final List<NodeHost> replicas = new ArrayList<>();
     private final Runnable calm;
+    private final Questions questions;
     private int toBegin;
     private int open;
     private int sessions;
@@ -67,7 +68,7 @@ public final class ScenarioRun {
         recording = new Recording(kernel);
         clients = new ListAppendHistory(scenario.transactions() + scenario.hosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"));
-        mix = new Mix(knobs.fork("mix"), scenario.claims());
+        mix = new Mix(knobs.fork("mix"), scenario.protocol().claims());
         toBegin = scenario.transactions();
         Network network = new Network(kernel);
         Segment lan = network.segment("lan", LinkConfig.LAN);
@@ -78,25 +79,27 @@ public final class ScenarioRun {
         }
         Orders orders = Orders.of(scenario, mutation, kernel, network, knobs.fork("order"));
         calm = orders.calm();
-        ReplicaHost.Settings settings = new ReplicaHost.Settings(scenario.hosts(),
+        NodeHost.Settings settings = new NodeHost.Settings(scenario.hosts(), scenario.protocol(),
                 (node, all, replica) -> mutation.protocol(node,
-                        seam -> Protocols.create(scenario.protocol(), node, all, scenario.parameters(), seam), replica),
-                (host, node) -> mutation.order(node, orders.factory().open(host, node)), scenario.concurrency(),
-                new SimEngine.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
+                        seam -> scenario.protocol().create(node, all, seam), replica),
+                (host, node, machine, life) -> mutation.order(node, orders.factory().open(host, node, machine, life)),
+                scenario.engine(),
+                new Database.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
-                        uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI)),
-                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), 1 + knobs.nextInt(5), knobs.between(20, 400),
-                uniform(knobs, 10 * Nanos.MILLI, 200 * Nanos.MILLI), mutation.repliesEarly());
+                        uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI),
+                        uniform(knobs, 5 * Nanos.MICRO, 200 * Nanos.MICRO)),
+                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")));
         for (int node = 0; node < scenario.hosts().size(); node++) {
-            replicas.add(new ReplicaHost(network.host(scenario.hosts().get(node)), node, settings, recording,
-                    _ -> ++messages));
+            replicas.add(new NodeHost(network.host(scenario.hosts().get(node)), network, node, settings, recording,
+                    () -> ++messages));
         }
+        questions = new Questions(kernel, recording, replicas);
         replicas.forEach(replica -> replica.host().boot());
         new Injector(kernel, network, new Faults(), scenario.plan()).start(() -> {
             healed = true;
             calm.run();
         });
-        for (ReplicaHost home : replicas) {
+        for (NodeHost home : replicas) {
             for (int i = 0; i < mix.clientsPerReplica(); i++) {
                 ScenarioClient client = new ScenarioClient(this, kernel, kernel.random("client " + sessions), sessions,
                         home);
@@ -106,6 +109,13 @@ public final class ScenarioRun {
         }
     }
 
+    private static NodeHost.Tuning tuning(RandomStream knobs) {
+        return new NodeHost.Tuning(1 + knobs.nextInt(5), 1 + knobs.nextInt(knobs.nextInt(3) == 0 ? 4 : 64),
+                knobs.nextInt(4) == 0 ? 1 + knobs.nextInt(4) : 1000, knobs.nextInt(4) == 0 ? 4096 : 1 << 20,
+                knobs.between(10, 200) * Nanos.MILLI, knobs.between(20, 400),
+                knobs.nextInt(3) == 0 ? knobs.between(1, 5) * Nanos.MILLI : 0);
+    }
+
     /** From a random time up to another, both between two. */
     private static Distribution uniform(RandomStream knobs, long least, long most) {
         long from = least + (long) (knobs.nextDouble() * knobs.nextDouble() * (double) (most - least));
@@ -113,18 +123,18 @@ public final class ScenarioRun {
     }
 
     private final class Faults implements EngineFaults {
-        private SimEngine engine(String host) {
-            return replicas.get(scenario.hosts().indexOf(host)).engine();
+        private Database database(String host) {
+            return replicas.get(scenario.hosts().indexOf(host)).database();
         }
 
         @Override
         public void abortRate(String host, double rate) {
-            engine(host).setAbortRate(rate);
+            database(host).setAbortRate(rate);
         }
 
         @Override
         public void commitDelay(String host, Distribution delay) {
-            engine(host).setCommitDelay(delay);
+            database(host).setCommitDelay(delay);
         }
     }
 
@@ -166,7 +176,7 @@ public final class ScenarioRun {
                     + " open; " + replicas;
         }
         int able = 0;
-        for (ReplicaHost replica : replicas) {
+        for (NodeHost replica : replicas) {
             able += probe(replica) ? 1 : 0;
         }
         if (able < (hasOnePrimary() ? 1 : replicas.size())) {
@@ -188,28 +198,23 @@ public final class ScenarioRun {
     }
 
     private boolean isAtRest() {
-        if (toBegin > 0 || open > 0 || !replicas.stream().allMatch(ReplicaHost::isQuiet)) {
+        if (toBegin > 0 || open > 0 || !replicas.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
-        long delivered = replicas.getFirst().delivered();
-        return replicas.stream().allMatch(replica -> replica.delivered() == delivered);
+        return replicas.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1;
     }
 
-    private boolean probe(ReplicaHost replica) {
+    private boolean probe(NodeHost replica) {
         boolean[] committed = new boolean[1];
         for (int attempt = 1; attempt <= PROBES_MAX && !committed[0]; attempt++) {
             Program program = programs.probe(PROBE_LISTS + replica.node(), attempt);
-            Submission submission = new Submission(newSession(), program, Submission.Form.WHOLE_EITHER, true, false,
-                    false);
+            Submission submission = new Submission(newSession(), program, Submission.Form.WHOLE, true, false, false);
             long begun = kernel.now();
             open++;
-            replica.begin(submission, (end, why, operations) -> {
-                committed[0] |= end == Client.End.COMMITTED;
+            replica.begin(submission, end -> {
+                committed[0] |= end.outcome() == Client.Outcome.COMMITTED;
                 ended(new ListAppendTransaction(submission.session(), replica.node(), begun, kernel.now(),
-                        committed[0]
-                                ? ClientOutcome.OK
-                                : ClientOutcome.FAILED,
-                        false, operations), end, why);
+                        committed[0] ? ClientOutcome.OK : ClientOutcome.FAILED, false, end.operations()), end);
             });
             if (!untilRest(kernel.now() + LIVENESS_NANOS)) {
                 return false;
@@ -218,11 +223,11 @@ public final class ScenarioRun {
         return committed[0];
     }
 
-    private void lastRead(ReplicaHost replica) {
+    private void lastRead(NodeHost replica) {
         kernel.runUntil(kernel.now() + Nanos.MILLI);
         List<ListAppendOperation> reads = new ArrayList<>();
         for (long list = 0; list < programs.lists(); list++) {
-            int[] values = replica.engine().read(list);
+            int[] values = replica.database().read(list);
             reads.add(new ListAppendOperation.Read(list, values == null ? new int[0] : values));
         }
         clients.add(new ListAppendTransaction(LAST_SESSIONS + replica.node(), replica.node(), kernel.now(),
@@ -231,7 +236,7 @@ public final class ScenarioRun {
 
     private List<CheckResult> check() {
         History history = recording.history(programs.lists());
-        return Checks.run(scenario, history, recording.deliveries(), clients);
+        return Checks.run(scenario, recording, history, clients);
     }
 
     // ------------------------------------------------------------------------------------------ for clients
@@ -257,18 +262,18 @@ public final class ScenarioRun {
     }
 
     boolean hasOnePrimary() {
-        return scenario.claims().onePrimary();
+        return scenario.protocol().has(Trait.ONE_PRIMARY);
     }
 
     /**
-     * Whether sessions may die while they wait for their outcome. With their locks two-phase commit on locking engines
-     * loses what makes it serializable (its page says so).
+     * Whether sessions may die while they wait for their outcome. A guarantee that rests on read locks is lost with them.
      */
     boolean mayLoseSessions() {
-        return !(scenario.protocol().equals(TwoPhaseCommit.NAME) && Checks.isSerializable(scenario));
+        return !(scenario.protocol().claims().restsOnReadLocks()
+                && scenario.engine() == EngineKind.LOCKING);
     }
 
-    ReplicaHost anyReplica(RandomStream random) {
+    NodeHost anyReplica(RandomStream random) {
         return random.pick(replicas);
     }
 
@@ -276,10 +281,18 @@ public final class ScenarioRun {
         return sessions++;
     }
 
-    void ended(ListAppendTransaction transaction, Client.End end, String why) {
+    void ended(ListAppendTransaction transaction, Client.End end) {
         open--;
-        recording.count(
-                end == Client.End.ABORTED ? "aborted: " + why : end == Client.End.COMMITTED ? "committed" : "unknown");
+        recording.count(switch (end.outcome()) {
+            case COMMITTED -> "committed";
+            case ABORTED -> "aborted: " + end.why();
+            case UNKNOWN -> "unknown";
+        });
         clients.add(transaction);
+    }
+
+    /** Answers what became of transactions whose clients have not been told. */
+    Questions questions() {
+        return questions;
     }
 }

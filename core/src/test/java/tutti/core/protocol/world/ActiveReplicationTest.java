@@ -1,10 +1,11 @@
 package tutti.core.protocol.world;
 
-import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import tutti.core.protocol.ActiveReplication;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 
 /** {@code active} in the test world. */
@@ -15,8 +16,8 @@ class ActiveReplicationTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.claimed(ActiveReplication.NAME, Map.of());
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(ActiveReplication.NAME);
     }
 
     @Override

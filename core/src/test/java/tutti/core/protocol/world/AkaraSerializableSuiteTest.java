@@ -1,8 +1,12 @@
 package tutti.core.protocol.world;
 
+import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import tutti.core.protocol.Akara;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 
 /** {@code akara} with reads certified. */
@@ -13,7 +17,7 @@ class AkaraSerializableSuiteTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.SERIALIZABILITY;
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(Akara.NAME, Map.of("isolation", "serializable"));
     }
 }

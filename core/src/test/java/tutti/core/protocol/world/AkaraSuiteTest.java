@@ -3,7 +3,9 @@ package tutti.core.protocol.world;
 import java.util.Set;
 import java.util.SplittableRandom;
 import tutti.core.protocol.Akara;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 
 /** {@code akara} in the test world, as the paper has it. */
@@ -20,8 +22,8 @@ class AkaraSuiteTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.SNAPSHOT_ISOLATION;
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(Akara.NAME);
     }
 
     @Override

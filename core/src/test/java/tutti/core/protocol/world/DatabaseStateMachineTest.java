@@ -1,11 +1,12 @@
 package tutti.core.protocol.world;
 
-import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.DatabaseStateMachine;
 import tutti.core.protocol.DatabaseStateMachine.Reads;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 
 /** {@code dbsm} in the test world, with read sets by row, by table above a limit, and as filters. */
@@ -21,8 +22,8 @@ class DatabaseStateMachineTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.claimed(DatabaseStateMachine.NAME, Map.of());
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(DatabaseStateMachine.NAME);
     }
 
     @Override

@@ -22,19 +22,15 @@ final class Flights {
 
     private static final FlightReplay.Listener NOBODY = (_, _, _, _) -> {};
 
-    private final World.Factory factory;
-    private final Guarantee guarantee;
-    private final boolean onePrimary;
+    private final Subject subject;
     private long clock;
     private long events;
     private long effects;
     private long states;
     private long replayed;
 
-    Flights(World.Factory factory, Guarantee guarantee, boolean onePrimary) {
-        this.factory = factory;
-        this.guarantee = guarantee;
-        this.onePrimary = onePrimary;
+    Flights(Subject subject) {
+        this.subject = subject;
     }
 
     /**
@@ -44,16 +40,16 @@ final class Flights {
      */
     void check(long seed, long nanos) {
         List<Flight> flights = new ArrayList<>();
-        World.Factory recording = (node, replicas, knobs, replica) -> {
+        Subject.Maker recording = (node, replicas, knobs, replica) -> {
             FlightRecorder recorder = new FlightRecorder(new FlightRecording.Subject("any", Map.of(), node, replicas),
                     new FlightRecorder.Limits(1 << 24, nanos), () -> ++clock, why -> {
                         throw new AssertionError(why);
                     });
             flights.add(new Flight(node, replicas, recorder));
-            return recorder.attach(replica, world -> factory.create(node, replicas, knobs, world));
+            return recorder.attach(replica, world -> subject.maker().create(node, replicas, knobs, world));
         };
-        long without = new World(seed, factory, guarantee, onePrimary, new TreeMap<>()).run();
-        assertEquals(without, new World(seed, recording, guarantee, onePrimary, new TreeMap<>()).run(),
+        long without = new World(seed, subject, new TreeMap<>()).run();
+        assertEquals(without, new World(seed, subject.with(recording), new TreeMap<>()).run(),
                 "seed " + seed + ": the recorder has changed what happens");
         for (Flight flight : flights) {
             if (flight.recorder().events() > 0) {
@@ -67,13 +63,15 @@ final class Flights {
         flight.recorder().recording(Map.of("seed", Long.toString(seed)))
                 .encode(piece -> file.write(piece.array(), piece.arrayOffset() + piece.position(), piece.remaining()));
         FlightRecording recording = FlightRecording.decode(file.toByteArray(), "seed " + seed);
-        FlightReplay.Result result = FlightReplay.run(recording, world -> maker(seed, flight, world), NOBODY);
+        FlightReplay.Result result = FlightReplay.run(recording, world -> maker(seed, flight, world),
+                subject.chosen()::decode, NOBODY);
         assertNull(result.divergence(), () -> "seed " + seed + ", replica " + flight.node() + ": " + result);
         assertNull(result.thrown());
         int segments = recording.segments().size();
         for (int from = 1; from < segments; from++) {
             FlightRecording part = recording.part(from, Math.min(segments, from + 2));
-            FlightReplay.Result middle = FlightReplay.run(part, world -> maker(seed, flight, world), NOBODY);
+            FlightReplay.Result middle = FlightReplay.run(part, world -> maker(seed, flight, world),
+                    subject.chosen()::decode, NOBODY);
             assertNull(middle.divergence(), () -> "seed " + seed + ", replica " + flight.node() + ": " + middle);
         }
         events += flight.recorder().events();
@@ -83,7 +81,7 @@ final class Flights {
     }
 
     private Protocol maker(long seed, Flight flight, Replica world) {
-        return factory.create(flight.node(), flight.replicas(), new SplittableRandom(seed + 1), world);
+        return subject.maker().create(flight.node(), flight.replicas(), new SplittableRandom(seed + 1), world);
     }
 
     /** Events that were told, replayed or dropped. */

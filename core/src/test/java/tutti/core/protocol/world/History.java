@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Guarantee;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 

@@ -2,8 +2,10 @@ package tutti.core.protocol.world;
 
 import java.util.Set;
 import java.util.SplittableRandom;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Nodo;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 
 /** {@code nodo} in the test world. */
@@ -15,8 +17,8 @@ class NodoSuiteTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.SERIALIZABILITY;
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(Nodo.NAME);
     }
 
     @Override

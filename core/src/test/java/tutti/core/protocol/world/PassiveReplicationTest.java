@@ -1,10 +1,11 @@
 package tutti.core.protocol.world;
 
-import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.PassiveReplication;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 
 /** {@code passive} in the test world. */
@@ -17,13 +18,8 @@ class PassiveReplicationTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.claimed(PassiveReplication.NAME, Map.of());
-    }
-
-    @Override
-    protected boolean onePrimary() {
-        return true;
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(PassiveReplication.NAME);
     }
 
     @Override

@@ -3,8 +3,10 @@ package tutti.core.protocol.world;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.PostgresR;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 
 /** {@code postgres-r} with snapshot isolation in the test world. */
@@ -20,8 +22,9 @@ class PostgresRTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.claimed(PostgresR.NAME, Map.of("isolation", serializable() ? "serializable" : "snapshot"));
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(PostgresR.NAME,
+                Map.of("isolation", serializable() ? "serializable" : "snapshot"));
     }
 
     @Override

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 
@@ -34,12 +35,11 @@ public abstract class ProtocolSuite {
      */
     protected abstract Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica);
 
-    /** What it promises. */
-    protected abstract Guarantee guarantee();
+    /** What it claims, so that what is claimed is what is checked. */
+    protected abstract ChosenProtocol chosen();
 
-    /** Whether only one replica commits at a time. */
-    protected boolean onePrimary() {
-        return false;
+    private Subject subject() {
+        return new Subject(chosen(), this::create);
     }
 
     /** What must have happened at least once in all runs together, by the names under which the world counts. */
@@ -55,14 +55,14 @@ public abstract class ProtocolSuite {
     @ParameterizedTest
     @MethodSource("seeds")
     void keepsItsPromises(long seed) {
-        new World(seed, this::create, guarantee(), onePrimary(), counts).run();
+        new World(seed, subject(), counts).run();
     }
 
     @Test
     void doesTheSameWhenTheSameHappens() {
         for (long seed = 0; seed < 10; seed++) {
-            long once = new World(seed, this::create, guarantee(), onePrimary(), new TreeMap<>()).run();
-            long again = new World(seed, this::create, guarantee(), onePrimary(), new TreeMap<>()).run();
+            long once = new World(seed, subject(), new TreeMap<>()).run();
+            long again = new World(seed, subject(), new TreeMap<>()).run();
             assertEquals(once, again, "seed " + seed);
         }
     }
@@ -70,7 +70,7 @@ public abstract class ProtocolSuite {
     /** Recordings that begin at a replica's start, and, with little time, such that begin in the middle. */
     @Test
     void recordingsAreReplayedToTheSameEffects() {
-        Flights flights = new Flights(this::create, guarantee(), onePrimary());
+        Flights flights = new Flights(subject());
         for (long seed = 0; seed < 15; seed++) {
             flights.check(seed, seed % 2 == 0 ? 300 : 1_000_000);
         }

@@ -14,16 +14,14 @@ class RegistryFlightTest {
             Map.of("tick", "1ms", "lock-ticks", "5", "inquire-ticks", "2"));
 
     static List<String> names() {
-        return Protocols.names();
+        return Protocols.STANDARD.names();
     }
 
     @ParameterizedTest
     @MethodSource("names")
     void isReplayedToTheSameEffects(String name) {
         Map<String, String> chosen = CHOSEN.getOrDefault(name, Map.of());
-        Flights flights = new Flights(
-                (node, replicas, _, replica) -> Protocols.create(name, node, replicas, chosen, replica),
-                Guarantee.claimed(name, chosen), Protocols.describe(name).claims().onePrimary());
+        Flights flights = new Flights(Subject.of(Protocols.STANDARD.choose(name, chosen)));
         for (long seed = 0; seed < 3; seed++) {
             flights.check(seed, 1_000);
         }

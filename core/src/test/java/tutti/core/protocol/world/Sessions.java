@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Replica.Priority;
 import tutti.core.protocol.Request;
+import tutti.core.protocol.Trait;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
@@ -134,7 +135,7 @@ final class Sessions {
         Local local = new Local(site.nextId(), program, request, site.world.history.acknowledged());
         site.locals.put(local.id, local);
         boolean forAll = request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL;
-        if (site.protocol.executesAtOnce() && !forAll) {
+        if (site.world.protocol.has(Trait.EXECUTES_AT_ONCE) && !forAll) {
             start(local);
             if (toldEarly) {
                 submit(local);
@@ -254,7 +255,7 @@ final class Sessions {
         WriteSet writes = Program.writeSet(local.writes, row -> site.engine.read(row, local.snapshot));
         History.Run run = new History.Run(local.id, local.acknowledged, local.snapshot, Map.copyOf(local.reads),
                 writes.changes());
-        if (writes.isEmpty() && site.protocol.executesAtOnce()) {
+        if (writes.isEmpty() && site.world.protocol.has(Trait.EXECUTES_AT_ONCE)) {
             site.world.history.read(run);
             site.engine.release(local);
             local.phase = Phase.ENDED;
@@ -267,7 +268,7 @@ final class Sessions {
         submit(local);
         local.phase = Phase.ASKED;
         site.world.history.executed(run);
-        ReadSet reads = site.protocol.needsReads() ? local.readSet.build() : ReadSet.EMPTY;
+        ReadSet reads = site.world.protocol.has(Trait.NEEDS_READS) ? local.readSet.build() : ReadSet.EMPTY;
         Execution execution = new Execution(local.begun, site.engine.visible(), writes, reads);
         site.tell(() -> site.protocol.executed(local.id, execution));
     }

@@ -1,10 +1,10 @@
 package tutti.core.protocol.world;
 
 import java.nio.ByteBuffer;
-import java.util.Set;
-import tutti.core.protocol.Message;
+import java.util.function.Consumer;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaAdapter;
 import tutti.core.protocol.Request;
 import tutti.core.protocol.world.History.Decision;
 import tutti.core.protocol.world.History.Kind;
@@ -16,7 +16,7 @@ import tutti.core.txn.WriteSet;
  * A replica without engine or clients that begins from a snapshot, or from nothing, and is delivered the rest of the order
  * and nothing else: it must decide what the others have decided, or the decisions depend on more than the order.
  */
-final class Shadow implements Replica {
+final class Shadow extends ReplicaAdapter {
     private final History history;
     private final int node;
     private long decided;
@@ -48,7 +48,7 @@ final class Shadow implements Replica {
             World.Entry entry = world.order.get((int) position - 1);
             byte[] payload = entry.payload();
             if (payload != null) {
-                protocol.delivered(position, entry.sender(), protocol.decode(ByteBuffer.wrap(payload)));
+                protocol.delivered(position, entry.sender(), world.protocol.decode(ByteBuffer.wrap(payload)));
                 if (shadow.decided != position) {
                     throw new AssertionError("restored from " + from.position() + ", nothing was decided at "
                             + position);
@@ -92,28 +92,9 @@ final class Shadow implements Replica {
         throw new AssertionError(transaction + " of a former life is run");
     }
 
+    /** It has no engine, no clients and no clock, and what it would have to say the others have said. */
     @Override
-    public void prepare(TransactionId transaction, WriteSet writes) {
-        // It has no engine; what could be prepared is never reported.
-    }
-
-    @Override
-    public void abort(TransactionId transaction) {
-        // It has no engine.
-    }
-
-    @Override
-    public void order(Message message) {
-        // What it would have to say, the others have said.
-    }
-
-    @Override
-    public void multicast(Message message, Set<Integer> nodes) {
-        // As above.
-    }
-
-    @Override
-    public void timer(long timer, long delayNanos) {
-        // Time does not pass here.
+    protected void ask(Consumer<Replica> effect) {
+        // Nobody does it.
     }
 }

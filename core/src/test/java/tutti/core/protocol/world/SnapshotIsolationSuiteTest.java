@@ -1,9 +1,10 @@
 package tutti.core.protocol.world;
 
-import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.SnapshotIsolation;
 
@@ -16,8 +17,8 @@ class SnapshotIsolationSuiteTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.claimed(SnapshotIsolation.NAME, Map.of());
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(SnapshotIsolation.NAME);
     }
 
     @Override

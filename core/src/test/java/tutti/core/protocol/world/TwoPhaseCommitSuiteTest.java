@@ -2,7 +2,9 @@ package tutti.core.protocol.world;
 
 import java.util.Set;
 import java.util.SplittableRandom;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.TwoPhaseCommit;
 
@@ -15,8 +17,8 @@ class TwoPhaseCommitSuiteTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.SNAPSHOT_ISOLATION;
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(TwoPhaseCommit.NAME);
     }
 
     @Override

@@ -5,7 +5,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Wice;
 
@@ -28,8 +30,8 @@ class WiceSuiteTest extends ProtocolSuite {
     }
 
     @Override
-    protected Guarantee guarantee() {
-        return Guarantee.SNAPSHOT_ISOLATION;
+    protected ChosenProtocol chosen() {
+        return Protocols.STANDARD.choose(Wice.NAME);
     }
 
     @Override

@@ -11,10 +11,12 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
 import tutti.core.protocol.Request.Placement;
+import tutti.core.protocol.Trait;
 
 /**
  * A few replicas of one protocol under a random scheduler: which site does what next (a client's statement, ordering or
@@ -29,11 +31,6 @@ import tutti.core.protocol.Request.Placement;
  * may be wrong for a while. Some positions are the world's own.
  */
 final class World {
-    /** Makes the protocol of one replica; {@code knobs} is the same for all replicas of a world. */
-    interface Factory {
-        Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica);
-    }
-
     /** A message of the order, or of the world itself if there is no payload. */
     record Entry(int sender, byte @Nullable [] payload, long incarnation, boolean hello) {}
 
@@ -56,11 +53,10 @@ final class World {
     final ArrayDeque<Entry> ghosts = new ArrayDeque<>();
     final History history = new History();
     final Map<String, Integer> counts;
+    final ChosenProtocol protocol;
     long nowNanos;
-    private final Factory factory;
+    private final Subject subject;
     private final long seed;
-    private final Guarantee guarantee;
-    private final boolean onePrimary;
     private final TreeSet<Integer> all = new TreeSet<>();
     private final int[] weights = new int[Action.ALL.length];
     /** How often an action may yet be taken. */
@@ -74,11 +70,10 @@ final class World {
     private long trace;
     private boolean faults = true;
 
-    World(long seed, Factory factory, Guarantee guarantee, boolean onePrimary, Map<String, Integer> counts) {
-        this.onePrimary = onePrimary;
+    World(long seed, Subject subject, Map<String, Integer> counts) {
         this.seed = seed;
-        this.factory = factory;
-        this.guarantee = guarantee;
+        this.subject = subject;
+        this.protocol = subject.chosen();
         this.counts = counts;
         random = new SplittableRandom(seed);
         int size = 2 + random.nextInt(3);
@@ -110,7 +105,7 @@ final class World {
     }
 
     Protocol create(int node, Replica replica) {
-        return factory.create(node, all, new SplittableRandom(seed + 1), replica);
+        return subject.maker().create(node, all, new SplittableRandom(seed + 1), replica);
     }
 
     void count(String what) {
@@ -129,7 +124,7 @@ final class World {
             untilQuiet("after the faults");
             probe();
             untilQuiet("after the last transactions");
-            history.check(guarantee);
+            history.check(protocol.claims().guarantee());
             for (Site site : sites) {
                 history.compare(site.node, site.engine.state());
             }
@@ -191,7 +186,7 @@ final class World {
         for (Site site : sites) {
             able += probe(site) ? 1 : 0;
         }
-        if (able < (onePrimary ? 1 : sites.size())) {
+        if (able < (protocol.has(Trait.ONE_PRIMARY) ? 1 : sites.size())) {
             throw new AssertionError("only " + able + " replicas commit transactions that nobody disturbs");
         }
     }
@@ -323,7 +318,7 @@ final class World {
                 if (there) {
                     Site.Letter letter = site.inbox.remove(random.nextInt(site.inbox.size()));
                     site.tell(() -> site.protocol.received(letter.sender(),
-                            site.protocol.decode(ByteBuffer.wrap(letter.payload()))));
+                            protocol.decode(ByteBuffer.wrap(letter.payload()))));
                 }
                 yield there;
             }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.sim.kernel.Nanos;
+import tutti.sim.tcp.TcpSegment;
 import tutti.sim.thread.SimThread;
 import tutti.sim.thread.WaitList;
 

@@ -16,6 +16,7 @@ import tutti.sim.kernel.RandomStream;
 import tutti.sim.net.Address;
 import tutti.sim.net.Datagram;
 import tutti.sim.net.Network;
+import tutti.sim.tcp.TcpSegment;
 
 /**
  * The TCP of a machine: which connections and listeners there are, and what comes for them. Segments travel as datagrams of

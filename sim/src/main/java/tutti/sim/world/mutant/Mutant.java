@@ -2,6 +2,7 @@ package tutti.sim.world.mutant;
 
 import java.util.Map;
 import java.util.function.Supplier;
+import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.Scenario;
@@ -21,6 +22,7 @@ public record Mutant(String name, String what, String protocol, Map<String, Stri
         Scenario.OrderKind order, String faults, Supplier<Mutation> mutation) {
     /** The scenario of a seed. */
     public Scenario scenario(long seed, int transactions) {
-        return Scenario.random(seed, protocol, parameters, order, transactions, FaultProfile.parse(faults));
+        return Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), parameters, order, transactions,
+                FaultProfile.parse(faults));
     }
 }

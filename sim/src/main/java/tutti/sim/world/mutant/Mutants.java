@@ -17,6 +17,7 @@ import tutti.core.protocol.PassingReplica;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
+import tutti.core.spi.Order;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
@@ -25,7 +26,7 @@ import tutti.core.txn.WriteSet;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.Scenario.OrderKind;
-import tutti.sim.world.order.SimOrder;
+import tutti.sim.world.order.PassingOrder;
 
 /** All mutants there are. */
 public final class Mutants {
@@ -153,10 +154,10 @@ public final class Mutants {
         private record Delivery(int sender, byte[] payload) {}
 
         @Override
-        public SimOrder order(int node, SimOrder right) {
+        public Order order(int node, Order right) {
             return node != SICK ? right : new PassingOrder(right) {
                 @Override
-                Reader between(Reader right) {
+                protected Reader between(Reader right) {
                     return new PassingReader(right) {
                         private final Sometimes sometimes = new Sometimes();
                         private @Nullable Delivery held;

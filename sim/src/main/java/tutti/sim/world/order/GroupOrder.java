@@ -33,6 +33,7 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     private static final Label TIMER = Label.of("group", "timer");
 
     private final Host host;
+    private final long life;
     private final Network network;
     private final Names names;
     private final GroupParameters parameters;
@@ -44,7 +45,6 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     private final ArrayDeque<Ordered> held = new ArrayDeque<>();
     private @Nullable Reader reader;
     private @Nullable Listener listener;
-    private @Nullable Tentative tentative;
     private @Nullable Letters letters;
     private boolean telling;
     private boolean suspended;
@@ -58,23 +58,20 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     }
 
     /**
-     * A member for this life of its host.
+     * A member for one life of its node.
      *
+     * @param life number of this life, higher than those before
      * @param journal what its former lives wrote; the same object in each life
      */
-    public GroupOrder(Host host, Network network, Names names, GroupParameters parameters,
+    public GroupOrder(Host host, long life, Network network, Names names, GroupParameters parameters,
             Journal<StableRecord> journal) {
         this.host = host;
+        this.life = life;
         this.network = network;
         this.names = names;
         this.parameters = parameters;
         this.journal = journal;
         this.own = Address.of(host.name(), PORT);
-    }
-
-    @Override
-    public void onTentative(Tentative to) {
-        tentative = to;
     }
 
     @Override
@@ -92,7 +89,7 @@ public final class GroupOrder implements SimOrder, GroupEffects {
         GroupMember made = new GroupMember(parameters, log, after, this);
         member = made;
         network.bind(host, PORT, this::received);
-        letters = new Letters(host, network, this::letter);
+        letters = new Letters(host, life, network, this::letter);
         host.onCrash(() -> closed = true);
         made.start(host.now());
         tell();
@@ -222,6 +219,7 @@ public final class GroupOrder implements SimOrder, GroupEffects {
     public void close() {
         if (!closed) {
             closed = true;
+            journal.abandon();
             network.unbind(host, PORT);
             if (letters != null) {
                 letters.close();
@@ -281,9 +279,13 @@ public final class GroupOrder implements SimOrder, GroupEffects {
 
     @Override
     public void optimistic(int sender, long incarnation, long number, byte[] payload) {
-        Tentative to = tentative;
+        Reader to = reader;
         if (to != null) {
-            toTell.add(() -> to.tentative(sender, payload));
+            toTell.add(() -> {
+                if (!suspended) {
+                    to.tentative(sender, ByteBuffer.wrap(payload));
+                }
+            });
         }
     }
 

@@ -68,6 +68,9 @@ public final class IdealOrder {
     private final List<Entry> log = new ArrayList<>();
     private final List<Entry> waiting = new ArrayList<>();
     private long base;
+    /** By node: until when what it has submitted is on its way, in whichever life; for what a node submits keeps its order. */
+    private final Map<Integer, Long> orderedUntil = new HashMap<>();
+    private long lives;
     private final RandomStream random;
     private boolean calm;
 
@@ -84,7 +87,7 @@ public final class IdealOrder {
         suspectLater();
     }
 
-    /** A member's part in it, for this life of its host. */
+    /** A member's part in it, for one life of its node. */
     public SimOrder open(Host host, int node) {
         return new Member(host, node);
     }
@@ -151,13 +154,11 @@ public final class IdealOrder {
         private final long life;
         private @Nullable Reader reader;
         private @Nullable Listener listener;
-        private @Nullable Tentative tentative;
         private long delivered;
         private boolean delivering;
         private boolean suspended;
         private boolean closed;
         private boolean lost;
-        private long orderedUntil;
         private long queuedBytes;
         /** Until when what was multicast to each member is on its way. */
         private final Map<Integer, Long> onTheWayUntil = new HashMap<>();
@@ -167,12 +168,7 @@ public final class IdealOrder {
         Member(Host host, int node) {
             this.host = host;
             this.node = node;
-            this.life = host.life();
-        }
-
-        @Override
-        public void onTentative(Tentative to) {
-            tentative = to;
+            this.life = ++lives;
         }
 
         @Override
@@ -207,8 +203,8 @@ public final class IdealOrder {
             }
             queuedBytes += payload.length;
             Entry entry = new Entry(node, life, payload);
-            orderedUntil = Math.max(orderedUntil, kernel.now() + settings.order.sample(random));
-            kernel.schedule(orderedUntil - kernel.now(), ORDER, () -> arrived(entry));
+            long at = orderedUntil.merge(node, kernel.now() + settings.order.sample(random), Math::max);
+            kernel.schedule(at - kernel.now(), ORDER, () -> arrived(entry));
             for (Member member : open.values()) {
                 member.guess(entry);
             }
@@ -248,10 +244,10 @@ public final class IdealOrder {
         }
 
         private void guess(Entry entry) {
-            if (tentative != null && random.chance(GUESSED)) {
+            if (random.chance(GUESSED)) {
                 host.after(settings.deliver.sample(random), GUESS, () -> {
-                    if (tentative != null && (entry.position == 0 || entry.position > delivered)) {
-                        tentative.tentative(entry.sender, entry.payload);
+                    if (reader != null && !suspended && (entry.position == 0 || entry.position > delivered)) {
+                        reader.tentative(entry.sender, ByteBuffer.wrap(entry.payload));
                     }
                 });
             }

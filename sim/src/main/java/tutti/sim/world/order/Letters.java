@@ -14,7 +14,7 @@ import tutti.sim.net.Network;
 /**
  * What a member of a {@link GroupOrder} sends to others outside of the order, by the contract of
  * {@link tutti.core.spi.Group#multicast}: from one sender to one receiver in turn, each letter once at most, and sent
- * again until its receipt comes as long as both live and the receiver is in the sender's view. One object is one life of a host.
+ * again until its receipt comes as long as both live and the receiver is in the sender's view. One object is one life of a node.
  *
  * <p>
  * Letters to one receiver make up a channel, in which they are numbered. When the receiver leaves the sender's view, or
@@ -80,6 +80,7 @@ final class Letters {
     }
 
     private final Host host;
+    private final long life;
     private final Network network;
     private final Receiver receiver;
     private final Address own;
@@ -88,9 +89,10 @@ final class Letters {
     private Set<String> absent = Set.of();
     private boolean armed;
 
-    /** For this life of a host, which is up. */
-    Letters(Host host, Network network, Receiver receiver) {
+    /** For one life of a node on a host that is up. */
+    Letters(Host host, long life, Network network, Receiver receiver) {
         this.host = host;
+        this.life = life;
         this.network = network;
         this.receiver = receiver;
         this.own = Address.of(host.name(), PORT);
@@ -102,7 +104,7 @@ final class Letters {
         if (to.equals(host.name())) {
             host.after(0, SELF, () -> receiver.received(to, payload));
         } else if (!absent.contains(to)) {
-            Outgoing out = outgoing.computeIfAbsent(to, _ -> new Outgoing(host.life()));
+            Outgoing out = outgoing.computeIfAbsent(to, _ -> new Outgoing(life));
             out.unreceived.put(++out.last, payload);
             post(to, out, out.last);
             arm();
@@ -174,8 +176,8 @@ final class Letters {
     }
 
     private void arrived(String from, Letter letter) {
-        if (letter.toLife != host.life()) {
-            answer(from, new Greeting(letter.channel, host.life()));
+        if (letter.toLife != life) {
+            answer(from, new Greeting(letter.channel, life));
             return;
         }
         Incoming in = incoming.computeIfAbsent(from, _ -> new Incoming());

@@ -18,17 +18,4 @@ public interface SimOrder extends Order, DurableLog, Group {
 
     @Override
     void close();
-
-    /** Sets who hears of messages before they are ordered, if this order can tell; before {@link #start}. */
-    void onTentative(Tentative listener);
-
-    /** Hears of messages that will probably be delivered soon, in about this order. */
-    interface Tentative {
-        /**
-         * Such a message.
-         *
-         * @param payload not to be modified
-         */
-        void tentative(int sender, byte[] payload);
-    }
 }

@@ -20,7 +20,7 @@ class GroupOrderTest extends VirtualTimeOrderContract {
                 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
         List<Integer> members = IntStream.range(0, hosts.size()).boxed().toList();
         Map<Integer, Journal<StableRecord>> journals = new HashMap<>();
-        return (host, node) -> new GroupOrder(host, network, hosts::get,
+        return (host, node) -> new GroupOrder(host, host.life(), network, hosts::get,
                 new GroupParameters(node, members, flow, timing),
                 journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("log"))));
     }

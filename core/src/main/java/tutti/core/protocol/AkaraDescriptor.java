@@ -1,0 +1,61 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+
+/** What the rest of the system knows of {@link Akara}. */
+final class AkaraDescriptor implements ProtocolDescriptor {
+    private static final String ACTIVE = "active";
+    private static final Parameter.Count OPTIMISTIC = new Parameter.Count("optimistic", 0, 10_000, 25, "transactions",
+            "How many transactions execute optimistically side by side at a replica.");
+    private static final Parameter.Choice ISOLATION = CommonParameters
+            .isolation("What is guaranteed: serializable certifies reads where they happened.");
+    private static final Parameter.Choice EITHER_WAY = new Parameter.Choice("either-way", List.of("passive", ACTIVE),
+            "How requests are executed that may run either way: at one replica that ships the changes, or at every"
+                    + " replica.");
+    private static final Parameter.Time PATIENCE = CommonParameters.delay("patience", 50_000_000L,
+            "After how long a transaction that is first, and still executes, is given priority over those that it may"
+                    + " wait for.");
+
+    @Override
+    public String name() {
+        return Akara.NAME;
+    }
+
+    @Override
+    public String idea() {
+        return "Ordered by conflict classes, executed optimistically meanwhile, and executed again with priority instead of"
+                + " aborted.";
+    }
+
+    @Override
+    public List<Parameter> parameters() {
+        return List.of(OPTIMISTIC, ISOLATION, EITHER_WAY, PATIENCE, CommonParameters.RELEASE_DELAY);
+    }
+
+    @Override
+    public Claims claims(ParameterValues values) {
+        return Claims
+                .of(CommonParameters.guarantee(values, ISOLATION), Trait.COMMITS_BY_OWN_MESSAGE, Trait.NEEDS_CLASSES)
+                .with(Trait.NEEDS_READS, CommonParameters.serializable(values, ISOLATION))
+                .with(Trait.EVERYWHERE_IF_POSSIBLE, values.of(EITHER_WAY).equals(ACTIVE));
+    }
+
+    @Override
+    public Map<Stage, String> queues() {
+        return Map.of(Stage.ORDERING, "Q0, Q2a", Stage.EXECUTING, "Q2b, running", Stage.EXECUTED, "Q2b, Q2c");
+    }
+
+    @Override
+    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+        return new Akara(new Akara.Parameters(where.node(), where.replicas(), (int) values.of(OPTIMISTIC),
+                CommonParameters.serializable(values, ISOLATION), values.of(EITHER_WAY).equals(ACTIVE),
+                values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)), replica);
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        return ClassMessage.decode(from);
+    }
+}

@@ -1,0 +1,114 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** A protocol with values for its parameters: what a world is told to run. Immutable, for any thread. */
+public final class ChosenProtocol {
+    private final ProtocolDescriptor descriptor;
+    private final Map<String, String> parameters;
+    private final ParameterValues values;
+    private final Claims claims;
+
+    /**
+     * Chooses.
+     *
+     * @param parameters values by name, the same at all replicas; what is left out has its default
+     * @throws IllegalArgumentException naming the protocol, the parameter, the value, and the nearest that is valid
+     */
+    public ChosenProtocol(ProtocolDescriptor descriptor, Map<String, String> parameters) {
+        this.descriptor = descriptor;
+        this.parameters = Map.copyOf(parameters);
+        this.values = ParameterValues.parse(descriptor.name(), descriptor.parameters(), parameters);
+        this.claims = descriptor.claims(values);
+    }
+
+    /** Which protocol. */
+    public ProtocolDescriptor descriptor() {
+        return descriptor;
+    }
+
+    /** Its name in configurations. */
+    public String name() {
+        return descriptor.name();
+    }
+
+    /** What was chosen and not left at its default. */
+    public Map<String, String> parameters() {
+        return parameters;
+    }
+
+    /** What it promises and needs. */
+    public Claims claims() {
+        return claims;
+    }
+
+    /** Short for {@link Claims#has}. */
+    public boolean has(Trait trait) {
+        return claims.has(trait);
+    }
+
+    /**
+     * Whose majority should decide the total order, where the world's order has votes.
+     *
+     * @throws IllegalArgumentException if the parameters do not fit these replicas
+     */
+    public Set<Integer> voters(Set<Integer> replicas) {
+        return descriptor.voters(replicas, values);
+    }
+
+    /**
+     * Makes one replica's side of it, in a world whose order spans all replicas.
+     *
+     * @param node this replica
+     * @param replicas all replicas, this one included
+     * @param replica the world that it is to live in
+     * @throws IllegalArgumentException if the parameters do not fit these replicas
+     */
+    public Protocol create(int node, Set<Integer> replicas, Replica replica) {
+        return create(Deployment.spanning(node, replicas), replica);
+    }
+
+    /**
+     * Makes one replica's side of it.
+     *
+     * @param replica the world that it is to live in
+     * @throws IllegalArgumentException if the parameters do not fit this deployment
+     */
+    public Protocol create(Deployment where, Replica replica) {
+        if (!where.spans() && !has(Trait.ORDER_OF_ONE_CLUSTER)) {
+            throw new IllegalArgumentException("protocol " + name() + " needs an order that every replica is delivered"
+                    + "; this one spans " + where.ordered() + " of " + where.replicas());
+        }
+        return descriptor.create(where, values, replica);
+    }
+
+    /**
+     * Reads a message of another replica.
+     *
+     * @throws IllegalArgumentException if it is none of this protocol
+     */
+    public Message decode(ByteBuffer from) {
+        return descriptor.decode(from);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof ChosenProtocol that && descriptor.equals(that.descriptor)
+                && parameters.equals(that.parameters);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(name(), parameters);
+    }
+
+    /** Name, and what is not as by default, in an order that is the same everywhere. */
+    @Override
+    public String toString() {
+        return parameters.isEmpty() ? name() : name() + " " + new TreeMap<>(parameters);
+    }
+}

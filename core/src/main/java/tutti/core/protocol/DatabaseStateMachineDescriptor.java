@@ -1,0 +1,60 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+
+/** What the rest of the system knows of {@link DatabaseStateMachine}. */
+final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
+    private static final String ROWS = "rows";
+    private static final String BLOOM = "bloom";
+    private static final Parameter.Choice READS = new Parameter.Choice("reads", List.of(ROWS, BLOOM),
+            "How a transaction's read set is sent: every row's key, or a Bloom filter of them, which is smaller and"
+                    + " aborts more.");
+    private static final Parameter.Count ROWS_PER_TABLE = new Parameter.Count("rows-per-table", 0, 1_000_000, 1000,
+            "rows",
+            "Of a table of which a transaction has read more rows than this, it is taken to have read everything.");
+    private static final Parameter.Fraction FALSE_POSITIVES = new Parameter.Fraction("false-positives", 1e-9, 0.5, 1e-4,
+            "Probability with which a key that a concurrent transaction wrote is taken for one that was read, if reads"
+                    + " are sent as a Bloom filter.");
+
+    @Override
+    public String name() {
+        return DatabaseStateMachine.NAME;
+    }
+
+    @Override
+    public String idea() {
+        return "Like `si`, with read sets: reads are certified against writes, too, at every replica.";
+    }
+
+    @Override
+    public List<Parameter> parameters() {
+        return List.of(CommonParameters.WINDOW, CommonParameters.PROGRESS_INTERVAL, READS, ROWS_PER_TABLE,
+                FALSE_POSITIVES);
+    }
+
+    @Override
+    public Claims claims(ParameterValues values) {
+        return Claims.of(Guarantee.SERIALIZABILITY, Trait.EXECUTES_AT_ONCE, Trait.COMMITS_BY_OWN_MESSAGE,
+                Trait.NEEDS_READS);
+    }
+
+    @Override
+    public Map<Stage, String> queues() {
+        return Map.of(Stage.EXECUTING, "Q0", Stage.EXECUTED, "Q1", Stage.DECIDED, "Q2");
+    }
+
+    @Override
+    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+        return new DatabaseStateMachine(new DatabaseStateMachine.Parameters(where.node(), where.replicas(),
+                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL),
+                values.of(READS).equals(BLOOM) ? DatabaseStateMachine.Reads.BLOOM : DatabaseStateMachine.Reads.ROWS,
+                (int) values.of(ROWS_PER_TABLE), values.of(FALSE_POSITIVES)), replica);
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        return DatabaseStateMachine.decode(from);
+    }
+}

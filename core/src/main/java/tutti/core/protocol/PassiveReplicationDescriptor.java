@@ -1,0 +1,42 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/** What the rest of the system knows of {@link PassiveReplication}. */
+final class PassiveReplicationDescriptor implements ProtocolDescriptor {
+    private static final Parameter.Time TAKE_OVER_DELAY = CommonParameters.delay("take-over-delay", 2_000_000_000L,
+            "How long the primary must be missed before another replica takes over.");
+
+    @Override
+    public String name() {
+        return PassiveReplication.NAME;
+    }
+
+    @Override
+    public String idea() {
+        return "One primary executes all that changes the database and ships the changes; another takes over when it is"
+                + " gone.";
+    }
+
+    @Override
+    public List<Parameter> parameters() {
+        return List.of(CommonParameters.WINDOW, TAKE_OVER_DELAY);
+    }
+
+    @Override
+    public Claims claims(ParameterValues values) {
+        return Claims.of(Guarantee.STRONG_SNAPSHOT_ISOLATION, Trait.COMMITS_BY_OWN_MESSAGE, Trait.ONE_PRIMARY);
+    }
+
+    @Override
+    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+        return new PassiveReplication(new PassiveReplication.Parameters(where.node(), where.replicas(),
+                values.of(CommonParameters.WINDOW), values.of(TAKE_OVER_DELAY)), replica);
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        return PassiveReplication.decode(from);
+    }
+}

@@ -1,0 +1,55 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * All that the rest of the system knows of a protocol: its name, what can be chosen about it, what it promises and needs, and
+ * how it is made. Stands in one class beside the protocol's own; {@link Protocols} finds it. Immutable, for any thread.
+ */
+public interface ProtocolDescriptor {
+    /** The name in configurations: lower case, unique. */
+    String name();
+
+    /** What it does, in one sentence. */
+    String idea();
+
+    /** What can be chosen about it. */
+    List<Parameter> parameters();
+
+    /** What it promises and needs with these values. */
+    Claims claims(ParameterValues values);
+
+    /** What the papers' figures call the queues of a stage, where they name any. */
+    default Map<Stage, String> queues() {
+        return Map.of();
+    }
+
+    /**
+     * Whose majority should decide the total order, where the world's order has votes.
+     *
+     * @throws IllegalArgumentException if the values do not fit these replicas
+     */
+    default Set<Integer> voters(Set<Integer> replicas, ParameterValues values) {
+        return Set.copyOf(replicas);
+    }
+
+    /**
+     * Makes one replica's side of it.
+     *
+     * @param values the same at all replicas
+     * @param replica the world that it is to live in
+     * @throws IllegalArgumentException if the values do not fit this deployment
+     */
+    Protocol create(Deployment where, ParameterValues values, Replica replica);
+
+    /**
+     * Reads a message that another replica's protocol encoded. Called by worlds before {@code delivered} or
+     * {@code received}; may be called from any thread.
+     *
+     * @throws IllegalArgumentException if it is none
+     */
+    Message decode(ByteBuffer from);
+}

@@ -1,0 +1,39 @@
+package tutti.core.protocol;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/** What the rest of the system knows of {@link SnapshotIsolation}. */
+final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
+    @Override
+    public String name() {
+        return SnapshotIsolation.NAME;
+    }
+
+    @Override
+    public String idea() {
+        return "Transactions execute where they are submitted and are certified, write against write, at every replica once"
+                + " ordered.";
+    }
+
+    @Override
+    public List<Parameter> parameters() {
+        return List.of(CommonParameters.WINDOW, CommonParameters.PROGRESS_INTERVAL);
+    }
+
+    @Override
+    public Claims claims(ParameterValues values) {
+        return Claims.of(Guarantee.SNAPSHOT_ISOLATION, Trait.EXECUTES_AT_ONCE, Trait.COMMITS_BY_OWN_MESSAGE);
+    }
+
+    @Override
+    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+        return new SnapshotIsolation(new SnapshotIsolation.Parameters(where.node(), where.replicas(),
+                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL)), replica);
+    }
+
+    @Override
+    public Message decode(ByteBuffer from) {
+        return SnapshotIsolation.decode(from);
+    }
+}

@@ -1,0 +1,39 @@
+package tutti.core.protocol;
+
+/**
+ * What a world must know of a protocol in order to run it. Worlds ask for traits and never for a protocol's name or class.
+ * A trait that is left out is the safe or usual case.
+ */
+public enum Trait {
+    /**
+     * The world lets transactions run without waiting for {@link Replica#run}; see {@link Protocol#submitted}. Without it
+     * transactions wait to be run.
+     */
+    EXECUTES_AT_ONCE,
+    /** {@link Protocol#executed} must bring a read set. */
+    NEEDS_READS,
+    /** Undeclared transactions are slow, because their conflict classes must be assumed to be all. */
+    NEEDS_CLASSES,
+    /** Interactive transactions may only read: what changes the database must be handed in whole. */
+    WHOLE_ONLY,
+    /** All changes must be submitted at one replica, which {@link Protocol#primary} names; the lowest at first. */
+    ONE_PRIMARY,
+    /** Whole requests that every replica can execute are executed by every replica unless their client asks for something else. */
+    EVERYWHERE_IF_POSSIBLE,
+    /** {@link Replica#prepare} is asked for: transactions of other replicas hold locks here before they are decided. */
+    PREPARES,
+    /**
+     * Every transaction commits at the position of a message that its own node, and no other, has asked to be ordered: then
+     * nothing of a node's former life commits behind the first message of its next.
+     */
+    COMMITS_BY_OWN_MESSAGE,
+    /**
+     * Other replicas may wait to hear that a position is visible at this one, so that it must not be made visible later than
+     * necessary.
+     */
+    VISIBILITY_AWAITED_ELSEWHERE,
+    /** Clients are answered when another cluster than the one that orders has stored what was committed. */
+    ANSWERS_AWAIT_ANOTHER_CLUSTER,
+    /** The world's order may span one cluster alone; without it every replica must be delivered the order. */
+    ORDER_OF_ONE_CLUSTER
+}

@@ -1,0 +1,152 @@
+package tutti.core.protocol.tenth;
+
+import java.nio.ByteBuffer;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import tutti.core.protocol.Execution;
+import tutti.core.protocol.Message;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+import tutti.core.protocol.Request;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * {@code first-committer}: a transaction commits only if nothing has committed since it began. The smallest protocol that is
+ * right: it shows what adding one takes.
+ *
+ * <p>
+ * <b>Why that is serializability.</b> A transaction that commits at p began at b, and nothing committed in (b, p). So its
+ * snapshot, which lies in [b, p), is the state before p: it ran as if alone at p. <b>Why replicas agree:</b> the decision is
+ * a function of b and of the last position that committed, which is one of the ordered prefix.
+ */
+public final class FirstCommitter implements Protocol {
+    /** The name in configurations. */
+    public static final String NAME = "first-committer";
+
+    /** Asks for a transaction to be decided, or for a request to be executed by every replica. */
+    record Decide(TransactionId transaction, long begun, WriteSet writes, Request.Whole request) implements Message {
+        private static final Request.Whole NONE = new Request.Whole(new byte[0],
+                Request.Interactive.UNDECLARED.classes(),
+                WriteSet.EMPTY.keys(), Request.Placement.ONE);
+
+        boolean forAll() {
+            return request.placement() == Request.Placement.ALL;
+        }
+
+        @Override
+        public int encodedSize() {
+            return TransactionId.ENCODED_BYTES + 8 + writes.encodedSize() + request.encodedSize();
+        }
+
+        @Override
+        public void encode(ByteBuffer to) {
+            transaction.encode(to);
+            to.putLong(begun);
+            writes.encode(to);
+            request.encode(to);
+        }
+
+        static Decide decode(ByteBuffer from) {
+            return new Decide(TransactionId.decode(from), from.getLong(), WriteSet.decode(from),
+                    Request.Whole.decode(from));
+        }
+    }
+
+    private final Replica replica;
+    /** Run here, and have not asked to commit. */
+    private final Set<TransactionId> executing = new HashSet<>();
+    /** Of this replica, their message is on its way. */
+    private final Set<TransactionId> ordered = new HashSet<>();
+    /** Those that are to be answered when their position is visible. */
+    private final TreeMap<Long, TransactionId> unanswered = new TreeMap<>();
+    private long lastCommitted;
+
+    FirstCommitter(Replica replica) {
+        this.replica = replica;
+    }
+
+    @Override
+    public void submitted(TransactionId transaction, Request request) {
+        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+            ordered.add(transaction);
+            replica.order(new Decide(transaction, 0, WriteSet.EMPTY, whole));
+        } else {
+            executing.add(transaction);
+        }
+    }
+
+    @Override
+    public void executed(TransactionId transaction, Execution execution) {
+        executing.remove(transaction);
+        ordered.add(transaction);
+        replica.order(new Decide(transaction, execution.begun(), execution.writes(), Decide.NONE));
+    }
+
+    @Override
+    public void failed(TransactionId transaction, AbortReason.Failed cause) {
+        executing.remove(transaction);
+        replica.answer(transaction, new Outcome.Aborted(cause));
+    }
+
+    /** One that is ordered will be refused when it is delivered: what it gave way to has committed since it began. */
+    @Override
+    public void victim(TransactionId transaction, long forPosition) {
+        if (executing.remove(transaction)) {
+            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+        }
+    }
+
+    @Override
+    public void delivered(long position, int sender, Message message) {
+        Decide decide = (Decide) message;
+        TransactionId transaction = decide.transaction();
+        boolean here = ordered.remove(transaction);
+        if (decide.forAll()) {
+            replica.execute(transaction, position, decide.request());
+        } else if (decide.begun() < lastCommitted) {
+            replica.skip(position);
+            if (here) {
+                replica.abort(transaction);
+                replica.answer(transaction,
+                        new Outcome.Aborted(new AbortReason.TooOld(decide.begun(), lastCommitted)));
+            }
+            return;
+        } else if (here) {
+            replica.commit(transaction, position, decide.writes());
+        } else {
+            replica.apply(transaction, position, decide.writes());
+        }
+        lastCommitted = position;
+        if (here) {
+            unanswered.put(position, transaction);
+        }
+    }
+
+    @Override
+    public void committed(long position, long horizon) {
+        while (!unanswered.isEmpty() && unanswered.firstKey() <= position) {
+            Map.Entry<Long, TransactionId> first = unanswered.pollFirstEntry();
+            replica.answer(first.getValue(), new Outcome.Committed(first.getKey()));
+        }
+    }
+
+    @Override
+    public void timer(long timer) {
+        throw new IllegalStateException(NAME + " asks for no timer");
+    }
+
+    @Override
+    public byte[] snapshot() {
+        return ByteBuffer.allocate(Long.BYTES).putLong(lastCommitted).array();
+    }
+
+    @Override
+    public void restore(byte[] snapshot) {
+        lastCommitted = ByteBuffer.wrap(snapshot).getLong();
+    }
+}

@@ -1,0 +1,382 @@
+package tutti.node;
+
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Claims;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Trait;
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.Request;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+import tutti.node.metrics.NodeMetrics;
+import tutti.runtime.Clock;
+import tutti.runtime.Loop;
+
+/**
+ * What the clients of this node have under way: their transactions, by name, by session and by the rows that they hold, and
+ * the requests that every replica executes for them. Of the replica's loop, unless something else is said.
+ */
+final class ClientTransactions {
+    /** What of the node is needed here. */
+    interface Node {
+        Protocol protocol();
+
+        CommitPipeline pipeline();
+
+        /** Tells the protocol something now, or after what it is being told. */
+        void tell(Runnable event);
+
+        @Nullable
+        String refusal();
+
+        long deliveredPosition();
+
+        /**
+         * The position up to which the engine itself has seen to it that nothing in the way of a transaction was made
+         * visible, if the transaction holds all its locks now.
+         *
+         * @param begun a position visible before the transaction's snapshot
+         */
+        long lockedSince(long begun);
+
+        /** What the protocol asks of a node. */
+        Claims claims();
+    }
+
+    private final int number;
+    private final long incarnation;
+    private final Clock clock;
+    private final Loop loop;
+    private final Node node;
+    private final NodeMetrics metrics;
+    private final Horizon horizon;
+    private final AtomicLong serial;
+    private final CommitAdmission admission;
+    private final EverywhereRequests everywhere;
+    private volatile @Nullable WorkloadRecorder recorder;
+
+    /* Used by any thread. */
+    private final Map<LocalTransaction, ClientTransaction> bySession = new ConcurrentHashMap<>();
+    /** Who holds a row, as far as is known. */
+    private final Map<Long, ClientTransaction> holders = new ConcurrentHashMap<>();
+    /** Names of transactions that have not begun. */
+    private final Set<TransactionId> reserved = ConcurrentHashMap.newKeySet();
+
+    /** Those that the protocol has heard of. */
+    private final Map<TransactionId, ClientTransaction> known = new HashMap<>();
+    /** Requests that this replica is executing and somebody here waits for, by position. */
+    private final Map<Long, TransactionId> executing = new HashMap<>();
+
+    /**
+     * None so far.
+     *
+     * @param number of the node
+     * @param incarnation of this life; names of transactions begin with it
+     * @param inFlightMax how many transactions may wait for their outcome at a time
+     */
+    ClientTransactions(int number, long incarnation, int inFlightMax, Clock clock, Loop loop, Node node,
+            NodeMetrics metrics, Horizon horizon) {
+        this.number = number;
+        this.incarnation = incarnation;
+        this.serial = new AtomicLong(incarnation << 32);
+        this.admission = new CommitAdmission(inFlightMax);
+        this.everywhere = new EverywhereRequests(clock, metrics);
+        this.clock = clock;
+        this.loop = loop;
+        this.node = node;
+        this.metrics = metrics;
+        this.horizon = horizon;
+    }
+
+    // ------------------------------------------------------------------------------------------ for each of them
+
+    Clock clock() {
+        return clock;
+    }
+
+    Loop loop() {
+        return loop;
+    }
+
+    Node node() {
+        return node;
+    }
+
+    NodeMetrics metrics() {
+        return metrics;
+    }
+
+    Horizon horizon() {
+        return horizon;
+    }
+
+    CommitAdmission admission() {
+        return admission;
+    }
+
+    @Nullable
+    WorkloadRecorder recorder() {
+        return recorder;
+    }
+
+    void countUndeclared(ConflictClasses classes) {
+        if (classes.all() && node.claims().has(Trait.NEEDS_CLASSES)) {
+            metrics.undeclared();
+        }
+    }
+
+    /** The protocol hears of one. */
+    void known(ClientTransaction transaction) {
+        known.put(transaction.id(), transaction);
+    }
+
+    /** One has ended. */
+    void forget(ClientTransaction transaction) {
+        known.remove(transaction.id());
+        bySession.remove(transaction.session(), transaction);
+    }
+
+    /** One holds these rows, unless it only refers to them. Any thread. */
+    void holds(ClientTransaction transaction, KeySet keys) {
+        for (int i = 0; i < keys.size(); i++) {
+            if (keys.kind(i) != KeyKind.REFERENCE) {
+                holders.put(keys.hash(i), transaction);
+            }
+        }
+    }
+
+    /** One does not hold these rows any more. */
+    void holdsNoMore(ClientTransaction transaction, KeySet keys) {
+        for (int i = 0; i < keys.size(); i++) {
+            holders.remove(keys.hash(i), transaction);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ for the node
+
+    /** Has transactions that end, or ask to commit, from now on written down. */
+    void record(WorkloadRecorder to) {
+        recorder = to;
+    }
+
+    /** Transactions that wait for the outcome of their commit. Any thread. */
+    int inFlight() {
+        return admission.inFlight();
+    }
+
+    /** Completes when no transaction waits for the outcome of its commit. */
+    void idle(CompletableFuture<Void> waiter) {
+        admission.whenIdle(waiter);
+    }
+
+    /** Whether there is no local transaction, nor a statement that all replicas execute and one here waits for. */
+    boolean none() {
+        return bySession.isEmpty() && everywhere.isEmpty();
+    }
+
+    // ------------------------------------------------------------------------------------------ sessions
+
+    private TransactionId nextId() {
+        return new TransactionId(number, serial.incrementAndGet());
+    }
+
+    /** Any thread. */
+    TransactionId reserve() {
+        TransactionId name = nextId();
+        reserved.add(name);
+        return name;
+    }
+
+    /** Any thread. */
+    void release(TransactionId name) {
+        reserved.remove(name);
+    }
+
+    /** Any thread. */
+    Transactions.Ticket begin(LocalTransaction session, long since, @Nullable TransactionId name) {
+        long begun = horizon.begin(since);
+        ClientTransaction transaction = new ClientTransaction(this, name == null ? nextId() : name, session, begun,
+                begun > since);
+        bySession.put(session, transaction);
+        if (node.pipeline().lingers()) {
+            loop.execute(() -> node.pipeline().hurry(node.deliveredPosition()));
+        }
+        if (name != null && !reserved.remove(name)) {
+            // Somebody has asked for it and was told that it has not committed.
+            loop.execute(() -> transaction.giveWay(node.deliveredPosition()));
+        }
+        return transaction;
+    }
+
+    /**
+     * Sees to it that a transaction ends soon, if it is one of this node's, and tells when it has: then all that can
+     * make it commit has been ordered.
+     */
+    void end(TransactionId id, Runnable ended) {
+        if (reserved.remove(id)) {
+            ended.run();
+            return;
+        }
+        if (everywhere.whenAnswered(id, ended)) {
+            return;
+        }
+        ClientTransaction transaction = known.get(id);
+        if (transaction == null) {
+            transaction = bySession.values().stream().filter(each -> each.id().equals(id)).findFirst().orElse(null);
+        }
+        if (transaction == null) {
+            ended.run();
+        } else {
+            transaction.end(ended);
+        }
+    }
+
+    /** Has every replica execute a statement that concerns everything. */
+    void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done) {
+        everywhere(statement, ConflictClasses.ALL, keys, name, done, false);
+    }
+
+    /** Has every replica execute a client's request, which counts as a transaction. */
+    void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
+        countUndeclared(classes);
+        everywhere(request, classes, keys, name, done, true);
+    }
+
+    private void everywhere(byte[] statement, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
+            Completion<ExecuteResult> done, boolean counted) {
+        if (name != null && !reserved.remove(name)) {
+            done.failed(new EngineFailure("40001", "the statement was given up before it was executed, because"
+                    + " somebody has asked what became of it; try again", true));
+            return;
+        }
+        String refusal = node.refusal();
+        if (refusal != null) {
+            done.failed(new EngineFailure("57P03", refusal, true));
+            return;
+        }
+        TransactionId id = name == null ? nextId() : name;
+        everywhere.add(id, done, counted);
+        node.tell(() -> node.protocol().submitted(id,
+                new Request.Whole(statement, classes, keys, Request.Placement.ALL)));
+    }
+
+    // ------------------------------------------------------------------------------------------ victims
+
+    /** The engine found that a local transaction makes an applier wait. */
+    void onBlocked(long position, LocalTransaction holder) {
+        ClientTransaction transaction = bySession.get(holder);
+        if (transaction != null && position > node.pipeline().visible()) {
+            transaction.giveWay(position);
+        }
+    }
+
+    /** The engine found that a local transaction makes another one wait, which gives way to it if it must. */
+    void onBlocked(LocalTransaction waiter, LocalTransaction holder) {
+        ClientTransaction waiting = bySession.get(waiter);
+        ClientTransaction transaction = bySession.get(holder);
+        if (waiting != null && transaction != null) {
+            transaction.giveWayTo(waiting);
+        }
+    }
+
+    /** Which of these have executed, and wait for their outcome. */
+    Set<TransactionId> asking(Set<LocalTransaction> sessions) {
+        Set<TransactionId> asking = new LinkedHashSet<>();
+        for (LocalTransaction session : sessions) {
+            ClientTransaction transaction = bySession.get(session);
+            if (transaction != null && transaction.isAsking()) {
+                asking.add(transaction.id());
+            }
+        }
+        return asking;
+    }
+
+    /** Pushes local transactions out of the way that hold rows which an ordered write set is about to change. */
+    void pushAside(KeySet keys, long position) {
+        if (holders.isEmpty()) {
+            return;
+        }
+        for (int i = 0; i < keys.size(); i++) {
+            ClientTransaction holder = holders.get(keys.hash(i));
+            if (holder != null && keys.kind(i) != KeyKind.REFERENCE) {
+                holder.pushAside(position);
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ effects
+
+    /** {@link tutti.core.protocol.Replica#run}. */
+    void run(TransactionId id, Priority priority) {
+        ClientTransaction transaction = known.get(id);
+        if (transaction == null) {
+            throw new IllegalStateException(id + " is to run but is not known");
+        }
+        transaction.run(priority);
+    }
+
+    /** {@link tutti.core.protocol.Replica#commit}; false if it is none of this node. */
+    boolean commit(TransactionId id, long position, WriteSet writes) {
+        ClientTransaction transaction = known.get(id);
+        if (transaction == null) {
+            return false;
+        }
+        transaction.commit(position, writes);
+        return true;
+    }
+
+    /** {@link tutti.core.protocol.Replica#execute}: somebody here may be waiting for it. */
+    void executing(TransactionId id, long position) {
+        if (everywhere.contains(id) || known.containsKey(id)) {
+            executing.put(position, id);
+        }
+    }
+
+    /** What is executed everywhere was executed here, and is about to be visible. */
+    void executed(long position, ExecuteResult result) {
+        TransactionId id = executing.remove(position);
+        if (id == null) {
+            return;
+        }
+        ClientTransaction transaction = known.get(id);
+        if (transaction != null) {
+            transaction.executedEverywhere(result);
+        }
+        everywhere.executed(id, result);
+    }
+
+    /** {@link tutti.core.protocol.Replica#abort}; nothing happens if it is none of this node. */
+    void abort(TransactionId id) {
+        ClientTransaction transaction = known.get(id);
+        if (transaction != null) {
+            transaction.abort();
+        }
+    }
+
+    /** {@link tutti.core.protocol.Replica#answer}. */
+    void answer(TransactionId id, Outcome outcome) {
+        ClientTransaction transaction = known.get(id);
+        if (transaction != null) {
+            transaction.answer(outcome);
+        } else if (!everywhere.answer(id, outcome) && id.node() == number && id.incarnation() == incarnation) {
+            throw new IllegalStateException("the protocol answers " + outcome + " to " + id
+                    + ", which was answered before or never asked");
+        }
+    }
+}

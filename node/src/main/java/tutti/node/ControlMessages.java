@@ -1,0 +1,136 @@
+package tutti.node;
+
+import java.io.IOException;
+import java.util.Set;
+import tutti.core.txn.TransactionId;
+
+/**
+ * Does what nodes tell each other through the order besides the protocol's messages: lives that begin and end, from where on
+ * each would need the log, questions about transactions and positions. Of the replica's loop.
+ */
+final class ControlMessages {
+    /** What of the node is needed here. */
+    interface Node {
+        /** Has all nodes told something, in the order. */
+        void send(Control control);
+
+        /** Whether the engine held a position when this life began. */
+        boolean engineHeld(long position);
+
+        /** This life's first message was delivered: all that was ordered before the node began lies before it. */
+        void joinedAt(long position);
+
+        /** The node cannot go on. */
+        void fail(Throwable cause, boolean restartable);
+    }
+
+    /**
+     * This life of this node.
+     *
+     * @param node its number
+     * @param replicas numbers of all nodes
+     * @param incarnation number of the life
+     * @param mark of the life alone
+     * @param protocol as nodes tell it each other
+     */
+    record Life(int node, Set<Integer> replicas, long incarnation, long mark, String protocol) {
+        /** How it announces itself. */
+        Control.Hello hello() {
+            return new Control.Hello(incarnation, mark, protocol);
+        }
+
+        private boolean is(int number, long life) {
+            return number == node && life == incarnation;
+        }
+    }
+
+    private final Life life;
+    private final NodeFiles files;
+    private final Outcomes outcomes;
+    private final Questions questions;
+    private final ClientTransactions transactions;
+    private final LogKeeping logKeeping;
+    private final Node node;
+
+    ControlMessages(Life life, NodeFiles files, Outcomes outcomes, Questions questions,
+            ClientTransactions transactions, LogKeeping logKeeping, Node node) {
+        this.life = life;
+        this.files = files;
+        this.outcomes = outcomes;
+        this.questions = questions;
+        this.transactions = transactions;
+        this.logKeeping = logKeeping;
+        this.node = node;
+    }
+
+    /** One was delivered. */
+    void delivered(long position, int sender, Control control) {
+        switch (control) {
+            case Control.Hello hello -> onHello(position, sender, hello);
+            case Control.Restart told -> logKeeping.toldRestart(sender, told.position(), life.replicas());
+            case Control.Question question -> {
+                TransactionId asked = question.transaction();
+                if (life.is(asked.node(), asked.incarnation())) {
+                    transactions.end(asked, () -> node.send(new Control.Ended(asked)));
+                }
+                if (sender == life.node()) {
+                    questions.delivered(asked);
+                }
+            }
+            case Control.Ended ended -> {
+                if (sender == ended.transaction().node()) {
+                    questions.ended(ended.transaction());
+                }
+            }
+            case Control.Fence fence -> {
+                if (outcomes.fence(fence.node(), fence.incarnation())
+                        && life.is(fence.node(), fence.incarnation())) {
+                    node.fail(new IllegalStateException("node " + sender + " took this node for lost and told a"
+                            + " client so; what is under way here counts for nothing, so it begins anew"), true);
+                }
+            }
+            case Control.Mark mark -> {
+                if (sender == life.node()) {
+                    questions.marked(mark.number(), position);
+                }
+            }
+        }
+    }
+
+    private void onHello(long position, int sender, Control.Hello hello) {
+        if (!hello.protocol().equals(life.protocol())) {
+            throw new IllegalStateException("node " + sender + " runs protocol " + hello.protocol() + ", this node "
+                    + life.protocol()
+                    + ": give all nodes the same `protocol` and `protocol-parameters`, which a cluster keeps for good");
+        }
+        long lastLife = outcomes.lastLife(sender);
+        boolean born = outcomes.born(sender, hello.incarnation());
+        if (sender != life.node() || hello.mark() != life.mark()) {
+            return;
+        }
+        if (node.engineHeld(position)) {
+            throw new IllegalStateException("the order gave this node's first message position " + position
+                    + ", which its database held before: the order has lost what was committed, or the database belongs to"
+                    + " another cluster; restore the order's data at a majority of the nodes, or give this node a copy of"
+                    + " another node's database");
+        }
+        if (born) {
+            node.joinedAt(position);
+        } else {
+            beginAnewAfter(lastLife);
+        }
+    }
+
+    /** This life's number has been used before, as its file was lost or put back from an old copy. */
+    private void beginAnewAfter(long lastLife) {
+        try {
+            files.keepIncarnation(lastLife);
+        } catch (IOException broken) {
+            node.fail(broken, false);
+            return;
+        }
+        node.fail(new IllegalStateException("this node has lost count of its lives: this is number "
+                + life.incarnation() + ", but the cluster has heard of number " + lastLife
+                + "; it begins anew behind that"), true);
+    }
+}

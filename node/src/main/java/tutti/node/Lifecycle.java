@@ -1,0 +1,88 @@
+package tutti.node;
+
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import tutti.node.ReplicaNode.State;
+
+/** Where a replica stands, and who waits for it to get there. Any thread. */
+final class Lifecycle {
+    private final CompletableFuture<Void> joined = new CompletableFuture<>();
+    private final CompletableFuture<Void> ready = new CompletableFuture<>();
+    private volatile State state = State.NEW;
+    private volatile @Nullable Throwable failure;
+
+    State state() {
+        return state;
+    }
+
+    /** Why it has failed, or null. */
+    @Nullable
+    Throwable failure() {
+        return failure;
+    }
+
+    /** Completes when it has joined the order; fails if it ends before. */
+    CompletableFuture<Void> joined() {
+        return joined.copy();
+    }
+
+    /** Completes when it has caught up for the first time; fails if it ends before. */
+    CompletableFuture<Void> ready() {
+        return ready.copy();
+    }
+
+    /** It begins to catch up. */
+    void begins() {
+        if (!moves(State.NEW, State.CATCHING_UP)) {
+            throw new IllegalStateException("a replica is started once, and this one is " + state);
+        }
+    }
+
+    /** It is part of the order. */
+    void joins() {
+        joined.complete(null);
+    }
+
+    /** It has caught up; false if it has ended meanwhile. */
+    boolean catchesUp() {
+        boolean first = moves(State.CATCHING_UP, State.READY);
+        if (first) {
+            ready.complete(null);
+        }
+        return first;
+    }
+
+    /** It cannot go on; false if it has ended already. */
+    boolean fails(Throwable cause) {
+        return ends(State.FAILED, cause);
+    }
+
+    /** It stops because somebody asks for it. */
+    void stops() {
+        ends(State.STOPPED, null);
+    }
+
+    private synchronized boolean moves(State from, State to) {
+        boolean there = state == from;
+        if (there) {
+            state = to;
+        }
+        return there;
+    }
+
+    private boolean ends(State end, @Nullable Throwable cause) {
+        synchronized (this) {
+            if (state == State.STOPPED || state == State.FAILED) {
+                return false;
+            }
+            failure = cause;
+            state = end;
+        }
+        Throwable told = cause == null
+                ? new IllegalStateException("the replica was stopped before it was ready")
+                : cause;
+        joined.completeExceptionally(told);
+        ready.completeExceptionally(told);
+        return true;
+    }
+}

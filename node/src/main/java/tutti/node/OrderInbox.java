@@ -1,0 +1,131 @@
+package tutti.node;
+
+import java.nio.ByteBuffer;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Message;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
+import tutti.runtime.Loop;
+
+/**
+ * Takes from the order what concerns this node, reads it, and hands it to the replica's loop, so many deliveries at a time as
+ * have come. Called on the order's thread, or on the loop from inside {@link DurableLog#append}.
+ */
+final class OrderInbox implements DurableLog.Reader, Group.Listener {
+    private static final Logger LOG = LoggerFactory.getLogger(OrderInbox.class);
+
+    /** What is told on the replica's loop, but for {@link #failed}. */
+    interface Events {
+        /** There are deliveries to {@linkplain #poll take}. */
+        void delivered();
+
+        /** A message came outside of the order. */
+        void received(int sender, Message message);
+
+        /** A message of the protocol will most likely be delivered soon. */
+        void tentative(int sender, Message message);
+
+        /** Other nodes can be reached than before. */
+        void viewed(Group.View view);
+
+        /** The order cannot go on. From any thread. */
+        void failed(Throwable cause);
+    }
+
+    /**
+     * One ordered message: either of the nodes' own or of their protocol.
+     *
+     * @param digest of its bytes
+     */
+    record Delivery(long position, int sender, int digest, @Nullable Control control, @Nullable Message message) {}
+
+    private final int node;
+    private final Loop loop;
+    private final Function<ByteBuffer, Message> decoder;
+    private final Backlog backlog;
+    private final Events events;
+    private final ConcurrentLinkedQueue<Delivery> deliveries = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean announced = new AtomicBoolean();
+    private volatile long arrivedPosition;
+    private volatile Group.View view = Group.View.NONE;
+
+    /**
+     * One that has received nothing.
+     *
+     * @param node this one's number
+     * @param decoder reads the protocol's messages; any thread
+     * @param backlog counts what has come
+     */
+    OrderInbox(int node, Loop loop, Function<ByteBuffer, Message> decoder, Backlog backlog, Events events) {
+        this.node = node;
+        this.loop = loop;
+        this.decoder = decoder;
+        this.backlog = backlog;
+        this.events = events;
+    }
+
+    /** Highest position that the order has handed over, whether the loop has come to it or not. Any thread. */
+    long arrivedPosition() {
+        return arrivedPosition;
+    }
+
+    /** Which nodes can be reached. Any thread. */
+    Group.View view() {
+        return view;
+    }
+
+    /** Takes the next delivery, if there is one. On the loop. */
+    @Nullable
+    Delivery poll() {
+        return deliveries.poll();
+    }
+
+    @Override
+    public void delivered(long position, int sender, ByteBuffer payload) {
+        int bytes = payload.remaining();
+        int digest = LogContinuity.digest(sender, payload);
+        Control control = Control.decode(payload);
+        Message message = control == null ? decoder.apply(payload) : null;
+        backlog.add(bytes);
+        deliveries.add(new Delivery(position, sender, digest, control, message));
+        arrivedPosition = position;
+        if (!announced.get() && announced.compareAndSet(false, true)) {
+            loop.execute(() -> {
+                announced.set(false);
+                events.delivered();
+            });
+        }
+    }
+
+    @Override
+    public void view(Group.View now) {
+        view = now;
+        LOG.info("node {} sees {}, leader {}, {}", node, now.members(), now.leader(),
+                now.majority() ? "a majority" : "no majority");
+        loop.execute(() -> events.viewed(now));
+    }
+
+    @Override
+    public void received(int sender, ByteBuffer payload) {
+        Message message = decoder.apply(payload);
+        loop.execute(() -> events.received(sender, message));
+    }
+
+    @Override
+    public void tentative(int sender, ByteBuffer payload) {
+        if (Control.decode(payload) == null) {
+            Message message = decoder.apply(payload);
+            loop.execute(() -> events.tentative(sender, message));
+        }
+    }
+
+    @Override
+    public void failed(Throwable cause) {
+        events.failed(cause);
+    }
+}

@@ -1,0 +1,510 @@
+package tutti.node;
+
+import java.io.IOException;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Message;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Claims;
+import tutti.core.protocol.Trait;
+import tutti.core.protocol.Replica;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Engine;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.Group;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.spi.Order;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.TransactionId;
+import tutti.node.ReplicaNode.State;
+import tutti.node.metrics.NodeMetrics;
+import tutti.runtime.Directory;
+import tutti.runtime.Loop;
+import tutti.runtime.Machine;
+
+/**
+ * What a replica consists of, put together: its protocol between order, engine and clients' transactions, and the way from
+ * what engine and log hold to a state in which it may serve. Of the replica's loop, unless something else is said.
+ */
+final class ReplicaCore {
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicaCore.class);
+
+    private final ReplicaNode.Settings settings;
+    private final Order order;
+    private final Engine engine;
+    private final Protocol protocol;
+    private final Claims claims;
+    private final NodeFiles files;
+    private final NodeMetrics metrics;
+    private final ReplicaNode.FailureListener failureListener;
+    private final Loop loop;
+    private final Horizon horizon = new Horizon();
+    private final Lifecycle lifecycle = new Lifecycle();
+    private final ControlMessages.Life life;
+    private final ClientTransactions transactions;
+    private final Outcomes outcomes;
+    private final Questions questions;
+    private final Backlog backlog;
+    private final OrderInbox inbox;
+    private final Outbox outbox;
+    private final ControlMessages controlMessages;
+    private final ProtocolWorld world;
+    private final LogKeeping logKeeping;
+    private final CommitPipeline pipeline;
+
+    /* Read from any thread. */
+    private volatile long visiblePosition;
+    private volatile long deliveredPosition;
+
+    /* Of the loop. */
+    private final LogContinuity continuity = new LogContinuity();
+    private Set<Integer> orderers = Set.of();
+    /** Position of this life's first message, 0 until it has come. */
+    private long joinedAt;
+
+    /** As {@link ReplicaNode#ReplicaNode}. */
+    ReplicaCore(ReplicaNode.Settings settings, Machine machine, Directory directory, Order order, Engine engine,
+            Function<Replica, Protocol> protocol, NodeMetrics metrics, ReplicaNode.FailureListener failureListener)
+            throws IOException {
+        this.metrics = metrics;
+        this.settings = settings;
+        this.order = order;
+        this.engine = engine;
+        this.failureListener = failureListener;
+        this.files = new NodeFiles(directory);
+        this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
+                machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(),
+                settings.protocol().toString());
+        this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
+        Parts parts = new Parts();
+        this.world = new ProtocolWorld(parts, loop, metrics);
+        this.protocol = protocol.apply(world);
+        this.claims = settings.protocol().claims();
+        this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
+                machine.clock(), loop, parts, metrics, horizon);
+        this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE));
+        this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
+        this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
+        this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
+                settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
+        this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
+        this.inbox = new OrderInbox(settings.node(), loop, settings.protocol()::decode, backlog, new OrderEvents());
+        this.outbox = new Outbox(order.log());
+        this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, parts);
+    }
+
+    /** As {@link ReplicaNode#start}. Any thread. */
+    CompletableFuture<Void> start() {
+        lifecycle.begins();
+        engine.onBlocked(new Engine.BlockedListener() {
+            @Override
+            public void blocked(long position, LocalTransaction holder) {
+                loop.execute(() -> transactions.onBlocked(position, holder));
+            }
+
+            @Override
+            public void blocked(LocalTransaction waiter, LocalTransaction holder) {
+                loop.execute(() -> transactions.onBlocked(waiter, holder));
+            }
+
+            @Override
+            public void waits(Engine.Applier waiter, Set<LocalTransaction> locals, Set<Engine.Applier> appliers) {
+                loop.execute(() -> pipeline.waits(waiter, transactions.asking(locals), appliers));
+            }
+        });
+        engine.onLost(() -> fail(new IllegalStateException(
+                "the engine's server went away or restarted; its last commits must be made again from the log"), true));
+        engine.appliedPosition(new LoopCompletion<>(loop, position -> {
+            try {
+                recover(position);
+            } catch (IOException | DurableLog.TruncatedException | RuntimeException cannot) {
+                fail(cannot, false);
+            }
+        }, unknown -> fail(new IllegalStateException(
+                "the engine does not tell its position: " + unknown.sqlState() + " " + unknown.message()), true)));
+        return lifecycle.joined();
+    }
+
+    private void recover(long position) throws IOException, DurableLog.TruncatedException {
+        Optional<NodeFiles.Snapshot> file = files.newestUpTo(position);
+        long before = file.map(NodeFiles.Snapshot::position).orElse(0L);
+        if (file.isPresent()) {
+            restore(file.get());
+        }
+        pipeline.open(position, before);
+        deliveredPosition = before;
+        visiblePosition = position;
+        long seen = horizon.visible(position);
+        LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
+                life.incarnation(), position, before);
+        order.group().join(inbox);
+        order.log().start(continuity.startAfter(), inbox);
+        lifecycle.joins();
+        // the first message of this life, as a fence ends with it
+        outbox.send(life.hello().encode());
+        world.tell(() -> protocol.committed(position, seen));
+        loop.schedule(settings.durabilityNanos(), logKeeping::tellDurable);
+    }
+
+    private void restore(NodeFiles.Snapshot file) throws IOException {
+        try {
+            NodeSnapshot snapshot = NodeSnapshot.of(file.state());
+            if (snapshot.position() != file.position()) {
+                throw new IllegalArgumentException("it was taken after position " + snapshot.position());
+            }
+            protocol.restore(snapshot.protocol());
+            outcomes.decode(ByteBuffer.wrap(snapshot.outcomes()));
+            logKeeping.recovered(snapshot.position());
+            continuity.begin(snapshot.position(), snapshot.digest());
+        } catch (IllegalArgumentException | BufferUnderflowException unusable) {
+            throw new IOException("the snapshot of position " + file.position() + " in " + files.location()
+                    + " cannot be used: " + unusable.getMessage()
+                    + "; start the node with the software and the protocol"
+                    + " parameters that wrote it, or " + NodeFiles.REMEDY, unusable);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ for the outside
+
+    Loop loop() {
+        return loop;
+    }
+
+    /** Any thread. */
+    Lifecycle lifecycle() {
+        return lifecycle;
+    }
+
+    ControlMessages.Life life() {
+        return life;
+    }
+
+    Protocol protocol() {
+        return protocol;
+    }
+
+    Claims claims() {
+        return claims;
+    }
+
+    Horizon horizon() {
+        return horizon;
+    }
+
+    ClientTransactions transactions() {
+        return transactions;
+    }
+
+    Questions questions() {
+        return questions;
+    }
+
+    OrderInbox inbox() {
+        return inbox;
+    }
+
+    Outbox outbox() {
+        return outbox;
+    }
+
+    LogKeeping logKeeping() {
+        return logKeeping;
+    }
+
+    /** Any thread. */
+    long visiblePosition() {
+        return visiblePosition;
+    }
+
+    /** Any thread. */
+    long deliveredPosition() {
+        return deliveredPosition;
+    }
+
+    /** Why writes are refused at the moment, or null if they are accepted. Any thread. */
+    @Nullable
+    String refusal() {
+        return switch (lifecycle.state()) {
+            case NEW, CATCHING_UP -> "the node is catching up with the cluster: visible position " + visiblePosition
+                    + " of " + Math.max(deliveredPosition, visiblePosition) + "; try again soon, or another node";
+            case STOPPED -> "the node is stopping; use another node";
+            case FAILED -> "the node has stopped because of an error (" + lifecycle.failure() + "); use another node";
+            case READY -> inbox.view().majority()
+                    ? null
+                    : "the node cannot reach a majority of the cluster (it sees " + inbox.view().members()
+                            + "): writes wait until it does; use a node that can";
+        };
+    }
+
+    /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
+    private boolean unwatched() {
+        return lifecycle.state() == State.READY && transactions.none()
+                && !claims.has(Trait.VISIBILITY_AWAITED_ELSEWHERE);
+    }
+
+    // ------------------------------------------------------------------------------------------ its parts
+
+    /** What the parts of this node need of it, and of each other. */
+    private final class Parts
+            implements
+                ProtocolWorld.Node,
+                ClientTransactions.Node,
+                Questions.Node,
+                LogKeeping.Node,
+                ControlMessages.Node {
+        @Override
+        public Protocol protocol() {
+            return protocol;
+        }
+
+        @Override
+        public CommitPipeline pipeline() {
+            return pipeline;
+        }
+
+        @Override
+        public ClientTransactions transactions() {
+            return transactions;
+        }
+
+        @Override
+        public Outcomes outcomes() {
+            return outcomes;
+        }
+
+        @Override
+        public void tell(Runnable event) {
+            world.tell(event);
+        }
+
+        @Override
+        public @Nullable String refusal() {
+            return ReplicaCore.this.refusal();
+        }
+
+        @Override
+        public boolean isReady() {
+            return lifecycle.state() == State.READY;
+        }
+
+        @Override
+        public long visible() {
+            return visiblePosition;
+        }
+
+        @Override
+        public long deliveredPosition() {
+            return deliveredPosition;
+        }
+
+        @Override
+        public long engineHoldsAtMost() {
+            return pipeline.engineHoldsAtMost();
+        }
+
+        @Override
+        public void hurry(long position) {
+            pipeline.hurry(position);
+        }
+
+        @Override
+        public long lockedSince(long begun) {
+            return engine.locksReferencedRows() ? pipeline.visible() : begun;
+        }
+
+        @Override
+        public Claims claims() {
+            return claims;
+        }
+
+        @Override
+        public Set<Integer> members() {
+            return inbox.view().members();
+        }
+
+        @Override
+        public void schedule(long delayNanos, Runnable task) {
+            loop.schedule(delayNanos, task);
+        }
+
+        @Override
+        public void send(byte[] payload) {
+            outbox.send(payload);
+        }
+
+        @Override
+        public void send(Control control) {
+            outbox.send(control.encode());
+        }
+
+        @Override
+        public void multicast(byte[] payload, Set<Integer> nodes) {
+            order.group().multicast(payload, nodes);
+        }
+
+        @Override
+        public void truncate(long position) {
+            order.log().truncate(position);
+        }
+
+        @Override
+        public boolean engineHeld(long position) {
+            return pipeline.engineHeld(position);
+        }
+
+        @Override
+        public void joinedAt(long position) {
+            joinedAt = position;
+            maybeReady();
+        }
+
+        @Override
+        public void fail(Throwable cause, boolean restartable) {
+            ReplicaCore.this.fail(cause, restartable);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ order
+
+    private final class OrderEvents implements OrderInbox.Events {
+        @Override
+        public void delivered() {
+            takeDeliveries();
+        }
+
+        @Override
+        public void received(int sender, Message message) {
+            world.tell(() -> protocol.received(sender, message));
+        }
+
+        @Override
+        public void tentative(int sender, Message message) {
+            world.tell(() -> protocol.tentative(sender, message));
+        }
+
+        @Override
+        public void viewed(Group.View now) {
+            world.tell(() -> protocol.view(now.members()));
+            questions.reconsider();
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            fail(cause, false);
+        }
+    }
+
+    private void takeDeliveries() {
+        for (OrderInbox.Delivery next = inbox.poll(); next != null; next = inbox.poll()) {
+            if (continuity.isNew(next.position(), next.digest())) {
+                deliveredPosition = next.position();
+                take(next);
+            }
+        }
+        questions.reconsider();
+        outbox.flush();
+        advise();
+        backlog.measured(pipeline.queuedBytes());
+        logKeeping.delivered(deliveredPosition, () -> new NodeSnapshot(deliveredPosition, continuity.lastDigest(),
+                protocol.snapshot(), outcomes.encode()).encode());
+    }
+
+    private void take(OrderInbox.Delivery next) {
+        Control control = next.control();
+        Message message = next.message();
+        boolean counts = outcomes.counts(next.sender());
+        if (message == null || !counts) {
+            pipeline.skip(next.position());
+        } else {
+            world.tell(() -> protocol.delivered(next.position(), next.sender(), message));
+        }
+        if (control != null && (counts || control instanceof Control.Hello)) {
+            controlMessages.delivered(next.position(), next.sender(), control);
+        }
+    }
+
+    /** Tells the order where the protocol would have it decided. */
+    private void advise() {
+        Set<Integer> wanted = protocol.orderers();
+        if (!wanted.equals(orderers)) {
+            orderers = wanted;
+            order.group().prefer(wanted);
+        }
+    }
+
+    private void maybeReady() {
+        if (joinedAt > 0 && pipeline.visible() >= joinedAt && lifecycle.catchesUp()) {
+            LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ visibility
+
+    private final class PipelineEvents implements CommitPipeline.Events {
+        @Override
+        public void visible(long position) {
+            visiblePosition = position;
+            questions.visible(position);
+            long seen = horizon.visible(position);
+            world.tell(() -> protocol.committed(position, seen));
+            backlog.measured(pipeline.queuedBytes());
+            maybeReady();
+        }
+
+        @Override
+        public void prepared(TransactionId transaction) {
+            world.tell(() -> protocol.prepared(transaction));
+        }
+
+        @Override
+        public void blocked(TransactionId transaction, Set<TransactionId> holders) {
+            world.tell(() -> protocol.blocked(transaction, holders));
+        }
+
+        @Override
+        public void notPrepared(TransactionId transaction, EngineFailure cause) {
+            LOG.debug("{} could not be prepared: {} {}", transaction, cause.sqlState(), cause.message());
+            world.tell(() -> protocol.failed(transaction, new AbortReason.Failed("prepare")));
+        }
+
+        @Override
+        public void executed(long position, ExecuteResult result) {
+            metrics.barrierExecuted();
+            outcomes.executed(position, result.tookEffect());
+            transactions.executed(position, result);
+            questions.reconsider();
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            fail(cause, true);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ end
+
+    private void fail(Throwable cause, boolean restartable) {
+        if (!lifecycle.fails(cause)) {
+            return;
+        }
+        LOG.error("node {} stops: {}", settings.node(), cause.getMessage(), cause);
+        failureListener.failed(cause, restartable);
+    }
+
+    /** As {@link ReplicaNode#close}. */
+    void close() {
+        lifecycle.stops();
+        loop.close();
+        order.close();
+        pipeline.close();
+        logKeeping.awaitSnapshot();
+    }
+}

@@ -1,0 +1,195 @@
+package tutti.node;
+
+import java.util.EnumSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Request;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.WriteSet;
+
+/** One position that has been decided: what is to become visible there, and how far that is. Of the replica's loop. */
+final class Slot {
+    /** What is to become visible. */
+    enum Kind {
+        /** Nothing. */
+        SKIP,
+        /** A write set, which an applier applies. */
+        REMOTE,
+        /** A transaction of this node, which commits in its own session. */
+        LOCAL,
+        /** Changes that have been made already and hold their locks. */
+        PREPARED,
+        /** What every replica executes, alone. */
+        BARRIER
+    }
+
+    /** How far it is. */
+    enum State {
+        /** Decided, nothing done in the engine yet, or (local, prepared) holding its locks. */
+        WAITING,
+        /** Being applied by an applier. */
+        APPLYING,
+        /** Applied, not committed. */
+        APPLIED,
+        /** Its commit has been asked for. */
+        COMMITTING,
+        /** Over. */
+        VISIBLE;
+
+        /** Back to waiting leads what the engine refuses; what waits is visible at once if there is nothing to do. */
+        private Set<State> next() {
+            return switch (this) {
+                case WAITING -> EnumSet.of(APPLYING, COMMITTING, VISIBLE);
+                case APPLYING -> EnumSet.of(APPLIED, COMMITTING, WAITING, VISIBLE);
+                case APPLIED -> EnumSet.of(COMMITTING);
+                case COMMITTING -> EnumSet.of(WAITING, VISIBLE);
+                case VISIBLE -> EnumSet.noneOf(State.class);
+            };
+        }
+    }
+
+    private final long position;
+    private final WriteSet writes;
+    private final Request.@Nullable Whole barrier;
+    private Kind kind;
+    private State state = State.WAITING;
+    private @Nullable LocalTransaction local;
+    private Preparations.@Nullable Preparation preparation;
+    private @Nullable Group group;
+    private int attempts;
+    private long lingersUntilNanos;
+
+    private Slot(long position, Kind kind, WriteSet writes, Request.@Nullable Whole barrier) {
+        this.position = position;
+        this.kind = kind;
+        this.writes = writes;
+        this.barrier = barrier;
+    }
+
+    static Slot skipped(long position) {
+        return new Slot(position, Kind.SKIP, WriteSet.EMPTY, null);
+    }
+
+    static Slot remote(long position, WriteSet writes) {
+        return new Slot(position, Kind.REMOTE, writes, null);
+    }
+
+    static Slot local(long position, WriteSet writes, LocalTransaction local) {
+        Slot slot = new Slot(position, Kind.LOCAL, writes, null);
+        slot.local = local;
+        return slot;
+    }
+
+    static Slot prepared(long position, WriteSet writes, Preparations.Preparation preparation) {
+        Slot slot = new Slot(position, Kind.PREPARED, writes, null);
+        slot.preparation = preparation;
+        return slot;
+    }
+
+    static Slot barrier(long position, Request.Whole request) {
+        return new Slot(position, Kind.BARRIER, WriteSet.EMPTY, request);
+    }
+
+    long position() {
+        return position;
+    }
+
+    /** Empty unless rows are changed. */
+    WriteSet writes() {
+        return writes;
+    }
+
+    /** Bytes of its changes. */
+    int bytes() {
+        return writes.changes().length;
+    }
+
+    Kind kind() {
+        return kind;
+    }
+
+    boolean is(Kind asked, State at) {
+        return kind == asked && state == at;
+    }
+
+    State state() {
+        return state;
+    }
+
+    /** Takes the next step. */
+    void become(State next) {
+        if (!state.next().contains(next)) {
+            throw new IllegalStateException(this + " cannot become " + next);
+        }
+        state = next;
+    }
+
+    /** Its write set is applied, in place of a commit that cannot be, or did not work. What was prepared is the caller's. */
+    Preparations.@Nullable Preparation becomeRemote() {
+        if (state != State.WAITING) {
+            become(State.WAITING);
+        }
+        Preparations.Preparation before = preparation;
+        kind = Kind.REMOTE;
+        local = null;
+        preparation = null;
+        return before;
+    }
+
+    /** What a local one commits. */
+    LocalTransaction local() {
+        return given(local);
+    }
+
+    /** What a barrier executes. */
+    Request.Whole barrier() {
+        return given(barrier);
+    }
+
+    /** Hands over what a prepared one commits. */
+    Preparations.Preparation takePreparation() {
+        Preparations.Preparation taken = given(preparation);
+        preparation = null;
+        return taken;
+    }
+
+    private <T> T given(@Nullable T part) {
+        if (part == null) {
+            throw new IllegalStateException(this + " has nothing of the kind");
+        }
+        return part;
+    }
+
+    /** The group with which it is applied, if it has one. */
+    @Nullable
+    Group group() {
+        return group;
+    }
+
+    void group(@Nullable Group with) {
+        group = with;
+    }
+
+    /** How often its effects have been tried in vain. */
+    int attempts() {
+        return attempts;
+    }
+
+    void attempted() {
+        attempts++;
+    }
+
+    /** Until when it may wait for more to come, by the machine's clock. */
+    long lingersUntilNanos() {
+        return lingersUntilNanos;
+    }
+
+    void lingersUntil(long nanos) {
+        lingersUntilNanos = nanos;
+    }
+
+    @Override
+    public String toString() {
+        return "position " + position + " (" + kind + ", " + state + ", " + attempts + " attempts)";
+    }
+}

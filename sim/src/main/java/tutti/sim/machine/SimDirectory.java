@@ -1,0 +1,149 @@
+package tutti.sim.machine;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.util.List;
+import tutti.runtime.DataFile;
+import tutti.runtime.Directory;
+import tutti.sim.disk.DiskFile;
+import tutti.sim.disk.Folder;
+
+/** A directory of a simulated disk. */
+final class SimDirectory implements Directory {
+    /** What a system call takes that does not wait for the disk. */
+    private static final long CALL_NANOS = 2_000;
+    private static final int NAMES_BYTES = 4096;
+
+    private final SimMachine machine;
+    private final Folder folder;
+    private final String path;
+
+    SimDirectory(SimMachine machine, Folder folder, String path) {
+        this.machine = machine;
+        this.folder = folder;
+        this.path = path;
+    }
+
+    @Override
+    public String location() {
+        return path;
+    }
+
+    private void operation(String name) {
+        if (name.isEmpty() || name.equals(".") || name.equals("..") || name.indexOf('/') >= 0
+                || name.indexOf('\\') >= 0) {
+            throw new IllegalArgumentException("'" + name + "' is no name of a file in " + path);
+        }
+        machine.operation();
+        machine.pass(CALL_NANOS);
+    }
+
+    private void requireRoom(String name) throws IOException {
+        if (!machine.disk().hasRoom()) {
+            throw new IOException("No space left on device, making " + location(name));
+        }
+    }
+
+    @Override
+    public Directory directory(String name) throws IOException {
+        operation(name);
+        Folder inside = folder.folder(name);
+        if (inside == null) {
+            if (folder.exists(name)) {
+                throw new FileAlreadyExistsException(location(name));
+            }
+            requireRoom(name);
+            inside = folder.createFolder(machine.now(), name);
+            sync();
+        }
+        return new SimDirectory(machine, inside, location(name));
+    }
+
+    @Override
+    public List<String> list() {
+        machine.operation();
+        machine.pass(CALL_NANOS);
+        return folder.fileNames();
+    }
+
+    @Override
+    public boolean exists(String name) {
+        operation(name);
+        return folder.exists(name);
+    }
+
+    @Override
+    public DataFile open(String name, Open how) throws IOException {
+        operation(name);
+        DiskFile file = folder.file(name);
+        if (file == null && (how == Open.EXISTING || folder.exists(name))) {
+            throw new NoSuchFileException(location(name));
+        }
+        if (file != null && how == Open.NEW) {
+            throw new FileAlreadyExistsException(location(name));
+        }
+        if (file == null) {
+            requireRoom(name);
+            file = folder.createFile(machine.now(), name);
+        } else if (how == Open.EMPTY) {
+            file.resize(machine.now(), 0);
+        }
+        return new SimFile(machine, file, location(name));
+    }
+
+    @Override
+    public void move(String from, String to) throws IOException {
+        operation(from);
+        operation(to);
+        if (folder.file(from) == null) {
+            throw new NoSuchFileException(location(from));
+        }
+        if (folder.folder(to) != null) {
+            throw new FileAlreadyExistsException(location(to));
+        }
+        folder.move(machine.now(), from, to);
+    }
+
+    @Override
+    public void delete(String name) throws IOException {
+        operation(name);
+        if (folder.folder(name) != null) {
+            throw new IOException(location(name) + " is a directory");
+        }
+        folder.delete(machine.now(), name);
+    }
+
+    @Override
+    public void sync() throws IOException {
+        machine.operation();
+        machine.request(NAMES_BYTES);
+        if (machine.disk().failsSync()) {
+            throw new IOException("Input/output error, syncing " + path);
+        }
+        if (!machine.disk().skipsSync()) {
+            folder.sync(machine.now());
+        }
+    }
+
+    @Override
+    public Closeable lock(String name) throws IOException {
+        operation(name);
+        DiskFile file = folder.file(name);
+        if (file == null) {
+            requireRoom(name);
+            file = folder.createFile(machine.now(), name);
+        }
+        if (!machine.lock(file)) {
+            throw new IOException(path + " is in use by this very process");
+        }
+        DiskFile locked = file;
+        return () -> machine.unlock(locked);
+    }
+
+    @Override
+    public String toString() {
+        return path;
+    }
+}

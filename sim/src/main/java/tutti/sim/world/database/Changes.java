@@ -1,0 +1,116 @@
+package tutti.sim.world.database;
+
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * The rows that a transaction changed, as a write set carries them.
+ *
+ * @param transaction that changed them, so that versions can be told apart
+ * @param rows by row, ascending; not to be modified
+ */
+record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
+    private static final int ROWS_MAX = 1 << 16;
+
+    /** What is done to a row. */
+    enum Operation {
+        INSERT, UPDATE, DELETE;
+
+        private static final Operation[] VALUES = values();
+    }
+
+    /**
+     * Of one row.
+     *
+     * @param value that it has then; null if it is deleted
+     */
+    record Change(Operation operation, int @Nullable [] value) {
+        /** What became of a row; null if nothing did. */
+        static @Nullable Change between(int @Nullable [] before, int @Nullable [] after) {
+            if (after == null) {
+                return before == null ? null : new Change(Operation.DELETE, null);
+            }
+            return new Change(before == null ? Operation.INSERT : Operation.UPDATE, after);
+        }
+    }
+
+    /** As a write set: rows that stay are updated, those that come or go are exclusive, tables and parents are referred to. */
+    WriteSet writeSet() {
+        if (rows.isEmpty()) {
+            return WriteSet.EMPTY;
+        }
+        KeySet.Builder keys = new KeySet.Builder();
+        TreeSet<Integer> tables = new TreeSet<>();
+        int size = TransactionId.ENCODED_BYTES + 4;
+        for (Change change : rows.values()) {
+            size += 8 + 1 + 4 + (change.value == null ? 0 : 4 * change.value.length);
+        }
+        ByteBuffer to = ByteBuffer.allocate(size);
+        transaction.encode(to);
+        to.putInt(rows.size());
+        rows.forEach((row, change) -> {
+            int[] value = change.value == null ? new int[0] : change.value;
+            tables.add(Catalog.table(row));
+            keys.add(Catalog.rowKey(row),
+                    change.operation == Operation.UPDATE ? KeyKind.UPDATE : KeyKind.EXCLUSIVE);
+            if (Catalog.isLink(row) && change.value != null) {
+                keys.add(Catalog.rowKey(Catalog.referred(value)), KeyKind.REFERENCE);
+            }
+            to.putLong(row).put((byte) change.operation.ordinal()).putInt(value.length);
+            for (int one : value) {
+                to.putInt(one);
+            }
+        });
+        for (int table : tables) {
+            keys.add(Catalog.tableKey(table), KeyKind.REFERENCE);
+        }
+        return new WriteSet(keys.build(), to.array());
+    }
+
+    /**
+     * Reads what {@link #writeSet} wrote; the write set must not be empty.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    static Changes of(WriteSet writes) {
+        try {
+            ByteBuffer from = ByteBuffer.wrap(writes.changes());
+            TransactionId transaction = TransactionId.decode(from);
+            TreeMap<Long, Change> rows = new TreeMap<>();
+            int count = from.getInt();
+            if (count < 1 || count > ROWS_MAX) {
+                throw new IllegalArgumentException("changes of " + count + " rows");
+            }
+            for (int i = 0; i < count; i++) {
+                long row = from.getLong();
+                Operation operation = Operation.VALUES[from.get()];
+                int[] value = new int[Math.min(from.getInt(), from.remaining() / 4)];
+                for (int at = 0; at < value.length; at++) {
+                    value[at] = from.getInt();
+                }
+                rows.put(row, new Change(operation, operation == Operation.DELETE ? null : value));
+            }
+            return new Changes(transaction, rows);
+        } catch (BufferUnderflowException cut) {
+            throw new IllegalArgumentException("damaged changes of " + writes.changes().length + " bytes", cut);
+        }
+    }
+
+    /** Whether it can be done to the rows as they are, given what was done to them before in the same engine transaction. */
+    static boolean fits(Change change, int @Nullable [] before) {
+        return (change.operation == Operation.INSERT) == (before == null);
+    }
+
+    /** The value of a row behind all these changes, or as it was. */
+    static int @Nullable [] valueAfter(Map<Long, int @Nullable []> done, long row, Store store) {
+        return done.containsKey(row) ? done.get(row) : store.read(row, Long.MAX_VALUE).value();
+    }
+}

@@ -1,0 +1,332 @@
+package tutti.sim.world.database;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
+import tutti.sim.disk.Journal;
+import tutti.sim.host.Host;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Label;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+
+/**
+ * A database server on a simulated host: rows with all their versions, locks, and commits that are durable some time later.
+ * Nodes reach it by an {@link #open engine}. When it goes down, locks and open transactions are gone, and so are the last
+ * commits that were not on disk; what remains is a prefix. Writes are kept with the transaction until it commits, so what
+ * is read is always committed.
+ *
+ * <p>
+ * All calls and callbacks are events of its host.
+ */
+public final class Database {
+    private static final Label LOCK = Label.of("database", "lock granted");
+    private static final Label ANSWER = Label.of("database", "answer");
+    private static final Label APPLY = Label.of("database", "apply");
+    private static final Label COMMIT = Label.of("database", "commit");
+    private static final Label FLUSH = Label.of("database", "flush");
+    private static final Label LOOK = Label.of("database", "look");
+    private static final Label STATE = Label.of("database", "state");
+    private static final int COMMIT_RECORD_BYTES = 64;
+    /** How often the database is asked for whom something waits, and how long it waits at most for an end to be told of. */
+    static final long LOOK_NANOS = 4 * Nanos.MILLI;
+    /** Of the failures of commits, those of which the commit has worked all the same. */
+    private static final double ANSWERS_LOST = 0.5;
+
+    /**
+     * How long things take.
+     *
+     * @param apply of a write set, or execution of a whole request
+     * @param commit of one transaction
+     * @param flush until a commit is written to disk
+     * @param answer of a question, or of a request to roll back
+     */
+    public record Timing(Distribution apply, Distribution commit, Distribution flush, Distribution answer) {}
+
+    private final Host host;
+    private final EngineKind kind;
+    private final Timing timing;
+    private final DatabaseLog log;
+    private final RandomStream random;
+    private final Journal<Long> journal;
+    private final Store store = new Store();
+    private final List<SimEngine> engines = new ArrayList<>();
+    private final ArrayDeque<Runnable> hung = new ArrayDeque<>();
+    private final List<Runnable> awaitingEnds = new ArrayList<>();
+    /** Positions committed since the last were written. */
+    private final List<Long> unwritten = new ArrayList<>();
+    private Locks locks;
+    private long life;
+    private boolean hangs;
+    private boolean refuses;
+    private boolean flushing;
+    private double abortRate;
+    private Distribution commitDelay = Distribution.ZERO;
+    private long durable;
+
+    /** An empty database. */
+    public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log) {
+        this.host = host;
+        this.kind = kind;
+        this.timing = timing;
+        this.log = log;
+        this.random = host.random("database");
+        this.journal = new Journal<>(host.disk().file("database commits"));
+        this.locks = newLocks();
+    }
+
+    private Locks newLocks() {
+        return new Locks(granted -> later(0, LOCK, granted));
+    }
+
+    // ------------------------------------------------------------------------------------------ lives
+
+    /** Begins a life of the host: what was not durable is gone. */
+    public void boot() {
+        engines.clear();
+        begin();
+    }
+
+    private void begin() {
+        life++;
+        locks = newLocks();
+        hung.clear();
+        awaitingEnds.clear();
+        unwritten.clear();
+        List<Long> commits = journal.recover();
+        long recovered = commits.isEmpty() ? 0 : commits.getLast();
+        store.cut(recovered);
+        durable = Math.min(durable, recovered);
+        flush();
+    }
+
+    /** The server dies and is started again at once: whoever uses it is told that it was lost. */
+    public void restart() {
+        List<SimEngine> lost = List.copyOf(engines);
+        engines.clear();
+        begin();
+        lost.forEach(SimEngine::lost);
+    }
+
+    /**
+     * Likewise, with an old copy of its files in their place.
+     *
+     * @return up to which position the copy goes
+     */
+    public long restartFromCopy() {
+        long position = durable == 0 ? 0 : random.nextLong(durable);
+        journal.append(position, COMMIT_RECORD_BYTES);
+        journal.sync(() -> {});
+        restart();
+        return position;
+    }
+
+    /**
+     * A node connects.
+     *
+     * @return null if connections are refused
+     */
+    public @Nullable SimEngine open() {
+        if (refuses) {
+            return null;
+        }
+        SimEngine engine = new SimEngine(this);
+        engines.add(engine);
+        return engine;
+    }
+
+    void closed(SimEngine engine) {
+        engines.remove(engine);
+    }
+
+    // ------------------------------------------------------------------------------------------ faults
+
+    /** Sets whether nobody can connect; those who have are served. */
+    public void setRefuses(boolean refused) {
+        refuses = refused;
+    }
+
+    /** Sets whether nothing is done; when it goes on, everything is. */
+    public void setHangs(boolean still) {
+        hangs = still;
+        while (!hangs && !hung.isEmpty()) {
+            hung.remove().run();
+        }
+    }
+
+    /** Sets with which probability transactions are aborted for no good reason, and answers of commits are lost. */
+    public void setAbortRate(double rate) {
+        abortRate = rate;
+    }
+
+    /** Sets how much longer commits take. */
+    public void setCommitDelay(Distribution delay) {
+        commitDelay = delay;
+    }
+
+    // ------------------------------------------------------------------------------------------ what it holds
+
+    /** A hash of the whole state; equal states have equal hashes. */
+    public long stateHash() {
+        return store.hash();
+    }
+
+    /** What a row holds now, as committed; null if it is not there. */
+    public int @Nullable [] read(long row) {
+        return store.read(row, Long.MAX_VALUE).value();
+    }
+
+    /** The highest position that is visible. */
+    public long visible() {
+        return store.visible();
+    }
+
+    /** The highest position that no crash undoes. */
+    public long durable() {
+        return durable;
+    }
+
+    // ------------------------------------------------------------------------------------------ for its parts
+
+    EngineKind kind() {
+        return kind;
+    }
+
+    Store store() {
+        return store;
+    }
+
+    Locks locks() {
+        return locks;
+    }
+
+    /** Whether a fault aborts what is being done now. */
+    boolean aborts() {
+        return abortRate > 0 && random.chance(abortRate);
+    }
+
+    /** Of a commit that fails: whether it has worked all the same, and only its answer is lost. */
+    boolean losesAnswer() {
+        return random.chance(ANSWERS_LOST);
+    }
+
+    /** Which of so many statements a fault aborts; none of them if it is as many or more. */
+    int abortedStatement(int statements) {
+        return aborts() ? random.nextInt(statements) : Integer.MAX_VALUE;
+    }
+
+    private void later(long nanos, Label label, Runnable action) {
+        long ofLife = life;
+        host.after(nanos, label, () -> {
+            if (ofLife != life) {
+                return;
+            }
+            if (hangs) {
+                hung.add(() -> {
+                    if (ofLife == life) {
+                        action.run();
+                    }
+                });
+            } else {
+                action.run();
+            }
+        });
+    }
+
+    /** Does something now, or when the server goes on. */
+    void whenAlive(Runnable action) {
+        if (hangs) {
+            later(0, LOOK, action);
+        } else {
+            action.run();
+        }
+    }
+
+    void applyLater(Runnable then) {
+        later(timing.apply.sample(random), APPLY, then);
+    }
+
+    void commitLater(Runnable then) {
+        later(timing.commit.sample(random) + commitDelay.sample(random), COMMIT, then);
+    }
+
+    void answerLater(Runnable then) {
+        later(timing.answer.sample(random), ANSWER, then);
+    }
+
+    /** Tells somebody something that does not depend on the server. */
+    void tellLater(Runnable then) {
+        host.after(timing.answer.sample(random), ANSWER, then);
+    }
+
+    void lookLater(Runnable then) {
+        later(LOOK_NANOS, LOOK, then);
+    }
+
+    /** A client's transaction has ended, and holds nothing any more. */
+    void ended() {
+        List<Runnable> waiters = List.copyOf(awaitingEnds);
+        awaitingEnds.clear();
+        waiters.forEach(waiter -> later(0, LOOK, waiter));
+    }
+
+    /** Does something when a client's transaction has ended, or after a while; once. */
+    void awaitEnd(Runnable then) {
+        boolean[] done = new boolean[1];
+        Runnable once = () -> {
+            if (!done[0]) {
+                done[0] = true;
+                then.run();
+            }
+        };
+        awaitingEnds.add(once);
+        lookLater(() -> {
+            awaitingEnds.remove(once);
+            once.run();
+        });
+    }
+
+    /** Makes changes visible at a position. */
+    void commit(long position, List<Changes> changes) {
+        for (Changes one : changes) {
+            store.write(position, one);
+            log.applied(one.transaction(), store.hash());
+        }
+        store.visible(position);
+        host.kernel().trace(STATE, store.hash());
+        store.dangling().forEach(what -> log.inconsistent(position, what));
+        unwritten.add(position);
+        if (!flushing) {
+            flushing = true;
+            later(timing.flush.sample(random), FLUSH, this::flush);
+        }
+    }
+
+    private void flush() {
+        flushing = false;
+        long upTo = store.visible();
+        long ofLife = life;
+        unwritten.forEach(position -> journal.append(position, COMMIT_RECORD_BYTES));
+        unwritten.clear();
+        journal.sync(() -> {
+            if (ofLife == life) {
+                durable = Math.max(durable, upTo);
+            }
+        });
+    }
+
+    void executed(Run run) {
+        log.executed(run);
+    }
+
+    Run run(TransactionId transaction, Program program, long salt) {
+        return new Run(transaction, program, salt, kind);
+    }
+
+    @Override
+    public String toString() {
+        return kind + " at " + store.visible() + (hangs ? ", hangs" : "") + (refuses ? ", refuses" : "");
+    }
+}

@@ -1,0 +1,15 @@
+package tutti.sim.world.database;
+
+import tutti.core.txn.TransactionId;
+
+/** Hears what a database does, for checkers to judge. */
+public interface DatabaseLog {
+    /** A transaction's changes are becoming visible. */
+    void applied(TransactionId transaction, long stateHash);
+
+    /** A request that every replica executes has been executed, and becomes visible next. */
+    void executed(Run run);
+
+    /** At a position the database is not as its schema demands. */
+    void inconsistent(long position, String what);
+}

@@ -1,0 +1,192 @@
+package tutti.sim.world.database;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.TransactionId;
+
+/**
+ * A node's connections to its {@link Database}: of its appliers, its clients' sessions, and one for questions. When they are
+ * closed, or the node dies, what has not begun to commit is rolled back.
+ */
+public final class SimEngine implements Engine {
+    static final EngineFailure GONE = new EngineFailure("08006", "the connection to the database is lost", true);
+    static final EngineFailure ABORTED = new EngineFailure("40P01", "aborted by a fault", true);
+    private static final BlockedListener NOBODY = (_, _) -> {};
+
+    private final Database database;
+    private final Set<SimTransaction> open = new LinkedHashSet<>();
+    private final List<SimApplier> appliers = new ArrayList<>();
+    private BlockedListener listener = NOBODY;
+    private Runnable whenLost = () -> {};
+    private boolean lost;
+    private boolean closed;
+
+    SimEngine(Database database) {
+        this.database = database;
+    }
+
+    Database database() {
+        return database;
+    }
+
+    /**
+     * Begins a client's transaction. Its snapshot is taken by its first statement.
+     *
+     * @param local the transaction as the node knows it
+     * @param salt of a program whose results differ from run to run, something that does; otherwise 0
+     */
+    public SimTransaction begin(LocalTransaction local, TransactionId transaction, Program program, long salt) {
+        SimTransaction begun = new SimTransaction(this, local, database.run(transaction, program, salt),
+                database.abortedStatement(program.steps().size()));
+        if (isUsable()) {
+            open.add(begun);
+        } else {
+            begun.disconnected();
+        }
+        return begun;
+    }
+
+    boolean isUsable() {
+        return !lost && !closed;
+    }
+
+    /** The server has died. */
+    void lost() {
+        lost = true;
+        List.copyOf(open).forEach(SimTransaction::lost);
+        open.clear();
+        appliers.forEach(SimApplier::lost);
+        database.tellLater(() -> whenLost.run());
+    }
+
+    void ended(SimTransaction transaction) {
+        if (open.remove(transaction)) {
+            database.ended();
+        }
+    }
+
+    void closed(SimApplier applier) {
+        appliers.remove(applier);
+    }
+
+    // ------------------------------------------------------------------------------------------ who waits for whom
+
+    /** Names those of the clients' transactions among these that are in the way of an applier. */
+    void tellBlocked(long position, Iterable<? extends Locks.Owner> holders) {
+        for (Locks.Owner holder : holders) {
+            if (holder instanceof SimTransaction transaction) {
+                listener.blocked(position, transaction.local());
+            }
+        }
+    }
+
+    /** Names all open transactions. */
+    void tellAllBlocked(long position) {
+        tellBlocked(position, List.copyOf(open));
+    }
+
+    /** Names all others that are open to one that has met a row of one of them. */
+    void tellAllBlocked(SimTransaction waiter) {
+        tellBlocked(waiter, open.stream().filter(each -> !each.equals(waiter)).toList());
+    }
+
+    boolean hasOpen() {
+        return !open.isEmpty();
+    }
+
+    /** Names those of the clients' transactions among these that are in the way of one with priority. */
+    void tellBlocked(SimTransaction waiter, Iterable<? extends Locks.Owner> holders) {
+        for (Locks.Owner holder : holders) {
+            if (holder instanceof SimTransaction transaction) {
+                listener.blocked(waiter.local(), transaction.local());
+            }
+        }
+    }
+
+    /** Says for whom an applier of no position waits. */
+    void tellWaits(SimApplier waiter, Set<Locks.Owner> holders) {
+        Set<LocalTransaction> locals = new LinkedHashSet<>();
+        Set<Applier> others = new LinkedHashSet<>();
+        for (Locks.Owner holder : holders) {
+            if (holder instanceof SimTransaction transaction) {
+                locals.add(transaction.local());
+            } else if (holder instanceof SimApplier applier && !applier.equals(waiter)) {
+                others.add(applier);
+            }
+        }
+        listener.waits(waiter, locals, others);
+    }
+
+    // ------------------------------------------------------------------------------------------ Engine
+
+    @Override
+    public void appliedPosition(Completion<Long> done) {
+        ask(done, database::visible);
+    }
+
+    @Override
+    public void durablePosition(Completion<Long> done) {
+        ask(done, database::durable);
+    }
+
+    private void ask(Completion<Long> done, LongSupplier question) {
+        if (!isUsable()) {
+            database.tellLater(() -> done.failed(GONE));
+            return;
+        }
+        database.answerLater(() -> {
+            if (isUsable()) {
+                done.succeeded(question.getAsLong());
+            }
+        });
+    }
+
+    @Override
+    public Applier openApplier() {
+        SimApplier applier = new SimApplier(this);
+        appliers.add(applier);
+        return applier;
+    }
+
+    @Override
+    public void onBlocked(BlockedListener to) {
+        listener = to;
+    }
+
+    @Override
+    public void onLost(Runnable to) {
+        boolean already = lost;
+        whenLost = to;
+        if (already) {
+            database.tellLater(to);
+        }
+    }
+
+    @Override
+    public boolean locksReferencedRows() {
+        return database.kind().locksReferencedRows();
+    }
+
+    @Override
+    public void close() {
+        if (isUsable()) {
+            closed = true;
+            List.copyOf(open).forEach(SimTransaction::disconnected);
+            List.copyOf(appliers).forEach(SimApplier::close);
+            database.closed(this);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return database + ", open " + open.stream().map(SimTransaction::toString).collect(Collectors.joining(", "));
+    }
+}

@@ -1,0 +1,338 @@
+package tutti.sim.world.database;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.WriteSet;
+
+/**
+ * One run of a client's transaction in the database. Its snapshot is taken by its first statement. With snapshots it locks the
+ * rows that it writes, and fails if they were written since (first updater wins); under locking it locks what it reads, too,
+ * and has seen, when it ends, what was visible then.
+ */
+public final class SimTransaction extends Locks.Owner {
+    private enum State {
+        /** Statements run. */
+        OPEN,
+        /** It is being committed; what is asked of it meanwhile waits for that. */
+        COMMITTING,
+        /** Committed, rolled back, or lost with its connection: it holds nothing. */
+        OVER
+    }
+
+    private final SimEngine engine;
+    private final Database database;
+    private final LocalTransaction local;
+    private final Run run;
+    private final List<Runnable> whenOver = new ArrayList<>(1);
+    private State state = State.OPEN;
+    private boolean disconnected;
+    /** Rolling back has been asked for: no statement ends any more. */
+    private boolean rollingBack;
+    private boolean first;
+    private long snapshot = -1;
+    private int failAt;
+    private @Nullable Changes captured;
+    private @Nullable Consumer<StatementEnd> statement;
+    private @Nullable Completion<Void> committing;
+
+    SimTransaction(SimEngine engine, LocalTransaction local, Run run, int failAt) {
+        this.engine = engine;
+        this.database = engine.database();
+        this.local = local;
+        this.run = run;
+        this.failAt = failAt;
+    }
+
+    LocalTransaction local() {
+        return local;
+    }
+
+    /** A client waits for a bounded time, and not for its own sake. */
+    @Override
+    boolean refusable() {
+        return true;
+    }
+
+    /** What it has done. */
+    public Run run() {
+        return run;
+    }
+
+    /** Whether it has ended: committed, rolled back, or lost. */
+    public boolean isOver() {
+        return state == State.OVER || rollingBack;
+    }
+
+    /** Whether there is another statement. */
+    public boolean hasNext() {
+        return run.next() != null;
+    }
+
+    /** It has its place in the order: whoever of the clients' transactions makes it wait is named to the node. */
+    public void prioritize() {
+        if (!first) {
+            first = true;
+            if (database.kind().appliersQueue()) {
+                look();
+            }
+        }
+    }
+
+    private void look() {
+        if (state == State.OPEN) {
+            engine.tellBlocked(this, Locks.directlyWaitsFor(this));
+            database.lookLater(this::look);
+        }
+    }
+
+    /** It has met a row of another transaction; which it was is not known, where appliers do not wait in turn. */
+    private void met() {
+        if (!database.kind().appliersQueue() && state == State.OPEN) {
+            engine.tellAllBlocked(this);
+            if (isWaiting()) {
+                database.lookLater(this::metStill);
+            }
+        }
+    }
+
+    private void metStill() {
+        if (isWaiting()) {
+            met();
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ statements
+
+    /**
+     * Carries the next statement out, which may have to wait for locks.
+     *
+     * @param ended told how it ended, perhaps before the call returns; never if the transaction is rolled back meanwhile
+     */
+    public void perform(Consumer<StatementEnd> ended) {
+        if (statement != null || run.next() == null) {
+            throw new IllegalStateException(this + " cannot perform a statement now");
+        }
+        statement = ended;
+        if (state == State.OPEN) {
+            database.whenAlive(this::begin);
+        } else {
+            database.tellLater(() -> end(StatementEnd.DISCONNECTED));
+        }
+    }
+
+    private void end(StatementEnd how) {
+        Consumer<StatementEnd> told = statement;
+        statement = null;
+        if (told != null && !rollingBack) {
+            told.accept(how);
+        }
+    }
+
+    private void begin() {
+        if (state != State.OPEN || rollingBack) {
+            return;
+        }
+        Program.Step step = run.next();
+        if (step == null) {
+            throw new IllegalStateException(this + " has no statement left");
+        }
+        if (failAt-- == 0) {
+            fail(StatementEnd.DEADLOCK);
+            return;
+        }
+        if (snapshot < 0) {
+            snapshot = database.visible();
+        }
+        lock(step, LockStep.of(database.kind(), step, see(step.row()).value() != null), 0);
+    }
+
+    private void fail(StatementEnd how) {
+        boolean again = database.kind().beginsAnew() && run.isFresh() && how != StatementEnd.FOREIGN_KEY;
+        database.locks().release(this);
+        if (again) {
+            database.awaitEnd(() -> {
+                if (state == State.OPEN && !rollingBack) {
+                    local.renewed();
+                    snapshot = -1;
+                    begin();
+                }
+            });
+            return;
+        }
+        over();
+        end(how);
+    }
+
+    private void lock(Program.Step step, List<LockStep> locks, int from) {
+        for (int number = from; number < locks.size(); number++) {
+            int after = number + 1;
+            LockStep next = locks.get(number);
+            switch (database.locks().acquire(this, next.key(), next.mode(),
+                    () -> database.whenAlive(() -> lock(step, locks, after)))) {
+                case GRANTED -> {
+                    // On to the next.
+                }
+                case WAITS -> {
+                    met();
+                    if (!database.kind().clientsWait()) {
+                        fail(StatementEnd.FIRST_UPDATER);
+                    }
+                    return;
+                }
+                case DEADLOCK -> {
+                    fail(StatementEnd.DEADLOCK);
+                    return;
+                }
+            }
+        }
+        if (state == State.OPEN && !rollingBack) {
+            locked(step);
+        }
+    }
+
+    private void locked(Program.Step step) {
+        if (isOutdated(step)) {
+            fail(StatementEnd.FIRST_UPDATER);
+        } else if (run.perform(this::see)) {
+            end(StatementEnd.DONE);
+        } else {
+            fail(StatementEnd.FOREIGN_KEY);
+        }
+    }
+
+    /** Whether what it would change, or refer to, is not what it has seen. */
+    private boolean isOutdated(Program.Step step) {
+        if (!database.kind().snapshots()) {
+            return false;
+        }
+        boolean locks = step.action().writes()
+                || (step.action() == Program.Action.LOCK && database.kind() != EngineKind.HSQLDB);
+        boolean changed = locks && database.store().lastWritten(step.row()) > snapshot;
+        if (changed || !database.kind().locksReferencedRows()) {
+            return changed;
+        }
+        return switch (step.action()) {
+            case LINK -> database.store().wasAway(Catalog.register(step.value()), snapshot);
+            case DELETE -> Catalog.isRegister(step.row()) && Catalog.allLinks().stream()
+                    .anyMatch(link -> database.store().lastWritten(link) > snapshot && refers(link, step.row()));
+            default -> false;
+        };
+    }
+
+    private boolean refers(long link, long register) {
+        int[] value = database.read(link);
+        return value != null && Catalog.referred(value) == register;
+    }
+
+    private Store.Version see(long row) {
+        return database.store().read(row, database.kind().snapshots() ? snapshot : Long.MAX_VALUE);
+    }
+
+    /** Captures what it changed, when it has executed all; it goes on holding its locks. */
+    public WriteSet capture() {
+        run.snapshot(database.kind().snapshots() ? snapshot : database.visible());
+        Changes changes = run.changes(this::see);
+        captured = changes;
+        return changes.writeSet();
+    }
+
+    /** What it read, as a read set. */
+    public ReadSet reads() {
+        return run.readSet();
+    }
+
+    // ------------------------------------------------------------------------------------------ the end
+
+    private void over() {
+        state = State.OVER;
+        database.locks().release(this);
+        engine.ended(this);
+        List<Runnable> waiters = List.copyOf(whenOver);
+        whenOver.clear();
+        waiters.forEach(Runnable::run);
+    }
+
+    /** Commits it as {@link LocalTransaction#commit} says. */
+    public void commit(long position, Completion<Void> done) {
+        Changes changes = captured;
+        if (state != State.OPEN || rollingBack || changes == null) {
+            database.tellLater(() -> done.failed(
+                    new EngineFailure("40001", "the transaction has been rolled back before its commit", true)));
+            return;
+        }
+        state = State.COMMITTING;
+        committing = done;
+        database.commitLater(() -> {
+            boolean aborts = database.aborts();
+            boolean commits = !aborts || database.losesAnswer();
+            if (commits) {
+                database.commit(position, List.of(changes));
+            }
+            committing = null;
+            over();
+            if (aborts || disconnected) {
+                done.failed(commits ? SimEngine.GONE : SimEngine.ABORTED);
+            } else {
+                done.succeeded(null);
+            }
+        });
+    }
+
+    /** Ends a transaction that has changed nothing. */
+    public void commitUnchanged(Runnable done) {
+        rollback(done);
+    }
+
+    /** Rolls it back as {@link LocalTransaction#rollback} says; one that is being committed is waited for. */
+    public void rollback(Runnable done) {
+        if (state == State.OVER) {
+            database.tellLater(done);
+            return;
+        }
+        whenOver.add(done);
+        if (state == State.OPEN && !rollingBack) {
+            rollingBack = true;
+            database.answerLater(() -> {
+                if (state == State.OPEN) {
+                    over();
+                }
+            });
+        }
+    }
+
+    /** Its connection is lost: it is rolled back, unless it is being committed; then whether it was is not told. */
+    public void disconnected() {
+        disconnected = true;
+        if (state == State.OPEN) {
+            over();
+            database.tellLater(() -> end(StatementEnd.DISCONNECTED));
+        }
+    }
+
+    /** The server has died. */
+    void lost() {
+        Completion<Void> unanswered = committing;
+        committing = null;
+        state = State.OVER;
+        List<Runnable> waiters = List.copyOf(whenOver);
+        whenOver.clear();
+        database.tellLater(() -> {
+            waiters.forEach(Runnable::run);
+            end(StatementEnd.DISCONNECTED);
+            if (unanswered != null) {
+                unanswered.failed(SimEngine.GONE);
+            }
+        });
+    }
+
+    @Override
+    public String toString() {
+        return "transaction " + run.transaction() + " " + state;
+    }
+}

@@ -1,0 +1,124 @@
+package tutti.sim.world.database;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
+
+/**
+ * All versions of all rows, by the position that wrote them. A snapshot is a position; the state is always the effects of
+ * positions up to {@link #visible}. Versions are kept for the whole run.
+ */
+final class Store {
+    /** What a row that was never written holds. */
+    static final Version NEVER = new Version(0, null, null);
+
+    private static final long GOLDEN = 0x9E3779B97F4A7C15L;
+    private static final int MIX_SHIFT = 31;
+
+    /**
+     * A version of a row.
+     *
+     * @param position that wrote it
+     * @param writer the transaction that did; null if none
+     * @param value null if the row is not there
+     */
+    record Version(long position, @Nullable TransactionId writer, int @Nullable [] value) {}
+
+    private final Map<Long, List<Version>> versions = new HashMap<>();
+    private long visible;
+    private long hash;
+
+    long visible() {
+        return visible;
+    }
+
+    /** A hash of all rows that are there; equal states have equal hashes. */
+    long hash() {
+        return hash;
+    }
+
+    Version read(long row, long snapshot) {
+        List<Version> all = versions.get(row);
+        if (all != null) {
+            for (int i = all.size() - 1; i >= 0; i--) {
+                if (all.get(i).position <= snapshot) {
+                    return all.get(i);
+                }
+            }
+        }
+        return NEVER;
+    }
+
+    /** Position that wrote a row last, 0 if none. */
+    long lastWritten(long row) {
+        List<Version> all = versions.get(row);
+        return all == null || all.isEmpty() ? 0 : all.getLast().position;
+    }
+
+    /** Whether a row was away at some time after a position. */
+    boolean wasAway(long row, long after) {
+        List<Version> all = versions.get(row);
+        if (all != null) {
+            for (int i = all.size() - 1; i >= 0 && all.get(i).position > after; i--) {
+                if (all.get(i).value == null) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** Writes what becomes visible at a position, of which {@link #visible(long)} tells when it is complete. */
+    void write(long position, Changes changes) {
+        if (position <= visible) {
+            throw new IllegalStateException("position " + position + " becomes visible after " + visible);
+        }
+        changes.rows().forEach((row, change) -> {
+            hash ^= hash(row, read(row, Long.MAX_VALUE).value) ^ hash(row, change.value());
+            versions.computeIfAbsent(row, _ -> new ArrayList<>())
+                    .add(new Version(position, changes.transaction(), change.value()));
+        });
+    }
+
+    /** From now on a position is visible. */
+    void visible(long position) {
+        visible = position;
+    }
+
+    /** Links to registers that are not there, in words; empty if the foreign key holds. */
+    List<String> dangling() {
+        List<String> found = new ArrayList<>();
+        for (long link : Catalog.allLinks()) {
+            int[] value = read(link, Long.MAX_VALUE).value;
+            if (value != null && read(Catalog.referred(value), Long.MAX_VALUE).value == null) {
+                found.add(Catalog.name(link) + " refers to " + Catalog.name(Catalog.referred(value))
+                        + ", which is not there");
+            }
+        }
+        return found;
+    }
+
+    /** What was committed after this position is gone. */
+    void cut(long position) {
+        visible = position;
+        hash = 0;
+        versions.forEach((row, all) -> {
+            while (!all.isEmpty() && all.getLast().position > position) {
+                all.removeLast();
+            }
+            hash ^= hash(row, read(row, position).value);
+        });
+    }
+
+    private static long hash(long row, int @Nullable [] value) {
+        if (value == null) {
+            return 0;
+        }
+        long mixed = (row * GOLDEN ^ Arrays.hashCode(value)) * GOLDEN;
+        return mixed ^ mixed >>> MIX_SHIFT;
+    }
+}

@@ -1,0 +1,287 @@
+package tutti.sim.world.node;
+
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+import tutti.node.Transactions;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.world.database.Run;
+import tutti.sim.world.database.SimTransaction;
+import tutti.sim.world.database.StatementEnd;
+
+/**
+ * A client's transaction at its node, as a front end carries it through: begins it, runs its statements in the database, asks
+ * the node to commit, does what the node asks for, and tells the client once. What decides is the node's business.
+ */
+final class ClientTransaction implements LocalTransaction {
+    /** How long a session waits for what has been delivered before its transaction begins. */
+    private static final long FRESH_NANOS_MAX = 100 * Nanos.MILLI;
+    private static final double LOSE_NANOS_MEAN = 2 * Nanos.MILLI;
+
+    private final NodeLife life;
+    private final Transactions node;
+    private final Submission submission;
+    private final Client client;
+    private final TransactionId id;
+    private Transactions.@Nullable Ticket ticket;
+    private @Nullable SimTransaction running;
+    private @Nullable Run executed;
+    private boolean handedIn;
+    private boolean mayCommit;
+    private boolean answered;
+    private boolean over;
+    private int runs;
+
+    ClientTransaction(NodeLife life, Transactions node, Submission submission, Client client) {
+        this.life = life;
+        this.node = node;
+        this.submission = submission;
+        this.client = client;
+        this.id = Objects.requireNonNull(node.reserve(), "nodes name transactions beforehand");
+    }
+
+    TransactionId id() {
+        return id;
+    }
+
+    void begin() {
+        life.log().begun(id, submission.session());
+        if (submission.isForAll(node)) {
+            mayCommit = true;
+            node.request(submission.program().statement(id), submission.classes(node),
+                    submission.program().exclusiveKeys(), id, new Everywhere());
+        } else if (submission.fresh() && submission.program().writes() && node.executesAtOnce()
+                && node.visiblePosition() < node.arrivedPosition()) {
+            awaitDelivered();
+        } else {
+            beginHere();
+        }
+    }
+
+    /** Has it see what has been delivered, unless that takes too long. */
+    private void awaitDelivered() {
+        boolean[] begun = new boolean[1];
+        Runnable begin = () -> {
+            if (!begun[0] && !over) {
+                begun[0] = true;
+                beginHere();
+            }
+        };
+        life.later(FRESH_NANOS_MAX, begin);
+        node.await(node.arrivedPosition(), new Completion<>() {
+            @Override
+            public void succeeded(Long position) {
+                life.later(0, begin);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                life.later(0, begin);
+            }
+        });
+    }
+
+    private void beginHere() {
+        ticket = node.begin(this, id);
+        handedIn = submission.program().writes() && !node.executesAtOnce();
+        if (handedIn) {
+            ticket().submit(submission.request(node));
+        } else {
+            start(Priority.OPTIMISTIC);
+        }
+    }
+
+    private Transactions.Ticket ticket() {
+        return Objects.requireNonNull(ticket, "it has begun");
+    }
+
+    // ------------------------------------------------------------------------------------------ statements
+
+    private void start(Priority priority) {
+        runs++;
+        long salt = submission.form() == Submission.Form.WHOLE_VARYING ? runs : 0;
+        SimTransaction begun = life.engine().begin(this, id, submission.program(), salt);
+        running = begun;
+        if (priority == Priority.ORDERED) {
+            begun.prioritize();
+        }
+        stepLater(begun);
+    }
+
+    private void stepLater(SimTransaction of) {
+        life.later(life.statement().sample(life.random()), () -> {
+            if (of.equals(running) && !over) {
+                step(of);
+            }
+        });
+    }
+
+    private void step(SimTransaction of) {
+        if (of.hasNext()) {
+            of.perform(end -> {
+                if (!of.equals(running) || over) {
+                    return;
+                }
+                if (end == StatementEnd.DONE) {
+                    stepLater(of);
+                } else {
+                    failed(end);
+                }
+            });
+        } else if (submission.rollsBack() && !submission.isWhole()) {
+            of.rollback(() -> {
+                if (!over) {
+                    ticket().failed(new AbortReason.Failed("user"));
+                    end(Client.Outcome.ABORTED, "user");
+                }
+            });
+        } else {
+            finish(of);
+        }
+    }
+
+    /** The database has rolled it back. A whole request may run again if it is worth it, and waits for what its node says. */
+    private void failed(StatementEnd end) {
+        boolean repeatable = end == StatementEnd.DEADLOCK || end == StatementEnd.FIRST_UPDATER;
+        if (handedIn && submission.isWhole() && repeatable) {
+            ticket().failed(new AbortReason.Failed(end.label()));
+            return;
+        }
+        if (repeatable) {
+            ticket().failed(new AbortReason.Failed(end.label()));
+        } else {
+            ticket().ended();
+        }
+        end(Client.Outcome.ABORTED, end.label());
+    }
+
+    private void finish(SimTransaction of) {
+        WriteSet writes = of.capture();
+        executed = of.run();
+        life.log().executed(of.run());
+        if (writes.isEmpty()) {
+            of.commitUnchanged(() -> {
+                if (!over) {
+                    ticket().ended();
+                    end(Client.Outcome.COMMITTED, "");
+                }
+            });
+            return;
+        }
+        mayCommit = true;
+        if (submission.loses()) {
+            life.later((long) life.random().exponential(LOSE_NANOS_MEAN), of::disconnected);
+        }
+        ticket().executed(writes, node.needsReads() ? of.reads() : ReadSet.EMPTY);
+    }
+
+    // ------------------------------------------------------------------------------------------ from the node
+
+    @Override
+    public void run(Priority priority) {
+        SimTransaction present = running;
+        if (present != null && !present.isOver()) {
+            if (priority == Priority.ORDERED) {
+                present.prioritize();
+            }
+        } else {
+            start(priority);
+        }
+    }
+
+    @Override
+    public void commit(long position, Completion<Void> done) {
+        Objects.requireNonNull(running, "it has run").commit(position, done);
+    }
+
+    @Override
+    public void rollback(Runnable done) {
+        SimTransaction present = running;
+        if (present == null) {
+            life.later(0, done);
+        } else {
+            present.rollback(done);
+        }
+    }
+
+    @Override
+    public void renewed() {
+        ticket().renewed(node.visiblePosition());
+    }
+
+    @Override
+    public void answer(Outcome outcome) {
+        if (answered) {
+            life.log().violated("answers", id + " is answered again: " + outcome);
+        }
+        answered = true;
+        switch (outcome) {
+            case Outcome.Committed _ -> end(Client.Outcome.COMMITTED, "");
+            case Outcome.Aborted(AbortReason reason) -> end(Client.Outcome.ABORTED, reason.label());
+        }
+    }
+
+    /** Told what became of a request that every node executes. */
+    private final class Everywhere implements Completion<ExecuteResult> {
+        @Override
+        public void succeeded(ExecuteResult result) {
+            if (result.tookEffect()) {
+                end(Client.Outcome.COMMITTED, "");
+            } else {
+                end(Client.Outcome.ABORTED, StatementEnd.FOREIGN_KEY.label());
+            }
+        }
+
+        @Override
+        public void failed(EngineFailure failure) {
+            end(Client.Outcome.ABORTED, failure.sqlState().equals("25006") ? "refused" : failure.sqlState());
+        }
+    }
+
+    /** This node has executed it, as every other. */
+    void executedHere(Run run) {
+        executed = run;
+    }
+
+    // ------------------------------------------------------------------------------------------ the end
+
+    private void end(Client.Outcome outcome, String why) {
+        if (over) {
+            return;
+        }
+        over = true;
+        life.forget(this);
+        life.log().answered(id, outcome == Client.Outcome.COMMITTED);
+        client.ended(new Client.End(id, outcome, why, executed == null ? List.of() : executed.operations()));
+    }
+
+    /** Its node is gone, and has told nothing. */
+    void nodeIsGone() {
+        if (over) {
+            return;
+        }
+        over = true;
+        life.forget(this);
+        if (mayCommit) {
+            client.ended(new Client.End(id, Client.Outcome.UNKNOWN, "", submission.program().appends()));
+        } else {
+            life.log().answered(id, false);
+            client.ended(new Client.End(id, Client.Outcome.ABORTED, "crash", List.of()));
+        }
+    }
+
+    @Override
+    public String toString() {
+        return id + " " + submission.form() + (running == null ? "" : " " + running);
+    }
+}

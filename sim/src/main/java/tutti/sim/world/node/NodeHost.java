@@ -1,0 +1,251 @@
+package tutti.sim.world.node;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+import tutti.core.spi.Order;
+import tutti.core.txn.TransactionId;
+import tutti.node.ReplicaNode;
+import tutti.sim.host.Host;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Label;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.machine.SimMachine;
+import tutti.sim.net.Network;
+import tutti.sim.world.database.Database;
+import tutti.sim.world.database.DatabaseLog;
+import tutti.sim.world.database.EngineKind;
+import tutti.sim.world.database.Run;
+import tutti.sim.world.database.SimEngine;
+
+/**
+ * A host with a node on it, and its database. The node begins with each boot, and again when it has failed in a way that a new
+ * start may mend, as the command {@code run-node} has it. Calls and callbacks are events of the kernel.
+ */
+public final class NodeHost {
+    private static final Label START = Label.of("node", "start");
+    private static final Label END = Label.of("node", "end");
+    private static final long RESTART_NANOS = 20 * Nanos.MILLI;
+
+    /** Makes the protocol of one node. */
+    public interface ProtocolFactory {
+        /** A replica at the beginning of the order. */
+        Protocol create(int node, Set<Integer> replicas, Replica replica);
+    }
+
+    /** Opens the order of a node for one life, whose number is higher than those before. */
+    public interface OrderFactory {
+        /** Not started yet. */
+        Order open(Host host, int node, SimMachine machine, long life) throws IOException;
+    }
+
+    /**
+     * What nodes are made of.
+     *
+     * @param hosts names by node; all are replicas
+     * @param chosen protocol, which nodes tell each other, and how its messages are read
+     * @param protocol makes protocols
+     * @param order opens orders
+     * @param engine what their databases are like
+     * @param timing of the databases
+     * @param statement how long a client's statement takes, thinking included
+     * @param tuning of the nodes
+     */
+    public record Settings(List<String> hosts, ChosenProtocol chosen, ProtocolFactory protocol,
+            OrderFactory order, EngineKind engine, Database.Timing timing,
+            Distribution statement, Tuning tuning) {
+        public Settings {
+            hosts = List.copyOf(hosts);
+        }
+
+        /** All nodes. */
+        public Set<Integer> replicas() {
+            Set<Integer> all = new TreeSet<>();
+            for (int node = 0; node < hosts.size(); node++) {
+                all.add(node);
+            }
+            return all;
+        }
+    }
+
+    /** See {@link ReplicaNode.Settings}. */
+    public record Tuning(int appliers, int groupPositionsMax, int inFlightMax, long backlogBytesMax,
+            long durabilityNanos, long snapshotPositions, long lingerNanos) {}
+
+    private final Host host;
+    private final Network network;
+    private final int node;
+    private final Settings settings;
+    private final WorldLog log;
+    private final LongSupplier messages;
+    private final Database database;
+    private @Nullable SimMachine machine;
+    private @Nullable NodeLife life;
+    private long lives;
+
+    /**
+     * On a host that is down and attached to the network.
+     *
+     * @param messages numbers the messages of the whole simulation
+     */
+    public NodeHost(Host host, Network network, int node, Settings settings, WorldLog log, LongSupplier messages) {
+        this.host = host;
+        this.network = network;
+        this.node = node;
+        this.settings = settings;
+        this.log = log;
+        this.messages = messages;
+        this.database = new Database(host, settings.engine, settings.timing, new DatabaseTap());
+        host.onBoot(_ -> boot());
+    }
+
+    private final class DatabaseTap implements DatabaseLog {
+        @Override
+        public void applied(TransactionId transaction, long stateHash) {
+            log.applied(node, transaction, stateHash);
+        }
+
+        @Override
+        public void executed(Run run) {
+            log.requested(run);
+            NodeLife now = life;
+            ClientTransaction waiting = now == null ? null : now.client(run.transaction());
+            if (waiting != null) {
+                waiting.executedHere(run);
+            }
+        }
+
+        @Override
+        public void inconsistent(long position, String what) {
+            log.violated("foreign keys", "node " + node + " at position " + position + ": " + what);
+        }
+    }
+
+    private void boot() {
+        database.boot();
+        machine = new SimMachine(host, network);
+        host.onCrash(() -> {
+            NodeLife now = life;
+            life = null;
+            if (now != null) {
+                now.end();
+            }
+        });
+        start();
+    }
+
+    private void start() {
+        SimEngine engine = database.open();
+        if (engine == null) {
+            log.count("connection refused");
+            host.after(RESTART_NANOS, START, this::start);
+            return;
+        }
+        life = new NodeLife(this, ++lives, Objects.requireNonNull(machine), engine);
+    }
+
+    /** A life has failed. */
+    void failed(NodeLife failed, Throwable cause, boolean restartable) {
+        if (!restartable) {
+            broken(cause);
+            return;
+        }
+        log.count("node restarted");
+        host.after(0, END, () -> {
+            if (failed.equals(life)) {
+                life = null;
+                failed.close();
+                host.after(RESTART_NANOS, START, this::start);
+            }
+        });
+    }
+
+    /** Something has happened that no start mends: the run ends. */
+    void broken(Throwable cause) {
+        host.kernel().schedule(0, END, () -> {
+            throw new IllegalStateException("node " + node + " cannot go on: " + cause.getMessage(), cause);
+        });
+    }
+
+    /** Whether it serves clients. */
+    public boolean isReady() {
+        NodeLife now = life;
+        return now != null && now.isReady();
+    }
+
+    /** Whether it serves, and nothing is left to be done. */
+    public boolean isQuiet() {
+        NodeLife now = life;
+        return now != null && now.isQuiet();
+    }
+
+    /** The present replica, to be asked; null if there is none. */
+    public @Nullable ReplicaNode replica() {
+        NodeLife now = life;
+        return now == null ? null : now.replica();
+    }
+
+    /**
+     * A client begins a transaction.
+     *
+     * @throws IllegalStateException if the node does not serve
+     */
+    public void begin(Submission submission, Client client) {
+        NodeLife now = life;
+        if (now == null || !now.isReady()) {
+            throw new IllegalStateException("node " + node + " does not serve");
+        }
+        now.begin(submission, client);
+    }
+
+    /** Its number. */
+    public int node() {
+        return node;
+    }
+
+    /** Its machine. */
+    public Host host() {
+        return host;
+    }
+
+    /** Its database. */
+    public Database database() {
+        return database;
+    }
+
+    Settings settings() {
+        return settings;
+    }
+
+    ReplicaNode.Settings replicaSettings() {
+        Tuning tuning = settings.tuning;
+        return new ReplicaNode.Settings(node, settings.replicas(), settings.chosen,
+                tuning.appliers, tuning.groupPositionsMax, tuning.inFlightMax, tuning.backlogBytesMax,
+                tuning.durabilityNanos, tuning.snapshotPositions, tuning.lingerNanos);
+    }
+
+    Order openOrder(SimMachine on, long number) throws IOException {
+        return settings.order.open(host, node, on, number);
+    }
+
+    WorldLog log() {
+        return log;
+    }
+
+    long nextMessage() {
+        return messages.getAsLong();
+    }
+
+    @Override
+    public String toString() {
+        NodeLife now = life;
+        return "node " + node + " " + host.state() + (now == null ? " down" : " " + now);
+    }
+}

@@ -1,0 +1,179 @@
+package tutti.sim.world.node;
+
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
+import tutti.node.ReplicaNode;
+import tutti.node.metrics.NodeMetrics;
+import tutti.sim.host.Host;
+import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Label;
+import tutti.sim.kernel.RandomStream;
+import tutti.sim.machine.SimMachine;
+import tutti.sim.world.database.SimEngine;
+
+/** One life of a node: from its start until it stops, fails, or its host crashes. */
+final class NodeLife {
+    private static final Label CLIENT = Label.of("node", "client");
+    private static final String FILES = "node";
+
+    private final NodeHost home;
+    private final long number;
+    private final SimEngine engine;
+    private final RandomStream random;
+    private final Map<TransactionId, ClientTransaction> clients = new LinkedHashMap<>();
+    private @Nullable ReplicaNode replica;
+    private boolean over;
+
+    /**
+     * Begins a life.
+     *
+     * @param number larger than those of former lives
+     */
+    NodeLife(NodeHost home, long number, SimMachine machine, SimEngine engine) {
+        this.home = home;
+        this.number = number;
+        this.engine = engine;
+        this.random = home.host().random("clients " + number);
+        machine.background("start", () -> begin(machine));
+    }
+
+    private void begin(SimMachine machine) throws IOException {
+        ReplicaNode made = new ReplicaNode(home.replicaSettings(), machine, machine.directory(FILES),
+                new RecordingOrder(home.openOrder(machine, number), new OrderTap()), engine,
+                world -> RecordingProtocol.between(home.node(), home.log(),
+                        seam -> home.settings().protocol().create(home.node(), home.settings().replicas(), seam),
+                        world),
+                NodeMetrics.NONE, this::failed);
+        // From now on in time with everything else, which the files of its beginning have taken.
+        machine.loop("start", home::broken).execute(() -> {
+            if (!over) {
+                replica = made;
+                made.start();
+            }
+        });
+    }
+
+    private final class OrderTap implements RecordingOrder.Tap {
+        @Override
+        public void started(long after) {
+            home.log().started(home.node(), number, home.database().visible(), after);
+        }
+
+        @Override
+        public long sends() {
+            return home.nextMessage();
+        }
+
+        @Override
+        public void sent(long message) {
+            home.log().sent(home.node(), number, message);
+        }
+
+        @Override
+        public void delivered(long position, long message) {
+            home.log().delivered(home.node(), number, position, message);
+        }
+    }
+
+    private void failed(Throwable cause, boolean restartable) {
+        if (!over) {
+            home.failed(this, cause, restartable);
+        }
+    }
+
+    /** It has failed, and its process ends it. */
+    void close() {
+        end();
+        if (replica != null) {
+            replica.close();
+        }
+        engine.close();
+    }
+
+    /** It is over: clients are told what they can know. */
+    void end() {
+        over = true;
+        home.log().ended(home.node(), number);
+        List.copyOf(clients.values()).forEach(ClientTransaction::nodeIsGone);
+    }
+
+    boolean isOver() {
+        return over;
+    }
+
+    @Nullable
+    ReplicaNode replica() {
+        return replica;
+    }
+
+    boolean isReady() {
+        return !over && replica != null && replica.state() == ReplicaNode.State.READY;
+    }
+
+    /** Whether it serves, and nothing is left to be done. */
+    boolean isQuiet() {
+        ReplicaNode node = replica;
+        return isReady() && node != null && clients.isEmpty() && node.inFlight() == 0
+                && node.visiblePosition() == node.deliveredPosition()
+                && node.deliveredPosition() == node.orderStatus().lastKnown()
+                && node.orderStatus().queuedBytes() == 0;
+    }
+
+    void begin(Submission submission, Client client) {
+        ReplicaNode node = replica;
+        if (node == null) {
+            throw new IllegalStateException(home + " does not serve");
+        }
+        ClientTransaction transaction = new ClientTransaction(this, node, submission, client);
+        clients.put(transaction.id(), transaction);
+        transaction.begin();
+    }
+
+    void forget(ClientTransaction transaction) {
+        clients.remove(transaction.id());
+    }
+
+    @Nullable
+    ClientTransaction client(TransactionId transaction) {
+        return clients.get(transaction);
+    }
+
+    WorldLog log() {
+        return home.log();
+    }
+
+    Host host() {
+        return home.host();
+    }
+
+    SimEngine engine() {
+        return engine;
+    }
+
+    RandomStream random() {
+        return random;
+    }
+
+    Distribution statement() {
+        return home.settings().statement();
+    }
+
+    /** Does something after a while, if this life lasts so long. */
+    void later(long nanos, Runnable action) {
+        home.host().after(nanos, CLIENT, () -> {
+            if (!over) {
+                action.run();
+            }
+        });
+    }
+
+    @Override
+    public String toString() {
+        return replica + ", open " + clients.values() + ", " + engine
+                + (replica == null ? "" : ", " + replica.orderStatus());
+    }
+}

@@ -1,0 +1,87 @@
+package tutti.sim.world.node;
+
+import java.util.function.Function;
+import tutti.core.protocol.Message;
+import tutti.core.protocol.PassingProtocol;
+import tutti.core.protocol.PassingReplica;
+import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Replica;
+import tutti.core.protocol.Request;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/** Has it taken down what a protocol decides, and sees to it that it decides each delivered position once. */
+final class RecordingProtocol {
+    private final int node;
+    private final WorldLog log;
+    private long delivered;
+    private int decisions;
+
+    private RecordingProtocol(int node, WorldLog log) {
+        this.node = node;
+        this.log = log;
+    }
+
+    /** Makes a protocol between a node and what the maker makes. */
+    static Protocol between(int node, WorldLog log, Function<Replica, Protocol> maker, Replica world) {
+        RecordingProtocol recording = new RecordingProtocol(node, log);
+        return recording.new Told(maker.apply(recording.new Asked(world)));
+    }
+
+    private void decided(long position) {
+        if (position != delivered || ++decisions > 1) {
+            log.violated("decisions", "node " + node + " decides position " + position + " for the " + decisions
+                    + ". time when " + delivered + " is delivered");
+        }
+    }
+
+    private final class Told extends PassingProtocol {
+        Told(Protocol protocol) {
+            super(protocol);
+        }
+
+        @Override
+        public void delivered(long position, int sender, Message message) {
+            delivered = position;
+            decisions = 0;
+            super.delivered(position, sender, message);
+            if (decisions == 0) {
+                log.violated("decisions",
+                        "node " + node + " decides nothing for position " + position + ", " + message);
+            }
+        }
+    }
+
+    private final class Asked extends PassingReplica {
+        Asked(Replica world) {
+            super(world);
+        }
+
+        @Override
+        public void apply(TransactionId transaction, long position, WriteSet writes) {
+            decided(position);
+            log.decided(node, position, transaction);
+            super.apply(transaction, position, writes);
+        }
+
+        @Override
+        public void commit(TransactionId transaction, long position, WriteSet writes) {
+            decided(position);
+            log.decided(node, position, transaction);
+            super.commit(transaction, position, writes);
+        }
+
+        @Override
+        public void execute(TransactionId transaction, long position, Request.Whole request) {
+            decided(position);
+            log.decided(node, position, transaction);
+            super.execute(transaction, position, request);
+        }
+
+        @Override
+        public void skip(long position) {
+            decided(position);
+            super.skip(position);
+        }
+    }
+}

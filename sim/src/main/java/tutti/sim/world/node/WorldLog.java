@@ -1,0 +1,43 @@
+package tutti.sim.world.node;
+
+import tutti.core.txn.TransactionId;
+import tutti.sim.world.database.Run;
+
+/** Takes down what happens at all nodes, for checkers to judge. Told in events of the kernel. */
+public interface WorldLog {
+    /** A life of a node began, with the database at one position, and reads the order behind another. */
+    void started(int node, long life, long state, long after);
+
+    /** A life of a node ended. */
+    void ended(int node, long life);
+
+    /** A client began a transaction. */
+    void begun(TransactionId transaction, int session);
+
+    /** A transaction has been executed, perhaps once more, and wants to commit. */
+    void executed(Run run);
+
+    /** A node has executed a request that every node executes. */
+    void requested(Run run);
+
+    /** A client was answered. */
+    void answered(TransactionId transaction, boolean committed);
+
+    /** A node's protocol has decided at which position a transaction commits. */
+    void decided(int node, long position, TransactionId transaction);
+
+    /** A node's database made the changes of a transaction visible. */
+    void applied(int node, TransactionId transaction, long stateHash);
+
+    /** A node asked for a message to be ordered. */
+    void sent(int node, long life, long message);
+
+    /** A node was delivered a message. */
+    void delivered(int node, long life, long position, long message);
+
+    /** What must never be is. */
+    void violated(String check, String what);
+
+    /** Something happened that is worth counting. */
+    void count(String what);
+}
