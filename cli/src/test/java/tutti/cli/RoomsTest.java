@@ -35,7 +35,7 @@ class RoomsTest {
             entry("core", Set.of()),
             entry("runtime", Set.of()),
             entry("group", Set.of("core")),
-            entry("sim", Set.of("core", "group", "runtime", "node", "workload", "check")),
+            entry("sim", Set.of("core", "group", "runtime", "order", "node", "workload", "check")),
             entry("model", Set.of("core", "group", "sim", "workload")),
             entry("minha", Set.of("sim")),
             entry("pgwire", Set.of()),
