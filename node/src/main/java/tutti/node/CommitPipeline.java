@@ -441,6 +441,11 @@ final class CommitPipeline {
                 break;
             }
             if (slot.group() != null) {
+                // A group is a run of positions: one that is tried again ends before a later one that is on its way.
+                if (group != null) {
+                    start(group);
+                    group = null;
+                }
                 continue;
             }
             if (slot.kind() == Slot.Kind.BARRIER) {

@@ -307,7 +307,8 @@ final class PeerNetwork {
             Long since = rejectedSinceNanos;
             if (since == null) {
                 rejectedSinceNanos = now;
-            } else if (!everAccepted && now - since > 3 * failureNanos) {
+            } else if (!everAccepted && now - since > 2 * silenceNanos()) {
+                // The other may have taken this node's former life for alive, but for no longer than its silence.
                 receiver.rejected(refusal);
             }
             end(RETRY_REFUSED_NANOS, refusal);

@@ -1,12 +1,17 @@
 package tutti.sim.world;
 
+import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 import tutti.group.GroupParameters;
 import tutti.group.StableRecord;
+import tutti.order.raft.RaftOrder;
+import tutti.order.raft.RaftOrderConfig;
 import tutti.sim.disk.Journal;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
@@ -25,12 +30,29 @@ import tutti.sim.world.node.NodeHost;
  */
 record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static final long QUEUE_BYTES = 64 << 10;
+    private static final int RAFT_PORT = 7000;
 
     static Orders of(Scenario scenario, Mutation mutation, Kernel kernel, Network network, RandomStream knobs) {
         return switch (scenario.order()) {
+            case RAFT -> raft(scenario, knobs);
             case GROUP -> group(scenario, network, knobs);
             case IDEAL -> ideal(scenario, mutation, kernel, knobs);
         };
+    }
+
+    private static Orders raft(Scenario scenario, RandomStream knobs) {
+        Map<Integer, InetSocketAddress> members = new TreeMap<>();
+        for (String host : scenario.hosts()) {
+            members.put(members.size(), InetSocketAddress.createUnresolved(host, RAFT_PORT));
+        }
+        Duration failure = Duration.ofMillis(knobs.between(150, 600));
+        int segmentBytes = (int) knobs.between(1 << 16, 1 << 19);
+        int batchBytes = (int) knobs.between(1 << 10, 1 << 15);
+        int window = (int) knobs.between(1, 5);
+        return new Orders((_, node, machine, _) -> RaftOrder.open(RaftOrderConfig.of(node, members)
+                .withVoters(scenario.protocol().voters(members.keySet())).withSegmentBytes(segmentBytes)
+                .withCacheBytes(segmentBytes).withQueue(QUEUE_BYTES, (int) QUEUE_BYTES).withBatches(batchBytes, window)
+                .withTimeouts(failure, failure), machine, machine.directory("order")), () -> {});
     }
 
     private static Orders group(Scenario scenario, Network network, RandomStream knobs) {

@@ -36,6 +36,8 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
 
     /** What the total order is made of. */
     public enum OrderKind {
+        /** The log that nodes have, over simulated disks and connections. */
+        RAFT,
         /** Real group communication over the simulated network. */
         GROUP,
         /** An order that is simply there. */

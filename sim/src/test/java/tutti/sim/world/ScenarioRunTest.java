@@ -65,6 +65,14 @@ class ScenarioRunTest {
         assertTrue(result.counts().getOrDefault("aborted: distributed-deadlock", 0) > 0, result.counts()::toString);
     }
 
+    /** A group of positions that was applied again took in one behind another group's, and would have left that out. */
+    @Test
+    void whatIsAppliedAgainStaysARunOfPositions() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(16, PROTOCOLS.descriptor("si"), Map.of(), OrderKind.RAFT,
+                1000, FaultProfile.parse("network")));
+        assertTrue(result.passed(), result::why);
+    }
+
     @Test
     void theSameSeedIsTheSameRunAndAnotherIsNot() {
         for (OrderKind order : OrderKind.values()) {

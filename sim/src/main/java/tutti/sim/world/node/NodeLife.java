@@ -38,7 +38,13 @@ final class NodeLife {
         this.number = number;
         this.engine = engine;
         this.random = home.host().random("clients " + number);
-        machine.background("start", () -> begin(machine));
+        machine.background("start", () -> {
+            try {
+                begin(machine);
+            } catch (IOException | RuntimeException cannot) {
+                home.broken(cannot);
+            }
+        });
     }
 
     private void begin(SimMachine machine) throws IOException {
