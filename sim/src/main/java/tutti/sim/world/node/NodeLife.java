@@ -45,7 +45,8 @@ final class NodeLife {
         ReplicaNode made = new ReplicaNode(home.replicaSettings(), machine, machine.directory(FILES),
                 new RecordingOrder(home.openOrder(machine, number), new OrderTap()), engine,
                 world -> RecordingProtocol.between(home.node(), home.log(),
-                        seam -> home.settings().protocol().create(home.node(), home.settings().replicas(), seam), world),
+                        seam -> home.settings().protocol().create(home.node(), home.settings().replicas(), seam),
+                        world),
                 NodeMetrics.NONE, this::failed);
         // From now on in time with everything else, which the files of its beginning have taken.
         machine.loop("start", home::broken).execute(() -> {
@@ -155,6 +156,10 @@ final class NodeLife {
 
     RandomStream random() {
         return random;
+    }
+
+    boolean answersEarly() {
+        return home.settings().answersEarly();
     }
 
     Distribution statement() {

@@ -46,7 +46,8 @@ final class RecordingProtocol {
             decisions = 0;
             super.delivered(position, sender, message);
             if (decisions == 0) {
-                log.violated("decisions", "node " + node + " decides nothing for position " + position + ", " + message);
+                log.violated("decisions",
+                        "node " + node + " decides nothing for position " + position + ", " + message);
             }
         }
     }
