@@ -19,7 +19,7 @@ import tutti.sim.kernel.Label;
 
 /**
  * The transactions of one site's clients: runs them on the modelled database, tells the protocol, and does what it asks. The
- * rules are those of {@code tutti.sim.world.replica.Locals}; a transaction here is one step: it takes its locks, uses a
+ * rules are those of {@code tutti.node.ClientTransactions}; a transaction here is one step: it takes its locks, uses a
  * processor, and has executed.
  */
 final class ModelLocals {

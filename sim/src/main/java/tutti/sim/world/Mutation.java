@@ -23,8 +23,8 @@ public interface Mutation {
         return maker.apply(replica);
     }
 
-    /** Whether clients are told that their transaction has committed when it has executed. */
-    default boolean repliesEarly() {
+    /** Whether clients are told that their transaction has committed when it asks to commit. */
+    default boolean answersEarly() {
         return false;
     }
 

@@ -192,7 +192,7 @@ public final class Mutants {
 
     private static final class RepliesEarly implements Mutation {
         @Override
-        public boolean repliesEarly() {
+        public boolean answersEarly() {
             return true;
         }
     }

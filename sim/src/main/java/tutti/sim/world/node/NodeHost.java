@@ -33,6 +33,8 @@ public final class NodeHost {
     private static final Label START = Label.of("node", "start");
     private static final Label END = Label.of("node", "end");
     private static final long RESTART_NANOS = 20 * Nanos.MILLI;
+    /** A node that fails more often than this in a run will fail for ever. */
+    private static final int RESTARTS_MAX = 20;
 
     /** Makes the protocol of one node. */
     public interface ProtocolFactory {
@@ -57,10 +59,11 @@ public final class NodeHost {
      * @param timing of the databases
      * @param statement how long a client's statement takes, thinking included
      * @param tuning of the nodes
+     * @param answersEarly whether, broken on purpose, clients are told success when their transaction asks to commit
      */
     public record Settings(List<String> hosts, ChosenProtocol chosen, ProtocolFactory protocol,
             OrderFactory order, EngineKind engine, Database.Timing timing,
-            Distribution statement, Tuning tuning) {
+            Distribution statement, Tuning tuning, boolean answersEarly) {
         public Settings {
             hosts = List.copyOf(hosts);
         }
@@ -89,6 +92,7 @@ public final class NodeHost {
     private @Nullable SimMachine machine;
     private @Nullable NodeLife life;
     private long lives;
+    private int restarts;
 
     /**
      * On a host that is down and attached to the network.
@@ -153,7 +157,8 @@ public final class NodeHost {
 
     /** A life has failed. */
     void failed(NodeLife failed, Throwable cause, boolean restartable) {
-        if (!restartable) {
+        restarts++;
+        if (!restartable || restarts > RESTARTS_MAX) {
             broken(cause);
             return;
         }

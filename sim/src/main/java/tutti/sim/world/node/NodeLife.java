@@ -164,6 +164,10 @@ final class NodeLife {
         return random;
     }
 
+    boolean answersEarly() {
+        return home.settings().answersEarly();
+    }
+
     Distribution statement() {
         return home.settings().statement();
     }
