@@ -88,7 +88,8 @@ public final class ScenarioRun {
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
                         uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI),
                         uniform(knobs, 5 * Nanos.MICRO, 200 * Nanos.MICRO)),
-                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")), mutation.answersEarly());
+                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")),
+                mutation.answersEarly());
         for (int node = 0; node < scenario.hosts().size(); node++) {
             replicas.add(new NodeHost(network.host(scenario.hosts().get(node)), network, node, settings, recording,
                     () -> ++messages));

@@ -68,8 +68,9 @@ class ScenarioRunTest {
     /** A group of positions that was applied again took in one behind another group's, and would have left that out. */
     @Test
     void whatIsAppliedAgainStaysARunOfPositions() {
-        ScenarioResult result = ScenarioRun.run(Scenario.random(16, PROTOCOLS.descriptor("si"), Map.of(), OrderKind.RAFT,
-                1000, FaultProfile.parse("network")));
+        ScenarioResult result = ScenarioRun
+                .run(Scenario.random(16, PROTOCOLS.descriptor("si"), Map.of(), OrderKind.RAFT,
+                        1000, FaultProfile.parse("network")));
         assertTrue(result.passed(), result::why);
     }
 
@@ -79,8 +80,9 @@ class ScenarioRunTest {
      */
     @Test
     void aRequestOfEveryNodePassesWhatIsPreparedElsewhere() {
-        ScenarioResult result = ScenarioRun.run(Scenario.random(5, PROTOCOLS.descriptor(TwoPhaseCommit.NAME), Map.of(), OrderKind.IDEAL,
-                TRANSACTIONS, FaultProfile.parse("all")));
+        ScenarioResult result = ScenarioRun
+                .run(Scenario.random(5, PROTOCOLS.descriptor(TwoPhaseCommit.NAME), Map.of(), OrderKind.IDEAL,
+                        TRANSACTIONS, FaultProfile.parse("all")));
         assertTrue(result.passed(), result::why);
     }
 
@@ -90,8 +92,9 @@ class ScenarioRunTest {
      */
     @Test
     void whoeverHasItsPlaceInTheOrderGoesBeforeThoseWhoWaitForTheirs() {
-        ScenarioResult result = ScenarioRun.run(Scenario.random(8, PROTOCOLS.descriptor("akara"), Map.of(), OrderKind.IDEAL, TRANSACTIONS,
-                FaultProfile.parse("all")));
+        ScenarioResult result = ScenarioRun
+                .run(Scenario.random(8, PROTOCOLS.descriptor("akara"), Map.of(), OrderKind.IDEAL, TRANSACTIONS,
+                        FaultProfile.parse("all")));
         assertTrue(result.passed(), result::why);
     }
 
