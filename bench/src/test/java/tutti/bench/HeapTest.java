@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.w3c.dom.Document;
@@ -20,6 +21,7 @@ import tutti.command.Screen;
 import tutti.report.Plot;
 import tutti.workload.tpcc.TpccScale;
 
+@Tag("long")
 class HeapTest {
     private final StringWriter shown = new StringWriter();
 

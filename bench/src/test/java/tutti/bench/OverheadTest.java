@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
@@ -19,6 +20,7 @@ import tutti.command.Screen;
 import tutti.report.Ground;
 import tutti.workload.tpcc.TpccForm;
 
+@Tag("long")
 class OverheadTest {
     private final StringWriter shown = new StringWriter();
     private final Screen screen = new Screen(new PrintWriter(shown), false);

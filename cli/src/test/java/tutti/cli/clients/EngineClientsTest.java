@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -12,6 +13,7 @@ import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
 
 /** Do unmodified clients and frameworks work at a node with H2 or HSQLDB, which only speaks PostgreSQL's protocol? */
+@Tag("long")
 class EngineClientsTest {
     @TempDir
     private Path directory;

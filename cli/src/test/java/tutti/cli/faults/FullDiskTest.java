@@ -12,10 +12,12 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A node whose disk is full stops with a clear error, the others go on, and it comes back when there is space. */
+@Tag("long")
 class FullDiskTest {
     @TempDir
     private Path directory;

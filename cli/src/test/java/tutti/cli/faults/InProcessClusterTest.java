@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tutti.cluster.ClusterSpec;
 
 /** The driver {@code jdbc:tutti:} at three processes with H2 or HSQLDB, each with a secondary, which are killed and started. */
+@Tag("long")
 class InProcessClusterTest {
     @TempDir
     private Path directory;

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +25,7 @@ import tutti.cluster.AdminClient;
 import tutti.server.http.NodeStatus;
 
 /** Nodes, and the servers beneath them, that die or stand still while all nodes are written to. */
+@Tag("long")
 class NodeFaultsTest {
     private static final Logger LOG = LoggerFactory.getLogger(NodeFaultsTest.class);
 

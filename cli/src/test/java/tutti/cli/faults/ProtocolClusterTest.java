@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +30,7 @@ import tutti.workload.listappend.ListAppendRun;
  * Every protocol on real nodes: clients at all of them append to lists and transfer money while one node is killed, and
  * what they saw must have the isolation that the protocol claims.
  */
+@Tag("long")
 class ProtocolClusterTest {
     private static final Logger LOG = LoggerFactory.getLogger(ProtocolClusterTest.class);
     private static final ListAppendOptions LISTS = new ListAppendOptions(12, 40, 2, 5, 50, 2);
