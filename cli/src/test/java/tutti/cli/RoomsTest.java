@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -37,7 +38,7 @@ class RoomsTest {
             entry("core", Set.of()),
             entry("runtime", Set.of()),
             entry("group", Set.of("core")),
-            entry("sim", Set.of("core", "group", "runtime", "node", "workload", "check")),
+            entry("sim", Set.of("core", "group", "runtime", "order", "node", "workload", "check")),
             entry("model", Set.of("core", "group", "sim", "workload")),
             entry("minha", Set.of("sim")),
             entry("pgwire", Set.of()),
@@ -213,6 +214,61 @@ class RoomsTest {
                                 call -> Set.of("nanoTime", "currentTimeMillis", "random", "identityHashCode")
                                         .contains(call.getTarget().getName())
                                         && call.getTargetOwner().getPackageName().equals("java.lang")))));
+    }
+
+    @Test
+    void whatDecidesRunsOnTheSeam() {
+        onTheSeam("order").check(TUTTI);
+        assertThrows(AssertionError.class, () -> onTheSeam("runtime").check(TUTTI), "what is real would be found");
+    }
+
+    /**
+     * No threads and nothing that blocks one, no clocks, files, sockets or random numbers but those of {@code tutti.runtime}:
+     * the same code runs on a simulated machine.
+     */
+    private static ArchRule onTheSeam(String room) {
+        Set<String> outside = Set.of("java.nio.file", "java.nio.channels", "java.util.concurrent.locks",
+                "java.util.random",
+                "java.lang.foreign", "javax.net", "javax.net.ssl");
+        Set<String> concurrent = Set.of("ConcurrentHashMap", "ConcurrentSkipListMap", "ConcurrentLinkedQueue",
+                "ConcurrentLinkedDeque", "CopyOnWriteArrayList", "TimeUnit", "Executor", "CompletableFuture",
+                "CompletionStage", "CompletionException", "ConcurrentMap");
+        Set<String> io = Set.of("IOException", "UncheckedIOException", "Closeable", "Serializable", "EOFException",
+                "ByteArrayInputStream", "ByteArrayOutputStream", "DataInputStream", "DataOutputStream", "DataInput",
+                "DataOutput", "InputStream", "OutputStream", "ObjectStreamException");
+        Set<String> net = Set.of("InetSocketAddress", "InetAddress", "URI");
+        Set<String> forbidden = Set.of("java.lang.Thread", "java.lang.Thread$Builder", "java.lang.ThreadLocal",
+                "java.lang.Process", "java.lang.ProcessBuilder", "java.lang.ProcessHandle", "java.lang.Runtime",
+                "java.lang.ScopedValue", "java.security.SecureRandom", "java.util.SplittableRandom", "java.util.Timer");
+        DescribedPredicate<JavaClass> bypasses = describe("bypass tutti.runtime", used -> {
+            JavaClass type = used.getBaseComponentType();
+            String within = type.getPackageName();
+            String simple = type.getName().substring(type.getName().lastIndexOf('.') + 1).split("\\$", -1)[0];
+            return forbidden.contains(type.getName()) || within.startsWith("io.netty")
+                    || within.startsWith("tutti.runtime.")
+                    || (outside.contains(within) && !type.getName().equals("java.util.random.RandomGenerator"))
+                    || (within.equals("java.util.concurrent") && !concurrent.contains(simple))
+                    || (within.equals("java.io") && !io.contains(simple))
+                    || (within.equals("java.net") && !net.contains(simple));
+        });
+        DescribedPredicate<JavaAccess<?>> calls = describe("reads a clock, draws a number or waits", call -> {
+            String owner = call.getTargetOwner().getName();
+            String name = call.getTarget().getName();
+            return switch (owner) {
+                case "java.lang.System" ->
+                    Set.of("nanoTime", "currentTimeMillis", "identityHashCode", "exit").contains(name);
+                case "java.lang.Math", "java.lang.StrictMath" -> name.equals("random");
+                case "java.lang.Object" ->
+                    name.startsWith("wait") || name.startsWith("notify") || name.equals("hashCode");
+                case "java.util.Random" -> name.equals("<init>");
+                case "java.util.UUID" -> name.equals("randomUUID");
+                case "java.util.concurrent.CompletableFuture" -> Set.of("get", "join", "orTimeout", "completeOnTimeout",
+                        "delayedExecutor").contains(name) || name.endsWith("Async");
+                default -> owner.startsWith("java.time.") && (name.equals("now") || name.startsWith("system"));
+            };
+        });
+        return noClasses().that(inRoom(room)).should().dependOnClassesThat(bypasses)
+                .orShould(ArchConditions.accessTargetWhere(calls)).because("docs/decisions/0001-rooms.md says so");
     }
 
     private static DescribedPredicate<JavaClass> inRoom(String room) {

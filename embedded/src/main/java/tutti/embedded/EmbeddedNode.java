@@ -219,7 +219,8 @@ final class EmbeddedNode implements AutoCloseable {
         if (addresses.isEmpty()) {
             addresses = Map.of(url.node(), lonePlace(directory.resolve("port")));
         }
-        return RaftOrder.open(RaftOrderConfig.of(url.node(), addresses, directory.resolve("order")));
+        return RaftOrder.open(RaftOrderConfig.of(url.node(), addresses), RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("order")));
     }
 
     /** Where a node that is alone listens for others that never come; kept, since a log belongs to its members. */

@@ -109,7 +109,7 @@ final class ClientTransaction implements Transactions.Ticket {
 
     private void become(Phase next) {
         if (!phase.next().contains(next)) {
-            throw new IllegalStateException(this + " cannot become " + next);
+            throw new Defect(this + " cannot become " + next);
         }
         boolean before = phase.inFlight();
         phase = next;
@@ -173,7 +173,7 @@ final class ClientTransaction implements Transactions.Ticket {
             return;
         }
         if (all.node().claims().has(Trait.EXECUTES_AT_ONCE)) {
-            throw new IllegalStateException(this + " was handed in though transactions execute at once");
+            throw new Defect(this + " was handed in though transactions execute at once");
         }
         if (all.node().refusal() != null) {
             refuse(new AbortReason.Failed("unavailable"));
@@ -220,7 +220,7 @@ final class ClientTransaction implements Transactions.Ticket {
         } else if (tooOld) {
             refuse(new AbortReason.TooOld(begun - 1, begun));
         } else if (!all.node().claims().has(Trait.EXECUTES_AT_ONCE)) {
-            throw new IllegalStateException(this + " has executed without having been handed in");
+            throw new Defect(this + " has executed without having been handed in");
         } else if (all.admission().isFull()) {
             all.admission().await(() -> onExecuted(writes, reads));
         } else {

@@ -326,7 +326,7 @@ final class ClientTransactions {
     void run(TransactionId id, Priority priority) {
         ClientTransaction transaction = known.get(id);
         if (transaction == null) {
-            throw new IllegalStateException(id + " is to run but is not known");
+            throw new Defect(id + " is to run but is not known");
         }
         transaction.run(priority);
     }
@@ -375,7 +375,7 @@ final class ClientTransactions {
         if (transaction != null) {
             transaction.answer(outcome);
         } else if (!everywhere.answer(id, outcome) && id.node() == number && id.incarnation() == incarnation) {
-            throw new IllegalStateException("the protocol answers " + outcome + " to " + id
+            throw new Defect("the protocol answers " + outcome + " to " + id
                     + ", which was answered before or never asked");
         }
     }

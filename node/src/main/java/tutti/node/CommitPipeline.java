@@ -169,7 +169,7 @@ final class CommitPipeline {
     /** A transaction of this node and life, which holds its locks, is to commit. */
     void local(long position, WriteSet writes, LocalTransaction local) {
         if (!decide(position)) {
-            throw new IllegalStateException("a transaction of this life commits at position " + position
+            throw new Defect("a transaction of this life commits at position " + position
                     + ", which the database held before it began");
         }
         add(Slot.local(position, writes, local));
@@ -199,7 +199,7 @@ final class CommitPipeline {
     /** Notes a decision; answers whether anything is left to be done. */
     private boolean decide(long position) {
         if (position != decided + 1) {
-            throw new IllegalStateException("position " + position + " was decided, expected " + (decided + 1)
+            throw new Defect("position " + position + " was decided, expected " + (decided + 1)
                     + ": each is decided once, in order");
         }
         decided = position;
@@ -342,7 +342,7 @@ final class CommitPipeline {
 
     private void finish(Slot slot) {
         if (slots.remove() != slot || slot.position() != visible + 1) {
-            throw new IllegalStateException(slot + " became visible behind position " + visible);
+            throw new Defect(slot + " became visible behind position " + visible);
         }
         slot.become(Slot.State.VISIBLE);
         visible = slot.position();
@@ -511,7 +511,7 @@ final class CommitPipeline {
         }
         Engine.Applier applier = appliers.take();
         if (applier == null) {
-            throw new IllegalStateException("no applier is left for " + group.first());
+            throw new Defect("no applier is left for " + group.first());
         }
         group.begin(applier, clock.nanoTime());
         long last = group.last().position();

@@ -42,7 +42,7 @@ final class EngineCommits {
     /** It is about to be asked to commit all up to a position. */
     void asks(long position) {
         if (position <= confirmed) {
-            throw new IllegalStateException(
+            throw new Defect(
                     "position " + position + " would be committed again: the database holds all up"
                             + " to " + confirmed);
         }
@@ -60,7 +60,9 @@ final class EngineCommits {
         long attempts = slot.attempts();
         if (!failure.transientFailure() || attempts > ATTEMPTS_MAX) {
             givenUp.accept(new IllegalStateException("position " + slot.position() + " cannot be applied after "
-                    + attempts + " attempts: " + failure.sqlState() + " " + failure.message()));
+                    + attempts + " attempts: " + failure.sqlState() + " " + failure.message()
+                    + "; mend what the database complains of and start the node again, or give it a copy of another"
+                    + " node's database"));
             return;
         }
         loop.schedule(Math.min(DELAY_NANOS * attempts * attempts, DELAY_NANOS_MAX), again);
@@ -77,6 +79,7 @@ final class EngineCommits {
             }
             (last >= position ? committed : not).run();
         }, failure -> givenUp.accept(new IllegalStateException("the database does not tell whether it has committed"
-                + " position " + position + ": " + failure.sqlState() + " " + failure.message()))));
+                + " position " + position + ": " + failure.sqlState() + " " + failure.message()
+                + "; see that it can be reached"))));
     }
 }

@@ -65,7 +65,7 @@ final class Group {
     Engine.Applier applier() {
         Engine.Applier present = applier;
         if (present == null) {
-            throw new IllegalStateException("the group of " + first() + " is applied by nobody");
+            throw new Defect("the group of " + first() + " is applied by nobody");
         }
         return present;
     }

@@ -60,7 +60,7 @@ final class LogContinuity {
             return false;
         }
         if (position != last + 1) {
-            throw new IllegalStateException("the order delivered position " + position + ", expected " + (last + 1)
+            throw new Defect("the order delivered position " + position + ", expected " + (last + 1)
                     + ": each is delivered once, without a gap");
         }
         last = position;

@@ -74,7 +74,7 @@ final class Preparations {
         private Engine.Applier applier() {
             Engine.Applier mine = applier;
             if (mine == null) {
-                throw new IllegalStateException(transaction + " is prepared by nobody");
+                throw new Defect(transaction + " is prepared by nobody");
             }
             return mine;
         }
@@ -94,7 +94,7 @@ final class Preparations {
     void prepare(TransactionId transaction, WriteSet writes) {
         Preparation preparation = new Preparation(transaction, writes);
         if (current.putIfAbsent(transaction, preparation) != null) {
-            throw new IllegalStateException(transaction + " is prepared twice");
+            throw new Defect(transaction + " is prepared twice");
         }
         begin(preparation);
     }
@@ -187,7 +187,7 @@ final class Preparations {
     Preparation take(TransactionId transaction) {
         Preparation taken = current.remove(transaction);
         if (taken != null && taken.state != State.HOLDING) {
-            throw new IllegalStateException(transaction + " is committed before it is prepared");
+            throw new Defect(transaction + " is committed before it is prepared");
         }
         return taken;
     }
@@ -215,7 +215,7 @@ final class Preparations {
                 preparation.undo = true;
                 preparation.applier().cancel();
             } else if (preparation.state == State.HOLDING) {
-                throw new IllegalStateException(preparation.transaction + " was prepared, and position " + position
+                throw new Defect(preparation.transaction + " was prepared, and position " + position
                         + " needs its locks");
             }
         }

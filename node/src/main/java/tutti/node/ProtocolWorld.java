@@ -89,7 +89,7 @@ final class ProtocolWorld implements Replica {
             metrics.certified(writes.keys().size());
             if (!node.transactions().commit(transaction, position, writes)
                     && !node.pipeline().prepared(transaction, position, writes)) {
-                throw new IllegalStateException(transaction + " is to be committed at position " + position
+                throw new Defect(transaction + " is to be committed at position " + position
                         + " but is neither of this node nor prepared");
             }
         });

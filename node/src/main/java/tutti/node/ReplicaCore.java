@@ -129,7 +129,9 @@ final class ReplicaCore {
                 fail(cannot, false);
             }
         }, unknown -> fail(new IllegalStateException(
-                "the engine does not tell its position: " + unknown.sqlState() + " " + unknown.message()), true)));
+                "the database does not tell its position: " + unknown.sqlState() + " " + unknown.message()
+                        + "; see that it can be reached"),
+                true)));
         return lifecycle.joined();
     }
 

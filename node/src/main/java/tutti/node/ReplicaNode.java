@@ -26,18 +26,23 @@ import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 
 /**
- * One replica in the real world: runs a {@link Protocol} on an event loop between a total order, an engine and the
- * sessions of a front end, and brings it from whatever the engine and the log hold to a state in which it may serve.
+ * One replica: runs a {@link Protocol} on a loop of its machine between a total order, an engine and the sessions of a front
+ * end, and brings it from whatever the engine and the log hold to a state in which it may serve.
  *
  * <p>
  * <b>Recovery.</b> The engine knows the last position a that it has committed. The newest protocol snapshot at a position
- * s ≤ a is restored and the log is delivered from s + 1. The protocol decides everything again, as it did before; what
- * lies at or below a is not done again. The node is ready once a message of its own, submitted after the start, has come
+ * s ≤ a is restored and the log is delivered from s on: the message at s, so that it is known to be the same log, and those
+ * behind it to the protocol. It decides everything again, as it did before; what lies at or below a is not done again. The node is ready once a message of its own, submitted after the start, has come
  * back and everything before it is visible: then it has caught up with all that was acknowledged before it started.
  *
  * <p>
  * <b>Truncation.</b> Each replica tells the others, in the order, the position of its newest snapshot that its engine
  * holds durably: after a crash it would need the log from there. What lies before that at all replicas is forgotten.
+ *
+ * <p>
+ * <b>Checked in production.</b> What must hold between order, protocol, engine and files is asserted where it can be seen
+ * ({@link CommitPipeline}, {@link EngineCommits}, {@link LogContinuity}, {@link ControlMessages}). A violation stops the
+ * replica, and says what was expected and found.
  *
  * <p>
  * <b>Threads.</b> Protocol, pipeline and transactions' states belong to the event loop. Public methods may be called from

@@ -119,7 +119,7 @@ final class Slot {
     /** Takes the next step. */
     void become(State next) {
         if (!state.next().contains(next)) {
-            throw new IllegalStateException(this + " cannot become " + next);
+            throw new Defect(this + " cannot become " + next);
         }
         state = next;
     }
@@ -155,7 +155,7 @@ final class Slot {
 
     private <T> T given(@Nullable T part) {
         if (part == null) {
-            throw new IllegalStateException(this + " has nothing of the kind");
+            throw new Defect(this + " has nothing of the kind");
         }
         return part;
     }

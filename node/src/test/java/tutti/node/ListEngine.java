@@ -1,24 +1,32 @@
 package tutti.node;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
+import tutti.runtime.Loop;
+import tutti.runtime.Machine;
 
-/** An engine that is a list of committed changes; it outlives the replicas that use it. Ends what it is asked by itself. */
+/** An engine that is a list of committed changes; it outlives the replicas that use it. Does what it is asked by itself, in turn. */
 final class ListEngine implements Engine {
-    private final ExecutorService worker = Executors
-            .newSingleThreadExecutor(Thread.ofPlatform().daemon().name("list-engine").factory());
+    private final Loop loop;
     private final List<String> committed = new ArrayList<>();
     private long applied;
+    /** How far it is behind the truth in what it says is durable; negative to claim too much. */
+    volatile long durabilityLag;
     volatile @Nullable Runnable lost;
+
+    ListEngine(Machine machine) {
+        loop = machine.loop("list-engine", broken -> {
+            throw new AssertionError(broken);
+        });
+    }
 
     /** What was committed, in order. */
     synchronized List<String> changes() {
@@ -33,18 +41,18 @@ final class ListEngine implements Engine {
         committed.addAll(changes);
     }
 
-    @Override
-    public void appliedPosition(Completion<Long> done) {
-        worker.execute(() -> done.succeeded(applied()));
-    }
-
     private synchronized long applied() {
         return applied;
     }
 
     @Override
+    public void appliedPosition(Completion<Long> done) {
+        loop.execute(() -> done.succeeded(applied()));
+    }
+
+    @Override
     public void durablePosition(Completion<Long> done) {
-        appliedPosition(done);
+        loop.execute(() -> done.succeeded(Math.max(0, applied() - durabilityLag)));
     }
 
     @Override
@@ -55,14 +63,14 @@ final class ListEngine implements Engine {
             @Override
             public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
                 open = writes;
-                worker.execute(() -> done.succeeded(null));
+                loop.execute(() -> done.succeeded(null));
             }
 
             @Override
             public void commit(long position, Completion<Void> done) {
                 List<String> changes = open.stream()
-                        .map(writes -> new String(writes.changes(), java.nio.charset.StandardCharsets.UTF_8)).toList();
-                worker.execute(() -> {
+                        .map(writes -> new String(writes.changes(), StandardCharsets.UTF_8)).toList();
+                loop.execute(() -> {
                     ListEngine.this.commit(position, changes);
                     done.succeeded(null);
                 });
@@ -70,14 +78,13 @@ final class ListEngine implements Engine {
 
             @Override
             public void rollback(Runnable done) {
-                worker.execute(done);
+                loop.execute(done);
             }
 
             @Override
             public void execute(long position, byte[] statement, Completion<ExecuteResult> done) {
-                worker.execute(() -> {
-                    ListEngine.this.commit(position,
-                            List.of(new String(statement, java.nio.charset.StandardCharsets.UTF_8)));
+                loop.execute(() -> {
+                    ListEngine.this.commit(position, List.of(new String(statement, StandardCharsets.UTF_8)));
                     done.succeeded(new ExecuteResult(true, statement));
                 });
             }
@@ -101,7 +108,7 @@ final class ListEngine implements Engine {
 
     @Override
     public void close() {
-        worker.shutdown();
+        loop.close();
     }
 
     /** A client's transaction that has made one change and waits. */
@@ -116,7 +123,7 @@ final class ListEngine implements Engine {
 
         @Override
         public void commit(long position, Completion<Void> done) {
-            worker.execute(() -> {
+            loop.execute(() -> {
                 ListEngine.this.commit(position, List.of(change));
                 done.succeeded(null);
             });
@@ -125,7 +132,7 @@ final class ListEngine implements Engine {
         @Override
         public void rollback(Runnable done) {
             rolledBack.complete(null);
-            worker.execute(done);
+            loop.execute(done);
         }
 
         @Override

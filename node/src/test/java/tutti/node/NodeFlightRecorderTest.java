@@ -7,88 +7,71 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.flight.FlightReplay;
 import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.txn.KeyKind;
-import tutti.core.txn.KeySet;
+import tutti.core.protocol.Replica;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
-import tutti.node.metrics.NodeMetrics;
-import tutti.order.local.LocalOrderGroup;
-import tutti.runtime.real.PathDirectory;
+import tutti.runtime.Machine;
 import tutti.runtime.real.RealMachine;
 
-/** Replicas in one process whose protocols are recorded. */
+/** Replicas in one process, on threads, whose protocols are recorded. */
 @Timeout(60)
-class NodeFlightRecorderTest {
-    private static final Set<Integer> ALL = Set.of(0, 1, 2);
-    private static final Map<String, String> PARAMETERS = Map.of("window", "1000", "progress-interval", "5ms");
+class NodeFlightRecorderTest extends ReplicaTrio {
+    private static final FlightRecorder.Limits LARGE = new FlightRecorder.Limits(1 << 20,
+            Duration.ofMinutes(5).toNanos());
 
-    @TempDir
-    private Path directory;
+    private final Map<Integer, NodeFlightRecorder> recorders = new TreeMap<>();
+    private FlightRecorder.Limits limits = LARGE;
 
-    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
-    private final Map<Integer, ListEngine> engines = new HashMap<>();
-    private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
-    private final Map<Integer, NodeFlightRecorder> recorders = new HashMap<>();
+    NodeFlightRecorderTest() {
+        super(RealMachine.INSTANCE);
+    }
 
-    private void openAll(String protocol, Map<String, String> parameters, FlightRecorder.Limits limits)
-            throws Exception {
-        for (int node : ALL) {
-            ListEngine engine = new ListEngine();
-            engines.put(node, engine);
-            ChosenProtocol chosen = Protocols.STANDARD.choose(protocol, parameters);
-            NodeFlightRecorder recorder = new NodeFlightRecorder(RealMachine.INSTANCE,
-                    PathDirectory.of(directory.resolve("flight" + node)),
-                    new FlightRecording.Subject(protocol, parameters, node, ALL), limits);
-            recorders.put(node, recorder);
-            ReplicaNode replica = new ReplicaNode(
-                    ReplicaNode.Settings.defaults(node, ALL, chosen), RealMachine.INSTANCE,
-                    PathDirectory.of(directory.resolve("node" + node)),
-                    group.open(node), engine,
-                    recorder.recorded(world -> chosen.create(node, ALL, world)),
-                    NodeMetrics.NONE, (cause, _) -> recorder.failed(cause));
-            nodes.put(node, replica);
-            replica.start().get(20, TimeUnit.SECONDS);
-        }
-        for (ReplicaNode node : nodes.values()) {
-            node.ready().get(20, TimeUnit.SECONDS);
-        }
+    private NodeFlightRecorder recorder(Machine on, int node, ChosenProtocol protocol) throws IOException {
+        return new NodeFlightRecorder(on, directory("flight" + node),
+                new FlightRecording.Subject(protocol.name(), protocol.parameters(), node, ALL), limits);
+    }
+
+    @Override
+    Function<Replica, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
+        NodeFlightRecorder recorder = recorder(machine, node, protocol);
+        recorders.put(node, recorder);
+        return recorder.recorded(super.maker(node, protocol));
+    }
+
+    @Override
+    void ended(int node, End end) {
+        recorders.get(node).failed(end.cause());
+        super.ended(node, end);
     }
 
     @AfterEach
-    void closeAll() {
+    void closeRecorders() {
         nodes.values().forEach(ReplicaNode::close);
         recorders.values().forEach(NodeFlightRecorder::close);
-        engines.values().forEach(ListEngine::close);
     }
 
-    private CompletableFuture<Outcome> commit(int node, String change, long key) {
-        ListEngine.Session session = engines.get(node).new Session(change);
-        nodes.get(node).begin(session).executed(
-                new WriteSet(new KeySet.Builder().add(key, KeyKind.UPDATE).build(),
-                        change.getBytes(StandardCharsets.UTF_8)),
-                ReadSet.EMPTY);
+    private CompletableFuture<Outcome> commit(int node, WriteSet writes) {
+        ListEngine.Session session = engines.get(node).new Session("change");
+        nodes.get(node).begin(session).executed(writes, ReadSet.EMPTY);
         return session.outcome;
     }
 
@@ -97,19 +80,32 @@ class NodeFlightRecorderTest {
                 Protocols.STANDARD, (_, _, _, _) -> {});
     }
 
-    private List<Path> files() throws IOException {
-        try (Stream<Path> files = Files.list(directory.resolve("flight0"))) {
-            return files.sorted().toList();
-        }
+    private List<String> files() throws IOException {
+        return directory("flight0").list();
+    }
+
+    /** Ends node 0's life and answers what it has written because it failed. */
+    private Path failureOfNode0() throws IOException {
+        end(0);
+        nodes.get(0).close();
+        recorders.get(0).close();
+        String file = files().getLast();
+        assertTrue(file.endsWith("-node0-failed" + NodeFlightRecorder.SUFFIX), file);
+        return Path.of(directory("flight0").location(file));
+    }
+
+    private static String reason(Path file) throws IOException {
+        return FlightRecording.decode(Files.readAllBytes(file), "failed").notes().get(NodeFlightRecorder.REASON);
     }
 
     @Test
-    void whatNodesDidUnderLoadIsReplayedToTheSameEffects() throws Exception {
-        openAll("si", PARAMETERS, new FlightRecorder.Limits(1 << 17, Duration.ofMinutes(5).toNanos()));
+    void whatNodesDidUnderLoadIsReplayedToTheSameEffects() throws IOException {
+        limits = new FlightRecorder.Limits(1 << 17, Duration.ofMinutes(5).toNanos());
+        openAll("si");
         List<CompletableFuture<Outcome>> outcomes = new ArrayList<>();
         List<Path> written = new ArrayList<>();
         for (int i = 0; i < 3000; i++) {
-            outcomes.add(commit(i % 3, "change " + i, i % 40));
+            outcomes.add(commit(i % 3, writes("change " + i, i % 40)));
             if (i % 500 == 499) {
                 // Some in the midst of the load.
                 written.add(Path.of(recorders.get(i / 500 % 3).write()));
@@ -117,7 +113,7 @@ class NodeFlightRecorderTest {
         }
         int committed = 0;
         for (CompletableFuture<Outcome> outcome : outcomes) {
-            committed += outcome.get(20, TimeUnit.SECONDS) instanceof Outcome.Committed ? 1 : 0;
+            committed += get(outcome) instanceof Outcome.Committed ? 1 : 0;
         }
         for (NodeFlightRecorder recorder : recorders.values()) {
             written.add(Path.of(recorder.write()));
@@ -135,45 +131,49 @@ class NodeFlightRecorderTest {
     }
 
     @Test
-    void whenTheProtocolThrowsWhatLedToItIsWrittenAndHappensAgain() throws Exception {
-        openAll("si", PARAMETERS, new FlightRecorder.Limits(1 << 20, Duration.ofMinutes(5).toNanos()));
+    void whenTheProtocolThrowsWhatLedToItIsWrittenAndHappensAgain() throws IOException {
+        openAll("si");
         for (int i = 0; i < 20; i++) {
-            commit(i % 3, "change " + i, i).get(20, TimeUnit.SECONDS);
+            get(commit(i % 3, writes("change " + i, i)));
         }
-        ListEngine.Session session = engines.get(0).new Session("nothing");
-        nodes.get(0).begin(session).executed(WriteSet.EMPTY, ReadSet.EMPTY);
-        while (nodes.get(0).state() != ReplicaNode.State.FAILED) {
-            Thread.onSpinWait();
-        }
-        nodes.get(0).close();
-        recorders.get(0).close();
-        Path file = files().getLast();
-        assertTrue(file.toString().endsWith("-node0-failed" + NodeFlightRecorder.SUFFIX), file::toString);
-        FlightRecording recording = FlightRecording.decode(Files.readAllBytes(file), "failed");
-        assertTrue(recording.notes().get(NodeFlightRecorder.REASON).contains("asked to commit an empty write set"));
+        commit(0, WriteSet.EMPTY);
+        Path file = failureOfNode0();
+        assertTrue(reason(file).contains("asked to commit an empty write set"), () -> "another reason");
         FlightReplay.Result result = replay(file);
         assertNull(result.divergence());
         assertInstanceOf(IllegalArgumentException.class, result.thrown());
     }
 
     @Test
-    void ofEachKindOnlyTheNewestFilesAreKept() throws Exception {
-        TestMachine machine = new TestMachine();
-        NodeFlightRecorder recorder = new NodeFlightRecorder(machine, PathDirectory.of(directory.resolve("flight0")),
-                new FlightRecording.Subject("si", PARAMETERS, 0, ALL),
-                new FlightRecorder.Limits(1 << 20, 1_000_000_000));
+    void whenTheNodeFindsThatSomethingCannotBeWhatLedToItIsWrittenAndReplays() throws IOException {
+        openAll("si");
+        for (int i = 0; i < 20; i++) {
+            get(commit(i % 3, writes("change " + i, i)));
+        }
+        engines.get(0).durabilityLag = -1_000_000;
+        Path file = failureOfNode0();
+        assertTrue(reason(file).contains("is durable, expected"), () -> "another reason");
+        FlightReplay.Result result = replay(file);
+        assertNull(result.divergence());
+        assertNull(result.thrown());
+        assertTrue(result.events() > 20);
+    }
+
+    @Test
+    void ofEachKindOnlyTheNewestFilesAreKept() throws IOException {
+        TestMachine virtual = new TestMachine();
+        NodeFlightRecorder recorder = recorder(virtual, 0, chosen("si"));
         recorders.put(0, recorder);
         assertEquals("the flight recorder has nothing: the protocol was told nothing yet",
                 assertThrows(IOException.class, recorder::write).getMessage());
-        recorder.recorded(world -> Protocols.STANDARD.choose("si", PARAMETERS).create(0, ALL, world))
-                .apply(new NoWorld()).view(ALL);
+        recorder.recorded(world -> chosen("si").create(0, ALL, world)).apply(new NoWorld()).view(ALL);
         recorder.failed(new IllegalStateException("one"));
         recorder.close();
         for (int i = 0; i < 12; i++) {
-            machine.runFor(1_000_000_000);
+            virtual.runFor(1_000_000_000);
             recorder.write();
         }
-        List<String> names = files().stream().map(file -> file.getFileName().toString()).toList();
+        List<String> names = files();
         assertEquals(1 + NodeFlightRecorder.FILES_MAX, names.size());
         assertEquals("20261121-000000.000-node0-failed.tutti-flight", names.getFirst());
         assertEquals("20261121-000005.000-node0-requested.tutti-flight", names.get(1));

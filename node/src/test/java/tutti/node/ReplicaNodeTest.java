@@ -5,89 +5,23 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import tutti.core.protocol.Protocols;
 import tutti.core.protocol.SnapshotIsolation;
-import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
-import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
-import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
-import tutti.core.txn.WriteSet;
-import tutti.node.metrics.NodeMetrics;
-import tutti.order.local.LocalOrderGroup;
-import tutti.runtime.real.PathDirectory;
-import tutti.runtime.real.RealMachine;
 
-/** Three replicas in one process, over an order in memory and engines that are lists. */
-@Timeout(60)
-class ReplicaNodeTest {
-    private static final Set<Integer> ALL = Set.of(0, 1, 2);
-    private static final long SNAPSHOT_POSITIONS = 20;
+/** What one replica promises, under {@code si}. */
+class ReplicaNodeTest extends ReplicaTrio {
     /** Longer than any test. */
-    private static final long FOREVER_NANOS = TimeUnit.HOURS.toNanos(1);
-
-    private long lingerNanos;
-
-    @TempDir
-    private Path directory;
-
-    private final LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, ALL);
-    private final Map<Integer, ListEngine> engines = new HashMap<>();
-    private final Map<Integer, ReplicaNode> nodes = new HashMap<>();
-    private final Map<Integer, CompletableFuture<Throwable>> failures = new HashMap<>();
-
-    private ReplicaNode open(int node) throws Exception {
-        ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine());
-        CompletableFuture<Throwable> failure = new CompletableFuture<>();
-        failures.put(node, failure);
-        ReplicaNode.Settings settings = new ReplicaNode.Settings(node, ALL,
-                Protocols.STANDARD.choose(SnapshotIsolation.NAME), 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS,
-                lingerNanos);
-        ReplicaNode replica = new ReplicaNode(settings, RealMachine.INSTANCE,
-                PathDirectory.of(directory.resolve("node" + node)), group.open(node), engine,
-                world -> new SnapshotIsolation(
-                        new SnapshotIsolation.Parameters(node, ALL, 1000, 5_000_000L), world),
-                NodeMetrics.NONE, (cause, _) -> failure.complete(cause));
-        nodes.put(node, replica);
-        replica.start().get(20, TimeUnit.SECONDS);
-        return replica;
-    }
-
-    private void openAll() throws Exception {
-        for (int node : ALL) {
-            open(node);
-        }
-        for (int node : ALL) {
-            nodes.get(node).ready().get(20, TimeUnit.SECONDS);
-        }
-    }
-
-    @AfterEach
-    void closeAll() {
-        nodes.values().forEach(ReplicaNode::close);
-        engines.values().forEach(ListEngine::close);
-    }
-
-    private static WriteSet writes(String change, long key) {
-        return new WriteSet(new KeySet.Builder().add(key, KeyKind.UPDATE).build(),
-                change.getBytes(StandardCharsets.UTF_8));
-    }
+    private static final long FOREVER_NANOS = TimeUnit.HOURS.toNanos(10);
 
     private ListEngine.Session commit(int node, String change, long key) {
         ListEngine.Session session = engines.get(node).new Session(change);
@@ -95,32 +29,31 @@ class ReplicaNodeTest {
         return session;
     }
 
-    private Outcome outcome(ListEngine.Session session) throws Exception {
-        return session.outcome.get(20, TimeUnit.SECONDS);
+    private Outcome outcome(ListEngine.Session session) {
+        return get(session.outcome);
+    }
+
+    private long committed(ListEngine.Session session) {
+        Outcome outcome = outcome(session);
+        return assertInstanceOf(Outcome.Committed.class, outcome, outcome::toString).position();
     }
 
     /** Writes through every node and sees the write back everywhere: whatever was decided before is visible then. */
-    private void settle() throws Exception {
+    private void settle() {
         for (int node : nodes.keySet()) {
-            Outcome.Committed last = assertInstanceOf(Outcome.Committed.class,
-                    outcome(commit(node, "settle", 1_000_000 + node)));
-            for (ReplicaNode other : nodes.values()) {
-                while (other.visiblePosition() < last.position()) {
-                    Thread.onSpinWait();
-                }
-            }
+            awaitVisible(committed(commit(node, "settle", 1_000_000 + node)));
         }
     }
 
     @Test
-    void whatCommitsAtOneNodeIsInTheSameOrderAtAll() throws Exception {
-        openAll();
+    void whatCommitsAtOneNodeIsInTheSameOrderAtAll() throws IOException {
+        openAll(SnapshotIsolation.NAME);
         List<ListEngine.Session> sessions = new ArrayList<>();
         for (int i = 0; i < 300; i++) {
             sessions.add(commit(i % 3, "change " + i, i));
         }
         for (ListEngine.Session session : sessions) {
-            assertInstanceOf(Outcome.Committed.class, outcome(session));
+            committed(session);
         }
         settle();
         assertEquals(303, engines.get(0).changes().size());
@@ -129,55 +62,38 @@ class ReplicaNodeTest {
     }
 
     /** Commits some at node 0, which wait at node 2 to be applied; answers the last one's position. */
-    private long manyThatWait() throws Exception {
+    private long manyThatWait() {
         long last = 0;
         for (int i = 0; i < 5; i++) {
-            last = assertInstanceOf(Outcome.Committed.class, outcome(commit(0, "change " + i, i))).position();
+            last = committed(commit(0, "change " + i, i));
         }
-        while (nodes.get(2).deliveredPosition() < last) {
-            Thread.onSpinWait();
-        }
+        long delivered = last;
+        await(() -> nodes.get(2).deliveredPosition() >= delivered);
         return last;
     }
 
     @Test
-    void whoAsksForAPositionDoesNotWaitForMoreToCome() throws Exception {
+    void whoAsksForAPositionDoesNotWaitForMoreToCome() throws IOException {
         lingerNanos = FOREVER_NANOS;
-        openAll();
+        openAll(SnapshotIsolation.NAME);
         long last = manyThatWait();
-        CompletableFuture<Long> seen = new CompletableFuture<>();
-        nodes.get(2).await(last, new Completion<>() {
-            @Override
-            public void succeeded(Long position) {
-                seen.complete(position);
-            }
-
-            @Override
-            public void failed(EngineFailure failure) {
-                seen.completeExceptionally(new AssertionError(failure.message()));
-            }
-        });
-        assertTrue(seen.get() >= last);
+        assertTrue(this.<Long>told(done -> nodes.get(2).await(last, done)) >= last);
     }
 
     @Test
-    void aTransactionThatBeginsHasWhatWasOrderedBeforeItAppliedAtOnce() throws Exception {
+    void aTransactionThatBeginsHasWhatWasOrderedBeforeItAppliedAtOnce() throws IOException {
         lingerNanos = FOREVER_NANOS;
-        openAll();
+        openAll(SnapshotIsolation.NAME);
         long last = manyThatWait();
         nodes.get(2).begin(engines.get(2).new Session("begins"));
-        while (nodes.get(2).visiblePosition() < last) {
-            Thread.onSpinWait();
-        }
-        assertInstanceOf(Outcome.Committed.class, outcome(commit(0, "later", 7)));
-        while (nodes.get(2).visiblePosition() <= last) {
-            Thread.onSpinWait();
-        }
+        await(() -> nodes.get(2).visiblePosition() >= last);
+        committed(commit(0, "later", 7));
+        await(() -> nodes.get(2).visiblePosition() > last);
     }
 
     @Test
-    void whoHoldsAPositionIsNotTooOldAlthoughItBeginsLater() throws Exception {
-        openAll();
+    void whoHoldsAPositionIsNotTooOldAlthoughItBeginsLater() throws IOException {
+        openAll(SnapshotIsolation.NAME);
         ReplicaNode node = nodes.get(0);
         long held = node.hold();
         settle();
@@ -185,7 +101,7 @@ class ReplicaNodeTest {
         Transactions.Ticket ticket = node.begin(late, held);
         node.unhold(held);
         ticket.executed(writes("late", 1), ReadSet.EMPTY);
-        assertInstanceOf(Outcome.Committed.class, outcome(late));
+        committed(late);
         long forgotten = node.visiblePosition();
         settle();
         ListEngine.Session tooLate = engines.get(0).new Session("too late");
@@ -195,8 +111,8 @@ class ReplicaNodeTest {
     }
 
     @Test
-    void ofConcurrentWritersOfOneKeyOneCommitsAndTheOthersAreRolledBackBeforeTheyHear() throws Exception {
-        openAll();
+    void ofConcurrentWritersOfOneKeyOneCommitsAndTheOthersAreRolledBackBeforeTheyHear() throws IOException {
+        openAll(SnapshotIsolation.NAME);
         for (int round = 0; round < 50; round++) {
             long key = round;
             List<ListEngine.Session> sessions = new ArrayList<>();
@@ -228,12 +144,12 @@ class ReplicaNodeTest {
     }
 
     @Test
-    void anOpenTransactionThatHoldsARowGivesWayToAnOrderedOne() throws Exception {
-        openAll();
+    void anOpenTransactionThatHoldsARowGivesWayToAnOrderedOne() throws IOException {
+        openAll(SnapshotIsolation.NAME);
         ListEngine.Session holder = engines.get(0).new Session("never");
         Transactions.Ticket ticket = nodes.get(0).begin(holder);
         ticket.touched(writes("", 7).keys());
-        assertInstanceOf(Outcome.Committed.class, outcome(commit(1, "winner", 7)));
+        committed(commit(1, "winner", 7));
         Outcome.Aborted aborted = assertInstanceOf(Outcome.Aborted.class, outcome(holder));
         assertInstanceOf(AbortReason.Victim.class, aborted.reason());
         ticket.executed(writes("never", 7), ReadSet.EMPTY);
@@ -242,21 +158,11 @@ class ReplicaNodeTest {
     }
 
     @Test
-    void aBarrierIsExecutedByEveryNodeAtOnePosition() throws Exception {
-        openAll();
-        CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
-        nodes.get(1).barrier("CREATE TABLE t".getBytes(StandardCharsets.UTF_8), KeySet.EMPTY, new Completion<>() {
-            @Override
-            public void succeeded(ExecuteResult value) {
-                result.complete(value);
-            }
-
-            @Override
-            public void failed(EngineFailure failure) {
-                result.completeExceptionally(new IllegalStateException(failure.message()));
-            }
-        });
-        assertTrue(result.get(20, TimeUnit.SECONDS).tookEffect());
+    void aBarrierIsExecutedByEveryNodeAtOnePosition() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        ExecuteResult result = told(done -> nodes.get(1).barrier("CREATE TABLE t".getBytes(StandardCharsets.UTF_8),
+                KeySet.EMPTY, done));
+        assertTrue(result.tookEffect());
         settle();
         for (int node : ALL) {
             assertEquals(engines.get(1).changes(), engines.get(node).changes());
@@ -265,8 +171,8 @@ class ReplicaNodeTest {
     }
 
     @Test
-    void aNodeThatWasAwayCatchesUpWithEachPositionOnce() throws Exception {
-        openAll();
+    void aNodeThatWasAwayCatchesUpWithEachPositionOnce() throws IOException {
+        openAll(SnapshotIsolation.NAME);
         for (int i = 0; i < 50; i++) {
             outcome(commit(0, "before " + i, i));
         }
@@ -274,15 +180,15 @@ class ReplicaNodeTest {
         for (int i = 0; i < 50; i++) {
             outcome(commit(1, "while away " + i, i));
         }
-        open(2).ready().get(20, TimeUnit.SECONDS);
+        openReady(SnapshotIsolation.NAME, 2);
         settle();
         assertEquals(103, engines.get(2).changes().size());
         assertEquals(engines.get(0).changes(), engines.get(2).changes());
     }
 
     @Test
-    void theLogIsTruncatedAndARestartBeginsAtASnapshot() throws Exception {
-        openAll();
+    void theLogIsTruncatedAndARestartBeginsAtASnapshot() throws IOException {
+        openAll(SnapshotIsolation.NAME);
         for (int round = 0; firstRetained() < 2 * SNAPSHOT_POSITIONS; round++) {
             outcome(commit(round % 3, "change " + round, round % 10));
         }
@@ -290,7 +196,7 @@ class ReplicaNodeTest {
         for (int i = 0; i < 30; i++) {
             outcome(commit(0, "while away " + i, i % 10));
         }
-        open(2).ready().get(20, TimeUnit.SECONDS);
+        openReady(SnapshotIsolation.NAME, 2);
         settle();
         assertEquals(engines.get(0).changes(), engines.get(2).changes());
     }
@@ -300,32 +206,27 @@ class ReplicaNodeTest {
     }
 
     @Test
-    void withoutAMajorityWritesAreRefusedWithTheReason() throws Exception {
-        openAll();
+    void withoutAMajorityWritesAreRefusedWithTheReason() throws IOException {
+        openAll(SnapshotIsolation.NAME);
         nodes.remove(1).close();
         nodes.remove(2).close();
         ReplicaNode alone = nodes.get(0);
-        while (alone.refusal() == null) {
-            Thread.onSpinWait();
-        }
+        await(() -> alone.refusal() != null);
         assertTrue(String.valueOf(alone.refusal()).contains("majority"), alone.refusal());
         Outcome.Aborted aborted = assertInstanceOf(Outcome.Aborted.class, outcome(commit(0, "lost", 1)));
         assertEquals("unavailable", aborted.reason().label());
-        open(1);
-        nodes.get(1).ready().get(20, TimeUnit.SECONDS);
-        while (alone.refusal() != null) {
-            Thread.onSpinWait();
-        }
-        assertInstanceOf(Outcome.Committed.class, outcome(commit(0, "found", 1)));
+        openReady(SnapshotIsolation.NAME, 1);
+        await(() -> alone.refusal() == null);
+        committed(commit(0, "found", 1));
     }
 
     @Test
-    void anEngineThatWentAwayStopsTheReplicaAndSaysThatARestartHelps() throws Exception {
-        openAll();
+    void anEngineThatWentAwayStopsTheReplicaAndSaysThatARestartHelps() throws IOException {
+        openAll(SnapshotIsolation.NAME);
         Runnable lost = engines.get(2).lost;
         assertNotNull(lost);
         lost.run();
-        assertTrue(failures.get(2).get(20, TimeUnit.SECONDS).getMessage().contains("from the log"));
+        assertTrue(end(2).cause().getMessage().contains("from the log"));
         assertEquals(ReplicaNode.State.FAILED, nodes.get(2).state());
         assertNotNull(nodes.get(2).refusal());
         assertTrue(nodes.get(0).view().majority());

@@ -20,13 +20,17 @@ import tutti.runtime.Network;
  */
 final class TestMachine implements Machine, Clock {
     private static final Instant BEGINNING = Instant.parse("2026-11-21T00:00:00Z");
-    private static final int STEPS_MAX = 10_000_000;
+    /** What each task takes. */
+    private static final long TASK_NANOS = 1_000;
+    /** What takes longer never comes. */
+    private static final long PATIENCE_NANOS = 60_000_000_000L;
 
     private record Event(long dueNanos, long number, Runnable task) {}
 
     private final PriorityQueue<Event> events = new PriorityQueue<>(
             Comparator.comparingLong(Event::dueNanos).thenComparingLong(Event::number));
     private long handedIn;
+    private long streams;
     private long nowNanos;
 
     /** Hands in something that belongs to no loop. */
@@ -39,14 +43,17 @@ final class TestMachine implements Machine, Clock {
         if (next == null) {
             return false;
         }
-        nowNanos = next.dueNanos();
+        nowNanos = Math.max(nowNanos, next.dueNanos());
         next.task().run();
+        nowNanos += TASK_NANOS;
         return true;
     }
 
-    /** Does what is due now, and what comes of it now. */
+    /** Does what is due, and what comes of it at once. */
     void runDue() {
-        runFor(0);
+        for (Event next = events.peek(); next != null && next.dueNanos() <= nowNanos; next = events.peek()) {
+            step();
+        }
     }
 
     /** Lets time pass, and does what is due meanwhile. */
@@ -55,14 +62,15 @@ final class TestMachine implements Machine, Clock {
         for (Event next = events.peek(); next != null && next.dueNanos() <= end; next = events.peek()) {
             step();
         }
-        nowNanos = end;
+        nowNanos = Math.max(nowNanos, end);
     }
 
     /** Lets time pass until something is so. */
     void runUntil(BooleanSupplier reached) {
-        for (int steps = 0; !reached.getAsBoolean(); steps++) {
-            if (steps == STEPS_MAX || !step()) {
-                throw new AssertionError("it never becomes so");
+        long end = nowNanos + PATIENCE_NANOS;
+        while (!reached.getAsBoolean()) {
+            if (nowNanos > end || !step()) {
+                throw new AssertionError("it does not become so, until " + now());
             }
         }
     }
@@ -84,7 +92,7 @@ final class TestMachine implements Machine, Clock {
 
     @Override
     public RandomGenerator random(String label) {
-        return new SplittableRandom(label.hashCode());
+        return new SplittableRandom(label.hashCode() + ++streams);
     }
 
     @Override

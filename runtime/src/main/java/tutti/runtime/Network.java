@@ -15,14 +15,17 @@ public interface Network extends AutoCloseable {
     /**
      * Accepts connections at an address. Any thread, so that a node can say at its start that its port is taken.
      *
+     * @param address may be unresolved; then its host name is looked up now
      * @return what stops that when it is closed; connections that were accepted stay
-     * @throws IOException if the address is not this machine's, or is in use
+     * @throws IOException if the address is not known or not this machine's, or is in use
      */
     AutoCloseable listen(InetSocketAddress address, Acceptor acceptor) throws IOException;
 
     /**
-     * Begins to connect. The listener hears of {@link StreamListener#connected}, or of {@link StreamListener#closed}.
+     * Begins to connect. The listener hears of {@link StreamListener#connected}, or of {@link StreamListener#closed}, after
+     * this has returned.
      *
+     * @param address may be unresolved; then its host name is looked up now
      * @param timeoutNanos after which it is given up
      */
     Stream connect(InetSocketAddress address, long timeoutNanos, StreamListener listener);

@@ -132,7 +132,8 @@ final class NodeLife implements AutoCloseable {
                 ? PostgresDatabase.start(config, this, loops)
                 : InProcessDatabase.open(config, secondariesAtStart, this, loops);
         database = opened;
-        RaftOrder order = RaftOrder.open(orderConfig());
+        RaftOrder order = RaftOrder.open(orderConfig(), RealMachine.INSTANCE,
+                PathDirectory.of(config.data().resolve("order")));
         started.push(order);
         Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet());
@@ -218,7 +219,7 @@ final class NodeLife implements AutoCloseable {
             members.put(member.id(), new InetSocketAddress(member.order().host(), member.order().port()));
         }
         int payloadMax = Math.toIntExact(Math.min(config.limits().transactionBytes() * 2 + (1 << 20), 1 << 28));
-        return RaftOrderConfig.of(config.node(), members, config.data().resolve("order"))
+        return RaftOrderConfig.of(config.node(), members)
                 .withVoters(config.chosenProtocol().voters(members.keySet()))
                 .withQueue(Math.max(config.order().queueBytes(), payloadMax), payloadMax)
                 .withSegmentBytes(Math.toIntExact(Math.min(config.order().segmentBytes(), 1 << 30)))

@@ -289,6 +289,9 @@ final class OpenTransaction implements LocalTransaction {
      * @param what runs it
      */
     void awaitsTurn(ConflictClasses touches, boolean canRepeat, boolean vouchedFor, Runnable what) {
+        if (handedIn()) {
+            throw new IllegalStateException("a transaction is handed in twice; its turn is " + turn);
+        }
         to(Turn.AWAITED);
         classes = touches;
         repeatable = canRepeat;

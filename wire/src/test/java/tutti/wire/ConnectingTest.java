@@ -124,14 +124,18 @@ class ConnectingTest {
         client.closed().get(20, TimeUnit.SECONDS);
     }
 
-    private static Socket socket() throws IOException {
-        Socket socket = new Socket(InetAddress.getLoopbackAddress(), fixture.address.getPort());
+    private static Socket socket(InetSocketAddress address) throws IOException {
+        Socket socket = new Socket(address.getAddress(), address.getPort());
         socket.setSoTimeout(20_000);
         return socket;
     }
 
     private static String answer(ByteBuf bytes) throws IOException {
-        try (Socket socket = socket()) {
+        return answer(fixture.address, bytes);
+    }
+
+    private static String answer(InetSocketAddress address, ByteBuf bytes) throws IOException {
+        try (Socket socket = socket(address)) {
             bytes.readBytes(socket.getOutputStream(), bytes.readableBytes());
             socket.getOutputStream().flush();
             return new String(new DataInputStream(socket.getInputStream()).readAllBytes(),
@@ -150,7 +154,14 @@ class ConnectingTest {
 
     @Test
     void halfOpenConnectionsAreClosed() throws Exception {
-        assertTrue(answer(Unpooled.EMPTY_BUFFER).contains("canceling authentication due to timeout"));
+        FrontEndSettings impatient = FrontEndSettings
+                .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), fixture.server.settings())
+                .withLimits(1, Duration.ofMillis(1), 1 << 16);
+        try (PostgresFrontEnd frontEnd = new PostgresFrontEnd(impatient, fixture.node, fixture.capture,
+                (_, _) -> () -> {}, fixture.loops)) {
+            assertTrue(answer(frontEnd.start(), Unpooled.EMPTY_BUFFER)
+                    .contains("canceling authentication due to timeout"));
+        }
     }
 
     @Test

@@ -81,20 +81,12 @@ final class FrontEndFixture implements AutoCloseable {
 
     /** Removes rows and what the node noted of earlier tests. */
     void reset() throws Exception {
-        node.abort = null;
-        node.manual = false;
-        node.atOnce = true;
-        node.submitted.clear();
-        node.refusal = null;
+        node.reset();
         admin.execute("SET session_replication_role = replica; DELETE FROM account; DELETE FROM plain;"
                 + " RESET session_replication_role", PATIENCE);
+        node.forget();
         watched.clear();
-        node.committed.clear();
-        node.begun.clear();
-        node.asked.clear();
-        node.ended.clear();
-        node.barriers.clear();
-        node.failures.clear();
+        capture.requests.clear();
     }
 
     BackendSettings settings(String user, String password) {

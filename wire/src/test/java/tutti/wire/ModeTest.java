@@ -26,11 +26,7 @@ import tutti.pgwire.BackendConnection;
 class ModeTest extends OnFrontEnd {
     @BeforeEach
     void resetNode() {
-        fixture.node.wholeOnly = false;
-        fixture.node.everywhereIfPossible = false;
         fixture.node.answer = answer();
-        fixture.node.requests.clear();
-        fixture.capture.requests.clear();
     }
 
     /** One row, as a simple query is answered. */

@@ -153,6 +153,25 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         }
     }
 
+    /** Lets transactions do what they want, at once, and wants to know nothing of them. */
+    void reset() {
+        atOnce = true;
+        runs = false;
+        needsReads = false;
+        needsClasses = false;
+        answer = new byte[0];
+        wholeOnly = false;
+        everywhereIfPossible = false;
+        abort = null;
+        manual = false;
+        refusal = null;
+    }
+
+    /** Forgets what transactions have done. */
+    void forget() {
+        List.of(committed, begun, submitted, asked, ended, barriers, requests, failures).forEach(BlockingQueue::clear);
+    }
+
     long position() {
         return position.get();
     }

@@ -10,6 +10,8 @@ import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** Our own order. A message is acknowledged when it is delivered at its sender. */
 final class TuttiContender implements OrderContender {
@@ -20,7 +22,7 @@ final class TuttiContender implements OrderContender {
 
     TuttiContender(int self, SortedMap<Integer, InetSocketAddress> members, Path directory) throws Exception {
         this.self = self;
-        order = RaftOrder.open(RaftOrderConfig.of(self, members, directory));
+        order = RaftOrder.open(RaftOrderConfig.of(self, members), RealMachine.INSTANCE, PathDirectory.of(directory));
         order.group().join(view -> {
             if (view.majority() && view.members().size() == members.size()) {
                 ready.countDown();

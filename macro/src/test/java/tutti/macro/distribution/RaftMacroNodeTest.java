@@ -19,6 +19,8 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Order;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** The distribution on the durable order. */
 @Timeout(90)
@@ -36,7 +38,8 @@ class RaftMacroNodeTest {
     }
 
     private MacroNode.Builder builder(int node) throws Exception {
-        Order order = RaftOrder.open(RaftOrderConfig.of(node, members, directory.resolve("node" + node)));
+        Order order = RaftOrder.open(RaftOrderConfig.of(node, members), RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("node" + node)));
         orders.put(node, order);
         return MacroNode.builder(node, order).component("stock", Hosted.of(Map.class, new HashMap<>()));
     }

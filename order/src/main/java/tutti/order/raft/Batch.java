@@ -26,6 +26,21 @@ final class Batch {
         return out.array();
     }
 
+    /** Whether these bytes are a batch. */
+    static boolean isWhole(ByteBuffer bytes) {
+        if (bytes.limit() < HEADER_BYTES || messages(bytes) < 1) {
+            return false;
+        }
+        long at = HEADER_BYTES;
+        for (int count = messages(bytes); count > 0; count--) {
+            if (at > bytes.limit() - MESSAGE_HEADER_BYTES || bytes.getInt((int) at) < 0) {
+                return false;
+            }
+            at += MESSAGE_HEADER_BYTES + bytes.getInt((int) at);
+        }
+        return at == bytes.limit();
+    }
+
     static int sender(ByteBuffer batch) {
         return batch.getInt(0);
     }

@@ -2,16 +2,16 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
-import java.util.stream.Stream;
+import tutti.runtime.DamagedFileException;
+import tutti.runtime.Directory;
+import tutti.runtime.DurableFiles;
 
 /**
  * What the {@link SenderTable} was after certain entries of the log, kept in small files. They say where in the log a
- * position lies, so that delivery can begin in the middle and the log's beginning can be forgotten. Thread safe.
+ * position lies, so that delivery can begin in the middle and the log's beginning can be forgotten. One thread changes them, any
+ * thread may look.
  */
 final class Checkpoints {
     /**
@@ -29,67 +29,74 @@ final class Checkpoints {
 
     private static final String PREFIX = "checkpoint-";
 
-    private final Path directory;
-    private final FileOpener files;
-    private final NavigableMap<Long, Checkpoint> byIndex = new TreeMap<>();
+    private final Directory directory;
+    /** Never empty; replaced as a whole. */
+    private volatile NavigableMap<Long, Checkpoint> byIndex;
 
     /** Reads those of a directory; a log that begins with entry 1 also has one at index 0. */
-    Checkpoints(Path directory, FileOpener files, SegmentedLog log) throws IOException {
+    Checkpoints(Directory directory, SegmentedLog log) throws IOException {
         this.directory = directory;
-        this.files = files;
+        NavigableMap<Long, Checkpoint> found = new TreeMap<>();
         if (log.firstIndex() == 1) {
-            byIndex.put(0L, new Checkpoint(0, 0, 0, new SenderTable().encode()));
+            found.put(0L, new Checkpoint(0, 0, 0, new SenderTable().encode()));
         }
-        List<Path> paths;
-        try (Stream<Path> list = Files.list(directory)) {
-            paths = list.filter(p -> p.getFileName().toString().startsWith(PREFIX)
-                    && !p.getFileName().toString().endsWith(".new")).toList();
-        }
-        for (Path path : paths) {
-            ByteBuffer in = DurableFiles.read(path);
+        for (String name : directory.list()) {
+            if (!name.startsWith(PREFIX) || name.endsWith(DurableFiles.ASIDE)) {
+                continue;
+            }
+            ByteBuffer in = DurableFiles.read(directory, name);
             long index = in.getLong();
             int term = in.getInt();
             byte[] table = new byte[in.remaining()];
             in.get(table);
             if (index > log.lastIndex()) {
-                throw new DamagedLogException(
-                        path + " is of entry " + index + ", but the log ends with " + log.lastIndex());
+                throw new DamagedFileException(directory.location(name) + " is of entry " + index
+                        + ", but the log ends with " + log.lastIndex());
+            }
+            if (index >= log.firstIndex() && log.term(index) != term) {
+                throw new DamagedFileException(directory.location(name) + " is of entry " + index + " in term " + term
+                        + ", but the log has one of term " + log.term(index) + " there");
             }
             if (index >= log.firstIndex() - 1) {
-                byIndex.put(index, new Checkpoint(index, term, ByteBuffer.wrap(table).getLong(), table));
+                found.put(index, new Checkpoint(index, term, ByteBuffer.wrap(table).getLong(), table));
             } else {
-                Files.delete(path);
+                directory.delete(name);
             }
         }
-        if (byIndex.isEmpty()) {
-            throw new DamagedLogException(
-                    directory + " has no checkpoint for a log that begins with entry " + log.firstIndex());
+        if (found.isEmpty()) {
+            throw new DamagedFileException(directory.location()
+                    + " has no checkpoint for a log that begins with entry " + log.firstIndex());
         }
+        byIndex = found;
     }
 
-    synchronized void add(long index, int term, SenderTable table) throws IOException {
+    /** Adds one, of an entry that is safely on disk. */
+    void add(long index, int term, SenderTable table) throws IOException {
         byte[] encoded = table.encode();
-        DurableFiles.write(path(index),
-                ByteBuffer.allocate(12 + encoded.length).putLong(index).putInt(term).put(encoded).array(), files);
-        byIndex.put(index, new Checkpoint(index, term, table.positions(), encoded));
+        DurableFiles.write(directory, name(index),
+                ByteBuffer.allocate(12 + encoded.length).putLong(index).putInt(term).put(encoded).array());
+        NavigableMap<Long, Checkpoint> more = new TreeMap<>(byIndex);
+        more.put(index, new Checkpoint(index, term, table.positions(), encoded));
+        byIndex = more;
     }
 
-    private Path path(long index) {
-        return directory.resolve(PREFIX + String.format("%020d", index));
+    private static String name(long index) {
+        return PREFIX + String.format("%020d", index);
     }
 
-    synchronized Checkpoint oldest() {
+    Checkpoint oldest() {
         return byIndex.firstEntry().getValue();
     }
 
-    synchronized Checkpoint newest() {
+    Checkpoint newest() {
         return byIndex.lastEntry().getValue();
     }
 
     /** The newest one that gave out no position after this one, or the oldest of all. */
-    synchronized Checkpoint before(long position) {
-        Checkpoint best = oldest();
-        for (Checkpoint c : byIndex.values()) {
+    Checkpoint before(long position) {
+        NavigableMap<Long, Checkpoint> present = byIndex;
+        Checkpoint best = present.firstEntry().getValue();
+        for (Checkpoint c : present.values()) {
             if (c.positions() <= position) {
                 best = c;
             }
@@ -98,9 +105,11 @@ final class Checkpoints {
     }
 
     /** Forgets those before this index. */
-    synchronized void removeBefore(long index) throws IOException {
-        while (byIndex.firstKey() < index) {
-            Files.deleteIfExists(path(byIndex.pollFirstEntry().getKey()));
+    void removeBefore(long index) throws IOException {
+        NavigableMap<Long, Checkpoint> all = byIndex;
+        byIndex = new TreeMap<>(all.tailMap(index, true));
+        for (long old : all.headMap(index, false).keySet()) {
+            directory.delete(name(old));
         }
     }
 }

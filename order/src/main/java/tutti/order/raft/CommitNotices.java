@@ -1,13 +1,15 @@
 package tutti.order.raft;
 
 import io.microraft.model.message.AppendEntriesRequest;
-import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import tutti.runtime.Clock;
+import tutti.runtime.Loop;
 
 /**
  * Must a follower be told at once how far the log is committed? MicroRaft's leader tells each follower after each commit, by
- * an append without entries; the next append with entries says the same. A message wakes three threads at the follower and
+ * an append without entries; the next append with entries says the same. A message wakes threads at the follower and
  * costs more than what it says. So it is kept back for a moment if the order is busy, from a follower that has had
  * nothing ordered itself lately: where clients commit, they wait for their own commits, and for those before.
  *
@@ -18,10 +20,10 @@ import org.jspecify.annotations.Nullable;
  * says nothing new is a sign of life, asks for an answer, or carries entries, and is never kept back.
  *
  * <p>
- * On the Raft thread.
+ * On Raft's loop.
  */
 final class CommitNotices {
-    /** For how long a message is kept back, in nanoseconds; the thread's timer counts whole milliseconds. */
+    /** For how long a message is kept back, in nanoseconds; timers may count whole milliseconds. */
     static final long DELAY_NANOS = 5_000_000L;
     /** So long ago must a follower's last own commit be, in nanoseconds. */
     static final long OWN_NANOS = 100_000_000L;
@@ -44,23 +46,26 @@ final class CommitNotices {
         }
     }
 
-    private final RaftThread thread;
+    private final Loop loop;
+    private final Clock clock;
     private final Sender sender;
-    private final Map<Integer, Follower> followers = new HashMap<>();
-    private long committedNanos = System.nanoTime();
+    private final Map<Integer, Follower> followers = new TreeMap<>();
+    private long committedNanos;
     private boolean busy;
     private boolean timerSet;
 
-    CommitNotices(RaftThread thread, Sender sender) {
-        this.thread = thread;
+    CommitNotices(Loop loop, Clock clock, Sender sender) {
+        this.loop = loop;
+        this.clock = clock;
         this.sender = sender;
+        committedNanos = clock.nanoTime();
     }
 
     private Follower follower(int id) {
         return followers.computeIfAbsent(id, _ -> new Follower(committedNanos - OWN_NANOS));
     }
 
-    /** An entry was committed that that node has asked for, at this {@link System#nanoTime}. */
+    /** An entry was committed that that node has asked for, at this {@link Clock#nanoTime}. */
     void committed(int by, long nowNanos) {
         busy = nowNanos - committedNanos < DELAY_NANOS;
         committedNanos = nowNanos;
@@ -75,7 +80,7 @@ final class CommitNotices {
                 && append.getQuerySequenceNumber() == 0 && commit > follower.told;
         if (tells && busy && committedNanos - follower.ownNanos >= OWN_NANOS) {
             if (follower.kept == null) {
-                follower.keptNanos = System.nanoTime();
+                follower.keptNanos = clock.nanoTime();
             }
             follower.kept = append;
             setTimer(DELAY_NANOS);
@@ -89,13 +94,13 @@ final class CommitNotices {
     private void setTimer(long nanos) {
         if (!timerSet) {
             timerSet = true;
-            thread.scheduleReal(this::timerRan, nanos);
+            var _ = loop.schedule(nanos, this::timerRan);
         }
     }
 
     private void timerRan() {
         timerSet = false;
-        long now = System.nanoTime();
+        long now = clock.nanoTime();
         long next = Long.MAX_VALUE;
         for (Map.Entry<Integer, Follower> each : followers.entrySet()) {
             Follower follower = each.getValue();

@@ -2,185 +2,144 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
-import java.util.ArrayDeque;
 import java.util.zip.CRC32C;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Frames on a non-blocking connection, each with its length and checksum before it. Of one thread.
+ * Frames on a connection, each with its length and checksum before it. Of one loop.
  *
  * <pre>
  * frame: length 4 | CRC32C of the bytes 4 | bytes ; length 0 says only that the sender lives
  * </pre>
  */
 final class Frames {
+    /** Longest frame that is taken, in bytes. */
     static final int FRAME_BYTES_MAX = 1 << 29;
-    private static final int BUFFER_BYTES = 1 << 16;
-    private static final int HEADER_BYTES = 8;
+    /** What comes before the bytes of a frame, in bytes. */
+    static final int HEADER_BYTES = 8;
+    private static final int BUFFER_BYTES_MIN = 1 << 8;
+    /** A larger buffer is given back when its frame is complete. */
+    private static final int BUFFER_BYTES_KEPT = 1 << 16;
 
     private Frames() {}
 
+    /** A buffer for a frame of so many bytes, to be written from its position on and then {@linkplain #finish finished}. */
+    static ByteBuffer begin(int bytes) {
+        return ByteBuffer.allocate(HEADER_BYTES + bytes).position(HEADER_BYTES);
+    }
+
+    /** Puts length and checksum before what was written; returns the same buffer, ready to be sent. */
+    static ByteBuffer finish(ByteBuffer frame) {
+        int length = frame.position() - HEADER_BYTES;
+        return frame.flip().putInt(0, length).putInt(4, checksum(frame.slice(HEADER_BYTES, length)));
+    }
+
+    /** A sign of life. */
+    static ByteBuffer alive() {
+        return ByteBuffer.allocate(HEADER_BYTES);
+    }
+
+    private static int checksum(ByteBuffer bytes) {
+        CRC32C crc = new CRC32C();
+        crc.update(bytes);
+        return (int) crc.getValue();
+    }
+
     /** Takes a frame that has come undamaged. */
     interface Taker {
+        /**
+         * A frame has come.
+         *
+         * @param frame valid during the call only
+         * @throws IOException if no node would have sent it
+         */
         void take(ByteBuffer frame) throws IOException;
     }
 
-    /** The receiving end. */
+    /** The receiving end. What it keeps is at most twice what has come of one frame. */
     static final class Reader {
-        private final SocketChannel channel;
         private final Taker taker;
-        private final CRC32C crc = new CRC32C();
-        private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
-        /** A frame that does not fit into the buffer, as far as it has come. */
-        private @Nullable ByteBuffer large;
-        private int largeChecksum;
+        /** A frame with its header, as far as it has come; empty if whole frames have come. */
+        private ByteBuffer begun = ByteBuffer.allocate(BUFFER_BYTES_MIN);
 
-        Reader(SocketChannel channel, Taker taker) {
-            this.channel = channel;
+        Reader(Taker taker) {
             this.taker = taker;
         }
 
         /**
-         * Reads what has come, once, and hands the frames on that are complete.
+         * Takes what has come, and hands on the frames that are complete.
          *
-         * @throws IOException if the connection is at its end, or what has come cannot be right
+         * @throws IOException if what has come cannot be right
          */
-        void read() throws IOException {
-            if (channel.read(buffer) < 0) {
-                throw new IOException("the other end has closed the connection");
+        void read(ByteBuffer bytes) throws IOException {
+            while (bytes.hasRemaining()) {
+                if (begun.position() > 0 || !readWhole(bytes)) {
+                    gather(bytes);
+                }
             }
-            buffer.flip();
-            boolean more = true;
-            while (more) {
-                more = large == null ? readFrame() : readLarge(large);
-            }
-            buffer.compact();
         }
 
-        /** Takes a frame from the buffer, or begins a large one; false if more must come first. */
-        private boolean readFrame() throws IOException {
-            if (buffer.remaining() < HEADER_BYTES) {
+        /** Takes a frame that has come wholly; false if there is none. */
+        private boolean readWhole(ByteBuffer bytes) throws IOException {
+            if (bytes.remaining() < HEADER_BYTES) {
                 return false;
             }
-            int length = buffer.getInt(buffer.position());
-            int checksum = buffer.getInt(buffer.position() + 4);
+            int at = bytes.position();
+            int length = length(bytes, at);
+            if (bytes.remaining() - HEADER_BYTES < length) {
+                return false;
+            }
+            bytes.position(at + HEADER_BYTES + length);
+            take(bytes.getInt(at + 4), bytes.slice(at + HEADER_BYTES, length));
+            return true;
+        }
+
+        /** Adds to the frame that is begun, and takes it if it is complete. */
+        private void gather(ByteBuffer bytes) throws IOException {
+            add(bytes, HEADER_BYTES);
+            if (begun.position() < HEADER_BYTES) {
+                return;
+            }
+            int length = length(begun, 0);
+            add(bytes, HEADER_BYTES + length);
+            if (begun.position() < HEADER_BYTES + length) {
+                return;
+            }
+            ByteBuffer complete = begun.flip();
+            begun = complete.capacity() > BUFFER_BYTES_KEPT ? ByteBuffer.allocate(BUFFER_BYTES_MIN) : begun;
+            take(complete.getInt(4), complete.slice(HEADER_BYTES, length));
+            begun.clear();
+        }
+
+        /** Moves bytes to the frame that is begun until it has so many, or there are no more. */
+        private void add(ByteBuffer bytes, int until) {
+            int count = Math.min(bytes.remaining(), until - begun.position());
+            if (count <= 0) {
+                return;
+            }
+            if (begun.remaining() < count) {
+                int wanted = (int) Math.min(until, 2L * (begun.position() + count));
+                begun = ByteBuffer.allocate(wanted).put(begun.flip());
+            }
+            begun.put(bytes.slice(bytes.position(), count));
+            bytes.position(bytes.position() + count);
+        }
+
+        private static int length(ByteBuffer header, int at) throws IOException {
+            int length = header.getInt(at);
             if (length < 0 || length > FRAME_BYTES_MAX) {
-                throw new IOException("frame of " + length + " bytes");
+                throw new IOException("a frame of " + length + " bytes");
             }
-            if (length + HEADER_BYTES > buffer.capacity()) {
-                buffer.position(buffer.position() + HEADER_BYTES);
-                large = ByteBuffer.allocate(length);
-                largeChecksum = checksum;
-                return true;
-            }
-            if (buffer.remaining() < length + HEADER_BYTES) {
-                return false;
-            }
-            buffer.position(buffer.position() + HEADER_BYTES);
-            if (length > 0) {
-                byte[] frame = new byte[length];
-                buffer.get(frame);
-                taken(ByteBuffer.wrap(frame), checksum);
-            }
-            return true;
+            return length;
         }
 
-        private boolean readLarge(ByteBuffer gathering) throws IOException {
-            int count = Math.min(buffer.remaining(), gathering.remaining());
-            gathering.put(buffer.slice(buffer.position(), count));
-            buffer.position(buffer.position() + count);
-            if (gathering.hasRemaining()) {
-                return false;
+        private void take(int checksum, ByteBuffer frame) throws IOException {
+            if (!frame.hasRemaining()) {
+                return;
             }
-            large = null;
-            taken(gathering.flip(), largeChecksum);
-            return true;
-        }
-
-        private void taken(ByteBuffer frame, int checksum) throws IOException {
-            crc.reset();
-            crc.update(frame.duplicate());
-            if ((int) crc.getValue() != checksum) {
-                throw new IOException("bad checksum of a frame");
+            if (checksum(frame.duplicate()) != checksum) {
+                throw new IOException("a frame of " + frame.remaining() + " bytes with a bad checksum");
             }
             taker.take(frame);
-        }
-    }
-
-    /** The sending end: what the connection does not take at once waits in a queue. */
-    static final class Writer {
-        private static final byte[] ALIVE = new byte[0];
-        private final SocketChannel channel;
-        private final CRC32C crc = new CRC32C();
-        private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
-        private final ArrayDeque<byte[]> queue = new ArrayDeque<>();
-        private long queuedBytes;
-        /** The first frame of the queue is in the buffer up to here, its header included; 0 if none of it is. */
-        private int begun;
-
-        Writer(SocketChannel channel) {
-            this.channel = channel;
-        }
-
-        /** Adds a frame; {@link #write} sends it. */
-        void add(byte[] frame) {
-            queue.add(frame);
-            queuedBytes += frame.length;
-        }
-
-        /** Adds a sign of life. */
-        void addAlive() {
-            add(ALIVE);
-        }
-
-        int queuedFrames() {
-            return queue.size();
-        }
-
-        long queuedBytes() {
-            return queuedBytes;
-        }
-
-        /** Sends as much as the connection takes; tells whether that was all. */
-        boolean write() throws IOException {
-            while (true) {
-                fill();
-                if (buffer.position() == 0) {
-                    return true;
-                }
-                buffer.flip();
-                channel.write(buffer);
-                boolean all = !buffer.hasRemaining();
-                buffer.compact();
-                if (!all) {
-                    return false;
-                }
-            }
-        }
-
-        private void fill() {
-            for (byte[] frame = queue.peek(); frame != null; frame = queue.peek()) {
-                if (begun == 0) {
-                    if (buffer.remaining() < HEADER_BYTES) {
-                        return;
-                    }
-                    crc.reset();
-                    crc.update(frame);
-                    buffer.putInt(frame.length).putInt(frame.length == 0 ? 0 : (int) crc.getValue());
-                    begun = HEADER_BYTES;
-                }
-                int from = begun - HEADER_BYTES;
-                int count = Math.min(frame.length - from, buffer.remaining());
-                buffer.put(frame, from, count);
-                begun += count;
-                if (from + count < frame.length) {
-                    return;
-                }
-                queue.remove();
-                queuedBytes -= frame.length;
-                begun = 0;
-            }
         }
     }
 }

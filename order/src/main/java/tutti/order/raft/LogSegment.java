@@ -2,11 +2,11 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
+import tutti.runtime.DamagedFileException;
+import tutti.runtime.DataFile;
 
 /**
  * One file of the {@link SegmentedLog}: a header, then records one after the other, then zeros up to the end of the file.
@@ -19,25 +19,40 @@ import org.jspecify.annotations.Nullable;
  * {@code synced} is how many bytes of this file were known to be on disk when the record was written. It tells damage
  * from a crash: bytes below the {@code synced} of any readable record were once safe, so if they cannot be read now the
  * disk has lost them; bytes above may simply never have arrived.
+ *
+ * <p>
+ * Threads: one writer; {@link #read} from any thread, of entries that were there when it learned of them.
  */
 final class LogSegment {
     static final int HEADER_BYTES = 20;
     static final int RECORD_HEADER_BYTES = 29;
     private static final long MAGIC = 0x5455_5454_494c_4f31L; // "TUTTILO1"
 
-    final Path path;
-    final FileChannel channel;
+    /** Name of the file. */
+    final String name;
+    final DataFile file;
     final long firstIndex;
-    private long[] offsets = new long[256];
+    /** Where the file is, for people. */
+    private final String location;
+    /** Where each record begins, and behind the last one where it ends. Replaced when it becomes too small. */
+    private volatile long[] offsets = new long[256];
     private int[] terms = new int[256];
-    private int count;
-    /** Where the next record goes; what lies in the writer's buffer counts. */
-    long end = HEADER_BYTES;
+    private volatile int count;
+    /** Size of the file that is safe; of the writer. */
+    private long safeSize;
 
-    LogSegment(Path path, FileChannel channel, long firstIndex) {
-        this.path = path;
-        this.channel = channel;
+    /** With no records yet. */
+    LogSegment(String name, String location, DataFile file, long firstIndex) {
+        this.name = name;
+        this.location = location;
+        this.file = file;
         this.firstIndex = firstIndex;
+        offsets[0] = HEADER_BYTES;
+    }
+
+    /** Where the next record goes; what lies in the writer's buffer counts. */
+    long end() {
+        return offsets[count];
     }
 
     long lastIndex() {
@@ -48,8 +63,19 @@ final class LogSegment {
         return count;
     }
 
-    long offset(long index) {
-        return offsets[slot(index)];
+    /** Makes safe what was written, up to the end, and the size of the file if it has grown. */
+    void force() throws IOException {
+        boolean grown = end() > safeSize;
+        file.force(grown);
+        if (grown) {
+            safeSize = end();
+        }
+    }
+
+    /** Makes safe what was written and the file's size. */
+    void forceWithSize() throws IOException {
+        file.force(true);
+        safeSize = file.size();
     }
 
     int term(long index) {
@@ -58,41 +84,34 @@ final class LogSegment {
 
     private int slot(long index) {
         if (index < firstIndex || index > lastIndex()) {
-            throw new IllegalArgumentException("entry " + index + " is not in " + path);
+            throw new IllegalArgumentException("entry " + index + " is not in " + location);
         }
         return (int) (index - firstIndex);
     }
 
     /** Notes a record that is, or is about to be, at the end of the file. */
     void added(int term, int recordBytes) {
-        if (count == offsets.length) {
-            offsets = Arrays.copyOf(offsets, count * 2);
-            terms = Arrays.copyOf(terms, count * 2);
+        int slot = count;
+        if (slot + 1 == offsets.length) {
+            offsets = Arrays.copyOf(offsets, offsets.length * 2);
+            terms = Arrays.copyOf(terms, terms.length * 2);
         }
-        offsets[count] = end;
-        terms[count] = term;
-        count++;
-        end += recordBytes;
+        offsets[slot + 1] = offsets[slot] + recordBytes;
+        terms[slot] = term;
+        // Last: a reader that sees the record sees all of this.
+        count = slot + 1;
     }
 
     /** Forgets the record at {@code index} and all after it, in memory only. */
     void forgetFrom(long index) {
-        int keep = slot(index);
-        end = offsets[keep];
-        count = keep;
+        count = slot(index);
     }
 
-    static void writeHeader(FileChannel channel, long firstIndex) throws IOException {
+    static void writeHeader(DataFile file, long firstIndex) throws IOException {
         ByteBuffer header = ByteBuffer.allocate(HEADER_BYTES);
         header.putLong(MAGIC).putLong(firstIndex);
         header.putInt(crc(header.duplicate().flip()));
-        writeFully(channel, header.flip(), 0);
-    }
-
-    static void writeFully(FileChannel channel, ByteBuffer bytes, long offset) throws IOException {
-        while (bytes.hasRemaining()) {
-            offset += channel.write(bytes, offset);
-        }
+        file.write(header.flip(), 0);
     }
 
     /** Appends a record to a buffer that has room for it. */
@@ -117,19 +136,16 @@ final class LogSegment {
     }
 
     /** Reads a record back and checks it. Any thread. */
-    LogEntry read(long index, long offset, int recordBytes) throws IOException {
-        ByteBuffer record = ByteBuffer.allocate(recordBytes);
-        long at = offset;
-        while (record.hasRemaining()) {
-            int n = channel.read(record, at);
-            if (n < 0) {
-                throw new DamagedLogException(path + " ends inside entry " + index);
-            }
-            at += n;
+    LogEntry read(long index) throws IOException {
+        int slot = slot(index);
+        long offset = offsets[slot];
+        ByteBuffer record = ByteBuffer.allocate(Math.toIntExact(offsets[slot + 1] - offset));
+        if (file.read(record, offset) < record.capacity()) {
+            throw new DamagedFileException(location + " ends inside entry " + index);
         }
         LogEntry entry = decode(record.flip(), 0);
         if (entry == null || entry.index() != index) {
-            throw new DamagedLogException(path + " has a bad checksum at byte " + offset + ", in entry " + index);
+            throw new DamagedFileException(location + " has a bad checksum at byte " + offset + ", in entry " + index);
         }
         return entry;
     }
@@ -159,51 +175,45 @@ final class LogSegment {
      * @return bytes of a torn tail that were never acknowledged and must be cut off, 0 if there are none
      */
     long scan(boolean last) throws IOException {
-        ByteBuffer file = ByteBuffer.allocate(Math.toIntExact(channel.size()));
-        for (long at = 0; file.hasRemaining();) {
-            int n = channel.read(file, at);
-            if (n < 0) {
-                break;
-            }
-            at += n;
-        }
-        file.flip();
-        if (file.limit() < HEADER_BYTES || file.getLong(0) != MAGIC || file.getLong(8) != firstIndex
-                || file.getInt(16) != crc(file.slice(0, 16))) {
-            throw new DamagedLogException(path + " does not begin with the header of a log segment");
+        ByteBuffer content = ByteBuffer.allocate(Math.toIntExact(file.size()));
+        file.read(content, 0);
+        content.flip();
+        if (content.limit() < HEADER_BYTES || content.getLong(0) != MAGIC || content.getLong(8) != firstIndex
+                || content.getInt(16) != crc(content.slice(0, 16))) {
+            throw new DamagedFileException(location + " does not begin with the header of a log segment");
         }
         int at = HEADER_BYTES;
-        for (LogEntry entry = decode(file, at); entry != null; entry = decode(file, at)) {
+        for (LogEntry entry = decode(content, at); entry != null; entry = decode(content, at)) {
             if (entry.index() != lastIndex() + 1) {
-                throw new DamagedLogException(
-                        path + " has entry " + entry.index() + " where " + (lastIndex() + 1) + " belongs");
+                throw new DamagedFileException(
+                        location + " has entry " + entry.index() + " where " + (lastIndex() + 1) + " belongs");
             }
             int recordBytes = RECORD_HEADER_BYTES + entry.body().length;
             added(entry.term(), recordBytes);
             at += recordBytes;
         }
-        int garbage = file.limit();
-        while (garbage > at && file.get(garbage - 1) == 0) {
+        int garbage = content.limit();
+        while (garbage > at && content.get(garbage - 1) == 0) {
             garbage--;
         }
         if (garbage == at) {
             return 0;
         }
-        if (!last || wasSynced(file, at)) {
-            throw new DamagedLogException(path + " is damaged at byte " + at + ", in entry " + (lastIndex() + 1)
+        if (!last || wasSynced(content, at)) {
+            throw new DamagedFileException(location + " is damaged at byte " + at + ", in entry " + (lastIndex() + 1)
                     + " which had been safely on disk");
         }
         return (long) garbage - at;
     }
 
     /** Whether some readable record after the damage says that the damaged place had been on disk before it. */
-    private boolean wasSynced(ByteBuffer file, int damaged) {
+    private boolean wasSynced(ByteBuffer content, int damaged) {
         long expected = lastIndex() + 1;
-        for (int at = damaged + 1; at <= file.limit() - RECORD_HEADER_BYTES; at++) {
-            long index = file.getLong(at + 8);
-            long synced = file.getLong(at + 20);
-            if (index > expected && index - expected <= file.limit() && synced > damaged && synced <= at
-                    && decode(file, at) != null) {
+        for (int at = damaged + 1; at <= content.limit() - RECORD_HEADER_BYTES; at++) {
+            long index = content.getLong(at + 8);
+            long synced = content.getLong(at + 20);
+            if (index > expected && index - expected <= content.limit() && synced > damaged && synced <= at
+                    && decode(content, at) != null) {
                 return true;
             }
         }

@@ -19,8 +19,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages between the nodes of a Raft order as bytes: a type, then the fields in the order of the code below, big
- * endian. MicroRaft's messages, and a few of our own.
+ * The messages between the nodes of a Raft order as {@link Frames}: a type, then the fields in the order of the code below,
+ * big endian. MicroRaft's messages, and a few of our own. What is written is a finished frame; what is read is the bytes of one.
  */
 final class MessageCodec {
     /** MicroRaft's models; stateless. */
@@ -39,10 +39,12 @@ final class MessageCodec {
     private static final byte PRE_VOTE_RESPONSE = 9;
     private static final byte LETTER = 10;
     private static final byte LEAD = 11;
+    /** Of an entry in an append: term, kind and length. */
+    private static final int ENTRY_HEADER_BYTES = 9;
 
     private MessageCodec() {}
 
-    /** What one node tells another. */
+    /** What one node tells another. It keeps nothing of the bytes that it was read from. */
     sealed interface Wire {
         /** A batch for the leader to put into the log. */
         record Submit(byte[] batch) implements Wire {}
@@ -66,50 +68,50 @@ final class MessageCodec {
      */
     record LogEnd(long lastIndex, int lastTerm, long applied) {}
 
-    static byte[] submit(byte[] batch) {
-        return ByteBuffer.allocate(1 + batch.length).put(SUBMIT).put(batch).array();
+    static ByteBuffer submit(byte[] batch) {
+        return Frames.finish(Frames.begin(1 + batch.length).put(SUBMIT).put(batch));
     }
 
-    static byte[] letter(byte[] payload) {
-        return ByteBuffer.allocate(1 + payload.length).put(LETTER).put(payload).array();
+    static ByteBuffer letter(byte[] payload) {
+        return Frames.finish(Frames.begin(1 + payload.length).put(LETTER).put(payload));
     }
 
-    static byte[] truncated(long firstRetained) {
-        return ByteBuffer.allocate(9).put(TRUNCATED).putLong(firstRetained).array();
+    static ByteBuffer truncated(long firstRetained) {
+        return Frames.finish(Frames.begin(9).put(TRUNCATED).putLong(firstRetained));
     }
 
     /**
-     * A Raft message as bytes.
+     * A Raft message as a frame.
      *
      * @param end where the sender's log ends
      * @param entryBytesMax of the entries of an append only the first ones up to this many bytes are sent, one at least
      * @throws IOException if the body of an entry cannot be read
      */
-    static byte[] encode(RaftMessage message, LogEnd end, int entryBytesMax) throws IOException {
-        return switch (message) {
+    static ByteBuffer encode(RaftMessage message, LogEnd end, int entryBytesMax) throws IOException {
+        return Frames.finish(switch (message) {
             case AppendEntriesRequest m -> append(m, entryBytesMax);
             case AppendEntriesSuccessResponse m -> start(APPENDED, m, 24).putLong(m.getLastLogIndex())
-                    .putLong(m.getQuerySequenceNumber()).putLong(m.getFlowControlSequenceNumber()).array();
+                    .putLong(m.getQuerySequenceNumber()).putLong(m.getFlowControlSequenceNumber());
             case AppendEntriesFailureResponse m -> start(NOT_APPENDED, m, 44).putLong(m.getExpectedNextIndex())
                     .putLong(m.getQuerySequenceNumber()).putLong(m.getFlowControlSequenceNumber())
-                    .putLong(end.lastIndex()).putInt(end.lastTerm()).putLong(end.applied()).array();
+                    .putLong(end.lastIndex()).putInt(end.lastTerm()).putLong(end.applied());
             case VoteRequest m -> start(VOTE_REQUEST, m, 13).putInt(m.getLastLogTerm()).putLong(m.getLastLogIndex())
-                    .put((byte) (m.isSticky() ? 1 : 0)).array();
-            case VoteResponse m -> start(VOTE_RESPONSE, m, 1).put((byte) (m.isGranted() ? 1 : 0)).array();
+                    .put((byte) (m.isSticky() ? 1 : 0));
+            case VoteResponse m -> start(VOTE_RESPONSE, m, 1).put((byte) (m.isGranted() ? 1 : 0));
             case PreVoteRequest m -> start(PRE_VOTE_REQUEST, m, 12).putInt(m.getLastLogTerm())
-                    .putLong(m.getLastLogIndex()).array();
-            case PreVoteResponse m -> start(PRE_VOTE_RESPONSE, m, 1).put((byte) (m.isGranted() ? 1 : 0)).array();
+                    .putLong(m.getLastLogIndex());
+            case PreVoteResponse m -> start(PRE_VOTE_RESPONSE, m, 1).put((byte) (m.isGranted() ? 1 : 0));
             case TriggerLeaderElectionRequest m -> start(LEAD, m, 12).putInt(m.getLastLogTerm())
-                    .putLong(m.getLastLogIndex()).array();
+                    .putLong(m.getLastLogIndex());
             default -> throw new IllegalArgumentException("no encoding for " + message.getClass().getName());
-        };
+        });
     }
 
     private static ByteBuffer start(byte type, RaftMessage message, int moreBytes) {
-        return ByteBuffer.allocate(5 + moreBytes).put(type).putInt(message.getTerm());
+        return Frames.begin(5 + moreBytes).put(type).putInt(message.getTerm());
     }
 
-    private static byte[] append(AppendEntriesRequest m, int entryBytesMax) throws IOException {
+    private static ByteBuffer append(AppendEntriesRequest m, int entryBytesMax) throws IOException {
         List<byte[]> bodies = new ArrayList<>();
         int bytes = 0;
         for (io.microraft.model.log.LogEntry entry : m.getLogEntries()) {
@@ -120,7 +122,7 @@ final class MessageCodec {
             bodies.add(operation.body());
             bytes += operation.bodyBytes();
         }
-        ByteBuffer out = ByteBuffer.allocate(45 + 9 * bodies.size() + bytes).put(APPEND).putInt(m.getTerm());
+        ByteBuffer out = start(APPEND, m, 40 + ENTRY_HEADER_BYTES * bodies.size() + bytes);
         out.putInt(m.getPreviousLogTerm()).putLong(m.getPreviousLogIndex()).putLong(m.getCommitIndex());
         out.putLong(m.getQuerySequenceNumber()).putLong(m.getFlowControlSequenceNumber()).putInt(bodies.size());
         for (int i = 0; i < bodies.size(); i++) {
@@ -128,25 +130,29 @@ final class MessageCodec {
             byte[] body = bodies.get(i);
             out.putInt(entry.getTerm()).put(((Operation) entry.getOperation()).kind).putInt(body.length).put(body);
         }
-        return out.array();
+        return out;
     }
 
-    /** Reads what {@link #submit}, {@link #letter}, {@link #truncated} or {@link #encode} wrote. */
+    /**
+     * Reads what {@link #submit}, {@link #letter}, {@link #truncated} or {@link #encode} wrote.
+     *
+     * @throws IOException if no node would have written it
+     */
     static Wire decode(int from, ByteBuffer in) throws IOException {
         try {
             return decodeChecked(new Node(from), in);
         } catch (RuntimeException e) {
-            throw new IOException("malformed message from node " + from, e);
+            throw new IOException("a message that is no message", e);
         }
     }
 
     private static Wire decodeChecked(RaftEndpoint from, ByteBuffer in) throws IOException {
         byte type = in.get();
         if (type == SUBMIT) {
-            return new Wire.Submit(rest(in));
+            return new Wire.Submit(batch(rest(in)));
         }
         if (type == LETTER) {
-            return new Wire.Letter(in.slice());
+            return new Wire.Letter(ByteBuffer.wrap(rest(in)).asReadOnlyBuffer());
         }
         if (type == TRUNCATED) {
             return new Wire.Truncated(in.getLong());
@@ -171,7 +177,7 @@ final class MessageCodec {
                     .setTerm(term).setGranted(in.get() != 0).build());
             case LEAD -> raft(MODELS.createTriggerLeaderElectionRequestBuilder().setGroupId(GROUP).setSender(from)
                     .setTerm(term).setLastLogTerm(in.getInt()).setLastLogIndex(in.getLong()).build());
-            default -> throw new IOException("unknown message type " + type);
+            default -> throw new IOException("a message of unknown type " + type);
         };
     }
 
@@ -179,7 +185,7 @@ final class MessageCodec {
         return new Wire.Raft(message, null);
     }
 
-    private static RaftMessage decodeAppend(RaftEndpoint from, int term, ByteBuffer in) {
+    private static RaftMessage decodeAppend(RaftEndpoint from, int term, ByteBuffer in) throws IOException {
         var builder = MODELS.createAppendEntriesRequestBuilder().setGroupId(GROUP).setSender(from).setTerm(term);
         builder.setPreviousLogTerm(in.getInt());
         long index = in.getLong();
@@ -190,16 +196,28 @@ final class MessageCodec {
         for (int i = 0; i < count; i++) {
             int entryTerm = in.getInt();
             byte kind = in.get();
-            byte[] body = new byte[in.getInt()];
+            int length = in.getInt();
+            if (length < 0 || length > in.remaining()) {
+                throw new IOException("an entry of " + length + " bytes in a message with " + in.remaining());
+            }
+            byte[] body = new byte[length];
             in.get(body);
             index++;
-            entries.add(entry(index, entryTerm, Operation.of(kind, body)));
+            entries.add(entry(index, entryTerm, Operation.of(kind, kind == LogEntry.BATCH ? batch(body) : body)));
         }
         return builder.setLogEntries(entries).build();
     }
 
     static io.microraft.model.log.LogEntry entry(long index, int term, Operation operation) {
         return MODELS.createLogEntryBuilder().setIndex(index).setTerm(term).setOperation(operation).build();
+    }
+
+    /** A batch that is whole: nothing else may come into the log. */
+    private static byte[] batch(byte[] bytes) throws IOException {
+        if (!Batch.isWhole(ByteBuffer.wrap(bytes))) {
+            throw new IOException("a batch of " + bytes.length + " bytes that is none");
+        }
+        return bytes;
     }
 
     private static byte[] rest(ByteBuffer in) {

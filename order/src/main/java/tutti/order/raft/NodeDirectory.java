@@ -1,15 +1,13 @@
 package tutti.order.raft;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
+import tutti.runtime.Clock;
+import tutti.runtime.Directory;
+import tutti.runtime.DurableFiles;
 
 /**
  * A node's directory: locked against a second process, bound to one node of one cluster, and holding what Raft must not
@@ -18,65 +16,52 @@ import org.jspecify.annotations.Nullable;
 final class NodeDirectory implements AutoCloseable {
     private static final int NOBODY = Integer.MIN_VALUE;
 
-    private final Path directory;
-    private final FileOpener files;
-    private final FileChannel lock;
+    private static final String LOCK = "lock";
+    private static final String IDENTITY = "identity";
+    private static final String VOTE = "vote";
+    private static final String INCARNATION = "incarnation";
+
+    private final Directory directory;
+    private final Closeable lock;
     private final boolean fresh;
     private final long incarnation;
     private int term;
     private int votedFor = NOBODY;
 
     /**
-     * Opens or creates the directory.
+     * Takes the directory.
      *
      * @param identity who this node is and which cluster it belongs to, in words that people can compare
      * @throws IOException if another process uses it, if it belongs to another node or cluster, or if it is damaged
      */
-    NodeDirectory(Path directory, String identity, FileOpener files) throws IOException {
+    NodeDirectory(Directory directory, String identity, Clock clock) throws IOException {
         this.directory = directory;
-        this.files = files;
-        Files.createDirectories(directory);
-        lock = FileChannel.open(directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        lock = directory.lock(LOCK);
         try {
-            if (!acquire(lock)) {
-                throw new IOException(directory + " is in use by another process: stop it first, or give this node a "
-                        + "directory of its own");
-            }
-            fresh = !Files.exists(directory.resolve("identity"));
+            fresh = !directory.exists(IDENTITY);
             if (!fresh) {
-                String known = StandardCharsets.UTF_8.decode(DurableFiles.read(directory.resolve("identity")))
-                        .toString();
+                String known = StandardCharsets.UTF_8.decode(DurableFiles.read(directory, IDENTITY)).toString();
                 if (!known.equals(identity)) {
-                    throw new IOException(directory + " belongs to " + known + ", but this node is configured as "
-                            + identity + ": use the same member list as before, or another directory");
+                    throw new IOException(
+                            directory.location() + " belongs to " + known + ", but this node is configured as "
+                                    + identity + ": use the same member list as before, or another directory");
                 }
-                ByteBuffer vote = DurableFiles.read(directory.resolve("vote"));
+                ByteBuffer vote = DurableFiles.read(directory, VOTE);
                 term = vote.getInt();
                 votedFor = vote.getInt();
             }
-            incarnation = nextIncarnation();
+            incarnation = nextIncarnation(clock);
         } catch (IOException | RuntimeException e) {
             lock.close();
             throw e;
         }
     }
 
-    private static boolean acquire(FileChannel channel) throws IOException {
-        try {
-            @SuppressWarnings("resource") // released with the channel
-            FileLock held = channel.tryLock();
-            return held != null;
-        } catch (OverlappingFileLockException e) {
-            return false;
-        }
-    }
-
-    private long nextIncarnation() throws IOException {
-        Path file = directory.resolve("incarnation");
-        long last = Files.exists(file) ? DurableFiles.read(file).getLong() : 0;
+    private long nextIncarnation(Clock clock) throws IOException {
+        long last = directory.exists(INCARNATION) ? DurableFiles.read(directory, INCARNATION).getLong() : 0;
         // The clock makes it grow even after the directory was lost.
-        long next = Math.max(last + 1, System.currentTimeMillis());
-        DurableFiles.write(file, ByteBuffer.allocate(8).putLong(next).array(), files);
+        long next = Math.max(last + 1, clock.now().toEpochMilli());
+        DurableFiles.write(directory, INCARNATION, ByteBuffer.allocate(8).putLong(next).array());
         return next;
     }
 
@@ -89,7 +74,7 @@ final class NodeDirectory implements AutoCloseable {
     void established(String identity) throws IOException {
         if (fresh) {
             writeVote();
-            DurableFiles.write(directory.resolve("identity"), identity.getBytes(StandardCharsets.UTF_8), files);
+            DurableFiles.write(directory, IDENTITY, identity.getBytes(StandardCharsets.UTF_8));
         }
     }
 
@@ -119,8 +104,7 @@ final class NodeDirectory implements AutoCloseable {
     }
 
     private void writeVote() throws IOException {
-        DurableFiles.write(directory.resolve("vote"), ByteBuffer.allocate(8).putInt(term).putInt(votedFor).array(),
-                files);
+        DurableFiles.write(directory, VOTE, ByteBuffer.allocate(8).putInt(term).putInt(votedFor).array());
     }
 
     @Override

@@ -17,14 +17,14 @@ final class Preference {
     private static final int HEARTBEATS = 10;
 
     private final RaftOrderConfig config;
-    private final RaftThread thread;
+    private final RaftTime time;
     private final RaftNodeImpl raft;
     private final PeerNetwork network;
     private volatile Set<Integer> wanted = Set.of();
 
-    Preference(RaftOrderConfig config, RaftThread thread, RaftNodeImpl raft, PeerNetwork network) {
+    Preference(RaftOrderConfig config, RaftTime time, RaftNodeImpl raft, PeerNetwork network) {
         this.config = config;
-        this.thread = thread;
+        this.time = time;
         this.raft = raft;
         this.network = network;
     }
@@ -34,9 +34,9 @@ final class Preference {
         wanted = Set.copyOf(nodes);
     }
 
-    /** Begins to look. On the Raft thread from then on. */
+    /** Begins to look. On Raft's loop from then on. */
     void watch() {
-        thread.schedule(this::look, HEARTBEATS, TimeUnit.SECONDS);
+        time.schedule(this::look, HEARTBEATS, TimeUnit.SECONDS);
     }
 
     private void look() {

@@ -1,35 +1,19 @@
 package tutti.order.raft;
 
-import io.microraft.RaftConfig;
 import io.microraft.RaftEndpoint;
-import io.microraft.RaftNode;
-import io.microraft.RaftNode.RaftNodeBuilder;
-import io.microraft.impl.RaftNodeImpl;
 import io.microraft.RaftRole;
-import io.microraft.impl.state.LeaderState;
+import io.microraft.impl.RaftNodeImpl;
 import io.microraft.impl.state.RaftState;
-import io.microraft.model.log.SnapshotEntry;
-import io.microraft.model.message.AppendEntriesFailureResponse;
-import io.microraft.model.message.AppendEntriesRequest;
-import io.microraft.model.message.AppendEntriesSuccessResponse;
-import io.microraft.model.message.InstallSnapshotRequest;
-import io.microraft.model.message.RaftMessage;
-import io.microraft.persistence.RestoredRaftState;
 import io.microraft.report.RaftNodeReport;
-import io.microraft.statemachine.StateMachine;
-import io.microraft.transport.Transport;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,7 +21,11 @@ import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.order.DeliveryLoop;
-import tutti.runtime.real.RealMachine;
+import tutti.runtime.DamagedFileException;
+import tutti.runtime.Directory;
+import tutti.runtime.Loop;
+import tutti.runtime.Machine;
+import tutti.runtime.Network;
 
 /**
  * The durable total order: a Raft log on every node (Ongaro and Ousterhout, "In Search of an Understandable Consensus
@@ -46,91 +34,103 @@ import tutti.runtime.real.RealMachine;
  * what of the library is used and what is not.
  *
  * <p>
- * Use: {@link #open}, {@link #join}, {@link #start}, {@link #append}..., {@link #close}. A node that was killed is opened again with the
- * same configuration and rejoins by itself.
+ * Use: {@link #open}, {@link #join}, {@link #start}, {@link #append}..., {@link #close}. A node that was killed is opened
+ * again with the same configuration and rejoins by itself.
+ *
+ * <p>
+ * Raft, log and connections live on the loop of a {@link Network}; reader and listener are called on a loop of their own
+ * ({@link DeliveryLoop}), which is run by Raft's if little is to be delivered.
  */
 public final class RaftOrder implements Order, DurableLog, Group {
     private static final Logger LOGGER = LoggerFactory.getLogger(RaftOrder.class);
+    /** What Raft's loop hands to reader or listener itself, at most: entries, and bytes. */
+    private static final int HERE_ENTRIES_MAX = 4;
+    private static final int HERE_BYTES_MAX = 1 << 16;
 
-    /** MicroRaft's seconds between heartbeats, and until a silent leader is given up. */
-    private static final int HEARTBEAT = 1;
-    private static final int HEARTBEATS_MISSED = 5;
-    private static final int ELECTION_MILLIS = 1500;
-    /** Log entries in MicroRaft's memory before it forgets; they are small, see {@link Operation}. */
-    private static final int ENTRIES_IN_MEMORY = 16_384;
-    private static final int UNCOMMITTED_ENTRIES_MAX = 4096;
-    private static final int ENTRIES_PER_APPEND = 256;
-    private static final int BYTES_PER_APPEND = 4 << 20;
-    private static final int CHECKPOINT_ENTRIES = 4096;
+    private enum State {
+        OPEN,
+        STARTED,
+        CLOSED
+    }
 
     private final RaftOrderConfig config;
+    private final Machine machine;
+    private final Network network;
+    private final Loop loop;
     private final NodeDirectory directory;
     private final SegmentedLog log;
     private final Checkpoints checkpoints;
-    private final RaftThread thread;
-    private final PeerNetwork network;
-    private final RaftNodeImpl raft;
+    private final PeerNetwork peers;
+    private final RaftTime time;
+    private final CommittedEntries committed;
     private final Submissions submissions;
+    private final RaftTransport transport;
+    private final RaftNodeImpl raft;
     private final Preference preference;
-    private final CommitNotices notices;
 
-    /** After the entry {@link #applied}; of the Raft thread, like the following. */
-    private final SenderTable table;
-    private long applied;
-    private int appliedTerm;
-    private long appliedSinceCheckpointBytes;
-    private long checkpointIndex;
+    /* Of Raft's loop. */
     private int leader = -1;
-    /** The caller allowed to forget positions up to here. */
-    private long forgettable;
+    private boolean tellsDelivery;
+    private int untoldEntries;
+    private long untoldBytes;
 
-    private volatile long lastKnown;
+    private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
+    private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+    private final AtomicBoolean stopped = new AtomicBoolean();
     private volatile View view;
-    private volatile boolean stopped;
     private volatile @Nullable Listener listener;
     private volatile @Nullable Delivery delivery;
     private volatile @Nullable DeliveryLoop deliveries;
-    private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    private boolean started;
 
-    private RaftOrder(RaftOrderConfig config, FileOpener files) throws IOException {
+    private RaftOrder(RaftOrderConfig config, Machine machine, Directory files) throws IOException {
         this.config = config;
+        this.machine = machine;
+        view = new View(Set.of(config.self()), false, -1);
         List<AutoCloseable> opened = new ArrayList<>();
         try {
-            directory = new NodeDirectory(config.directory(), config.identity(), files);
+            directory = new NodeDirectory(files, config.identity(), machine.clock());
             opened.add(directory);
-            Path logDirectory = config.directory().resolve("log");
-            if (!directory.fresh() && !SegmentedLog.exists(logDirectory)) {
-                throw new DamagedLogException("the log in " + logDirectory + " is gone");
+            Directory logFiles = files.directory("log");
+            if (!directory.fresh() && !SegmentedLog.exists(logFiles)) {
+                throw new DamagedFileException("the log in " + logFiles.location() + " is gone");
             }
-            log = SegmentedLog.open(logDirectory, config.segmentBytes(), config.cacheBytes(), files);
+            log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes());
             opened.add(log);
-            if (directory.fresh() && log.lastIndex() > 0) {
-                throw new DamagedLogException(config.directory() + " has a log but no vote");
-            }
-            checkpoints = new Checkpoints(config.directory(), files, log);
+            checkpoints = new Checkpoints(files, log);
+            checkVote(files);
             directory.established(config.identity());
-            network = new PeerNetwork(config, new FromNetwork());
+            network = machine.network("order-" + config.self() + "-raft", this::fail);
             opened.add(network);
-            double speed = HEARTBEATS_MISSED * 1000.0 / config.failureTimeout().toMillis();
-            thread = new RaftThread("order-" + config.self() + "-raft", speed, network::flush, this::fail);
+            loop = network.loop();
+            peers = new PeerNetwork(config, machine.clock(), network,
+                    machine.random("order process " + config.self()).nextLong(), new FromNetwork());
+            RaftSettings settings = new RaftSettings(config);
+            time = new RaftTime(loop, machine.clock(), settings.speed());
+            committed = new CommittedEntries(log, checkpoints, config.segmentBytes(), new Committed());
+            submissions = new Submissions(config, directory.incarnation(), machine.clock(), this::toLeader);
+            transport = new RaftTransport(config, loop, machine.clock(), log, checkpoints, committed, peers,
+                    new Host());
+            raft = settings.build(directory, log, checkpoints.newest(), time,
+                    machine.random("order elections " + config.self()), transport, committed, this::reported,
+                    this::fail);
+            transport.attach(raft);
+            preference = new Preference(config, time, raft, peers);
         } catch (IOException | RuntimeException e) {
             for (AutoCloseable closeable : opened.reversed()) {
                 closeAfter(e, closeable);
             }
             throw e;
         }
-        Checkpoints.Checkpoint checkpoint = checkpoints.newest();
-        table = checkpoint.table();
-        applied = checkpoint.index();
-        appliedTerm = checkpoint.term();
-        checkpointIndex = applied;
-        lastKnown = table.positions();
-        view = new View(Set.of(config.self()), false, -1);
-        submissions = new Submissions(config, directory.incarnation(), this::toLeader);
-        raft = build(checkpoint);
-        preference = new Preference(config, thread, raft, network);
-        notices = new CommitNotices(thread, this::sendNotice);
+    }
+
+    /** A node votes in a term, safely, before its log gets an entry of it. */
+    private void checkVote(Directory files) throws DamagedFileException {
+        if (log.lastIndex() >= log.firstIndex() && log.term(log.lastIndex()) > directory.term()) {
+            throw new DamagedFileException(files.location() + " has a log with an entry of term "
+                    + log.term(log.lastIndex()) + ", and a vote " + (directory.fresh()
+                            ? "of no term"
+                            : "of term " + directory.term()));
+        }
     }
 
     private static void closeAfter(Exception cause, AutoCloseable closeable) {
@@ -144,68 +144,21 @@ public final class RaftOrder implements Order, DurableLog, Group {
     /**
      * Opens this node's log and its port. Nothing is sent or delivered before {@link #start}.
      *
-     * @throws DamagedLogException if the log cannot be trusted
+     * @param directory of this node alone
+     * @throws DamagedFileException if the log cannot be trusted
      * @throws IOException if the directory is in use or belongs to another node or cluster, if the port is taken, or if
      *             the disk fails
      */
-    public static RaftOrder open(RaftOrderConfig config) throws IOException {
-        return open(config, FileChannel::open);
-    }
-
-    static RaftOrder open(RaftOrderConfig config, FileOpener files) throws IOException {
-        return new RaftOrder(config, files);
-    }
-
-    private RaftNodeImpl build(Checkpoints.Checkpoint checkpoint) throws IOException {
-        RaftConfig raftConfig = RaftConfig.newBuilder().setLeaderHeartbeatPeriodSecs(HEARTBEAT)
-                .setLeaderHeartbeatTimeoutSecs(HEARTBEATS_MISSED).setLeaderElectionTimeoutMillis(ELECTION_MILLIS)
-                .setCommitCountToTakeSnapshot(ENTRIES_IN_MEMORY).setMaxPendingLogEntryCount(UNCOMMITTED_ENTRIES_MAX)
-                .setAppendEntriesRequestBatchSize(ENTRIES_PER_APPEND).setTransferSnapshotsFromFollowersEnabled(false)
-                .setRaftNodeReportPublishPeriodSecs(3600).build();
-        RaftNodeBuilder builder = RaftNode.newBuilder().setGroupId(MessageCodec.GROUP).setConfig(raftConfig)
-                .setExecutor(thread).setClock(thread.clock()).setTransport(new ToNetwork())
-                .setModelFactory(MessageCodec.MODELS).setStateMachine(new Applied())
-                .setStore(new RaftStorage(log, directory, this::fail)).setRaftNodeReportListener(this::reported)
-                .setRandom(new WideRandom());
-        List<RaftEndpoint> members = new ArrayList<>();
-        config.members().keySet().forEach(id -> members.add(new Node(id)));
-        if (directory.fresh()) {
-            return (RaftNodeImpl) builder.setLocalEndpoint(new Node(config.self()))
-                    .setInitialGroupMembers(members, voters()).build();
+    public static RaftOrder open(RaftOrderConfig config, Machine machine, Directory directory) throws IOException {
+        try {
+            return new RaftOrder(config, machine, directory);
+        } catch (DamagedFileException damaged) {
+            DamagedFileException advised = new DamagedFileException(damaged.getMessage() + ". The data in "
+                    + directory.location() + " cannot be trusted any more: remove it and give the node a fresh copy of "
+                    + "the database from a live node");
+            advised.initCause(damaged);
+            throw advised;
         }
-        return (RaftNodeImpl) builder.setRestoredState(restored(checkpoint, members)).build();
-    }
-
-    private List<RaftEndpoint> voters() {
-        List<RaftEndpoint> voters = new ArrayList<>();
-        config.voters().forEach(id -> voters.add(new Node(id)));
-        return voters;
-    }
-
-    private RestoredRaftState restored(Checkpoints.Checkpoint checkpoint, List<RaftEndpoint> members)
-            throws IOException {
-        var models = MessageCodec.MODELS;
-        var group = models.createRaftGroupMembersViewBuilder().setLogIndex(0).setMembers(members)
-                .setVotingMembers(voters()).build();
-        SnapshotEntry snapshot = null;
-        if (checkpoint.index() > 0) {
-            var chunk = models.createSnapshotChunkBuilder().setIndex(checkpoint.index()).setTerm(checkpoint.term())
-                    .setOperation(checkpoint.encodedTable()).setSnapshotChunkIndex(0).setSnapshotChunkCount(1)
-                    .setGroupMembersView(group).build();
-            snapshot = models.createSnapshotEntryBuilder().setIndex(checkpoint.index()).setTerm(checkpoint.term())
-                    .setSnapshotChunks(List.of(chunk)).setGroupMembersView(group).build();
-        }
-        List<io.microraft.model.log.LogEntry> entries = new ArrayList<>();
-        for (long index = checkpoint.index() + 1; index <= log.lastIndex(); index++) {
-            LogEntry entry = log.read(index);
-            entries.add(MessageCodec.entry(index, entry.term(), Operation.stored(entry, log)));
-        }
-        Integer vote = directory.votedFor();
-        var term = models.createRaftTermPersistentStateBuilder().setTerm(directory.term())
-                .setVotedFor(vote == null ? null : new Node(vote)).build();
-        var self = models.createRaftEndpointPersistentStateBuilder().setLocalEndpoint(new Node(config.self()))
-                .setVoting(config.voters().contains(config.self())).build();
-        return new RestoredRaftState(self, group, term, snapshot, entries);
     }
 
     @Override
@@ -224,28 +177,35 @@ public final class RaftOrder implements Order, DurableLog, Group {
     }
 
     @Override
-    public synchronized void start(long after, Reader reader) throws TruncatedException {
-        if (started || stopped) {
+    public void start(long after, Reader reader) throws TruncatedException {
+        if (state.get() != State.OPEN) {
             throw new IllegalStateException("an order is started once");
         }
         Checkpoints.Checkpoint from = checkpoints.before(after);
         if (from.positions() > after) {
             throw new TruncatedException(after, from.positions() + 1);
         }
-        started = true;
+        if (!state.compareAndSet(State.OPEN, State.STARTED)) {
+            throw new IllegalStateException("an order is started once");
+        }
         Delivery source = new Delivery(config, log, from, after, directory.incarnation(), submissions);
-        source.committed(applied);
         delivery = source;
-        DeliveryLoop to = new DeliveryLoop(RealMachine.INSTANCE, "order-" + config.self() + "-deliver", after, source,
-                reader, listener, this::fail);
+        DeliveryLoop to = new DeliveryLoop(machine, "order-" + config.self() + "-deliver", after, source, reader,
+                listener, this::fail);
         deliveries = to;
-        to.viewed(view, false);
-        thread.start();
-        network.start(thread);
-        thread.execute(this::checkStalled);
-        thread.execute(this::checkForgottenPreVote);
+        loop.execute(() -> {
+            source.committed(committed.index());
+            to.viewed(view, false);
+            begin();
+        });
+    }
+
+    private void begin() {
+        peers.start();
+        checkStalled();
+        checkForgottenPreVote();
         preference.watch();
-        var _ = raft.start().whenComplete((ok, e) -> {
+        var _ = raft.start().whenComplete((_, e) -> {
             if (e != null) {
                 fail(e);
             }
@@ -255,11 +215,11 @@ public final class RaftOrder implements Order, DurableLog, Group {
     @Override
     public void append(byte[] payload) throws OverflowException {
         checkLength(payload);
-        if (stopped) {
+        if (stopped.get()) {
             throw new IllegalStateException("the order at node " + config.self() + " has stopped", failure.get());
         }
         if (submissions.submit(payload)) {
-            thread.execute(submissions::pump);
+            loop.execute(submissions::pump);
         }
     }
 
@@ -274,27 +234,27 @@ public final class RaftOrder implements Order, DurableLog, Group {
     public void multicast(byte[] payload, Set<Integer> nodes) {
         checkLength(payload);
         if (nodes.contains(config.self())) {
-            received(config.self(), ByteBuffer.wrap(payload));
+            received(config.self(), ByteBuffer.wrap(payload).asReadOnlyBuffer(), false);
         }
-        byte[] frame = MessageCodec.letter(payload);
-        Set<Integer> others = Set.copyOf(nodes);
-        thread.execute(() -> {
+        Set<Integer> others = new TreeSet<>(nodes);
+        ByteBuffer frame = MessageCodec.letter(payload);
+        loop.execute(() -> {
             for (int to : others) {
-                network.send(to, frame);
+                peers.send(to, frame);
             }
         });
+    }
+
+    private void received(int sender, ByteBuffer letter, boolean here) {
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.received(sender, letter, here);
+        }
     }
 
     @Override
     public void prefer(Set<Integer> nodes) {
         preference.prefer(nodes);
-    }
-
-    private void received(int sender, ByteBuffer letter) {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.received(sender, letter.asReadOnlyBuffer(), false);
-        }
     }
 
     @Override
@@ -326,59 +286,35 @@ public final class RaftOrder implements Order, DurableLog, Group {
     /** Takes effect in steps of a file of the log. */
     @Override
     public void truncate(long position) {
-        thread.execute(() -> {
-            try {
-                if (!stopped) {
-                    forgettable = Math.max(forgettable, position);
-                    forget();
-                }
-            } catch (IOException e) {
-                fail(e);
+        loop.execute(() -> {
+            if (!stopped.get()) {
+                committed.truncate(position);
             }
         });
-    }
-
-    private void forget() throws IOException {
-        Checkpoints.Checkpoint keep = checkpoints.before(forgettable);
-        if (keep.index() > checkpoints.oldest().index() && keep.positions() <= forgettable) {
-            log.truncateUntil(keep.index());
-            checkpoints.removeBefore(keep.index());
-        }
-    }
-
-    private void checkpoint() throws IOException {
-        checkpoints.add(applied, appliedTerm, table);
-        checkpointIndex = applied;
-        appliedSinceCheckpointBytes = 0;
-        forget();
     }
 
     @Override
     public Status status() {
         DeliveryLoop to = deliveries;
-        return new Status(to == null ? 0 : to.lastDelivered(), lastKnown, checkpoints.oldest().positions() + 1,
-                submissions.queuedBytes(), log.bytes());
+        return new Status(to == null ? 0 : to.lastDelivered(), committed.lastKnown(),
+                checkpoints.oldest().positions() + 1, submissions.queuedBytes(), log.bytes());
+    }
+
+    /** Connections that were turned away, or dropped for what came on them, since it was opened. Any thread. */
+    public long refusedConnections() {
+        return peers.refusedConnections();
     }
 
     @Override
     public void close() {
-        synchronized (this) {
-            if (stopped && !started) {
-                return;
-            }
-            stopped = true;
+        if (state.getAndSet(State.CLOSED) == State.CLOSED) {
+            return;
         }
+        stopped.set(true);
         network.close();
-        try {
-            thread.stop();
-            DeliveryLoop to = deliveries;
-            if (to != null) {
-                to.close();
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } catch (IOException e) {
-            LOGGER.warn("closing the connections of node {}", config.self(), e);
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.close();
         }
         for (AutoCloseable closeable : List.of(log, directory)) {
             try {
@@ -393,8 +329,12 @@ public final class RaftOrder implements Order, DurableLog, Group {
     private void fail(Throwable cause) {
         if (failure.compareAndSet(null, cause)) {
             LOGGER.error("the order at node {} stops", config.self(), cause);
-            stopped = true;
-            network.close();
+            stopped.set(true);
+            if (loop.isCurrent()) {
+                network.close();
+            } else {
+                loop.execute(network::close);
+            }
             DeliveryLoop to = deliveries;
             if (to != null) {
                 to.fail(cause);
@@ -402,11 +342,13 @@ public final class RaftOrder implements Order, DurableLog, Group {
         }
     }
 
+    // ------------------------------------------------------------------------------------------ on Raft's loop
+
     private void toLeader(byte[] batch) {
         if (leader == config.self()) {
             replicate(batch);
         } else if (leader >= 0) {
-            network.send(leader, MessageCodec.submit(batch));
+            peers.send(leader, MessageCodec.submit(batch));
         }
     }
 
@@ -422,7 +364,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
         if (submissions.stalled() && leader >= 0) {
             submissions.resend();
         }
-        thread.scheduleReal(this::checkStalled, config.retransmitTimeout().toNanos() / 2);
+        var _ = loop.schedule(config.retransmitTimeout().toNanos() / 2, this::checkStalled);
     }
 
     /**
@@ -431,13 +373,13 @@ public final class RaftOrder implements Order, DurableLog, Group {
      * of the same term again closes it, keeps the vote and forgets the leader.
      */
     private void checkForgottenPreVote() {
-        RaftState state = raft.state();
-        if (state.role() == RaftRole.FOLLOWER && state.leader() != null && state.preCandidateState() != null
+        RaftState now = raft.state();
+        if (now.role() == RaftRole.FOLLOWER && now.leader() != null && now.preCandidateState() != null
                 && raft.isLeaderHeartbeatTimeoutElapsed()) {
-            raft.toFollower(state.term());
+            raft.toFollower(now.term());
             raft.runPreVote();
         }
-        thread.schedule(this::checkForgottenPreVote, HEARTBEAT, TimeUnit.SECONDS);
+        time.schedule(this::checkForgottenPreVote, RaftSettings.HEARTBEAT, TimeUnit.SECONDS);
     }
 
     private void reported(RaftNodeReport report) {
@@ -450,15 +392,15 @@ public final class RaftOrder implements Order, DurableLog, Group {
             publishView();
             if (now >= 0) {
                 // After the report, so that MicroRaft has finished becoming what it reports.
-                thread.execute(submissions::resend);
+                loop.execute(submissions::resend);
             }
         }
     }
 
     private void publishView() {
-        Set<Integer> members = new TreeSet<>(network.reachable());
+        Set<Integer> members = peers.reachable();
         members.add(config.self());
-        View now = new View(Set.copyOf(members), leader >= 0 && quorum(members), leader);
+        View now = new View(members, leader >= 0 && quorum(members), leader);
         if (!now.equals(view)) {
             view = now;
             DeliveryLoop to = deliveries;
@@ -478,151 +420,45 @@ public final class RaftOrder implements Order, DurableLog, Group {
                 || voters.stream().filter(reachable::contains).count() > voters.size() / 2;
     }
 
-    private long firstRetainedPosition() {
-        return checkpoints.oldest().positions() + 1;
-    }
-
-    /** Term of an entry, or -1 if that is not known any more. */
-    private int termAt(long index) {
-        if (index >= log.firstIndex() && index <= log.lastIndex()) {
-            return log.term(index);
-        }
-        Checkpoints.Checkpoint oldest = checkpoints.oldest();
-        return index == oldest.index() ? oldest.term() : -1;
-    }
-
-    /**
-     * Sends a follower what it lacks, from the log on disk. MicroRaft would find out what it lacks by going back one
-     * entry per round trip, and would send a snapshot when its memory does not go back far enough.
-     *
-     * @param matched the follower's log is the same as this leader's up to here
-     * @param flow MicroRaft's number of the request that this one stands for
-     */
-    private void catchUp(int follower, long matched, long flow) {
-        int previousTerm = termAt(matched);
-        if (previousTerm < 0 || matched + 1 < log.firstIndex()) {
-            LOGGER.error("node {} needs the log after entry {}, which was truncated", follower, matched);
-            network.send(follower, MessageCodec.truncated(firstRetainedPosition()));
-            return;
-        }
-        try {
-            List<io.microraft.model.log.LogEntry> entries = new ArrayList<>();
-            long bytes = 0;
-            for (long i = matched + 1; i <= log.lastIndex() && entries.size() < ENTRIES_PER_APPEND
-                    && bytes < BYTES_PER_APPEND; i++) {
-                LogEntry entry = log.read(i);
-                bytes += entry.body().length;
-                entries.add(MessageCodec.entry(i, entry.term(), Operation.stored(entry, log)));
-            }
-            send(follower, append(matched, previousTerm, entries, flow));
-            // MicroRaft flushes the leader's log when it sends entries itself. These may be the same ones.
-            LeaderState state = raft.state().leaderState();
-            if (state != null) {
-                raft.submitLeaderFlushTask(state);
-            }
-        } catch (IOException e) {
-            fail(e);
-        }
-    }
-
-    private AppendEntriesRequest append(long previous, int previousTerm,
-            List<io.microraft.model.log.LogEntry> entries, long flow) {
-        return MessageCodec.MODELS.createAppendEntriesRequestBuilder().setGroupId(MessageCodec.GROUP)
-                .setSender(new Node(config.self())).setTerm(raft.getTerm().getTerm()).setPreviousLogIndex(previous)
-                .setPreviousLogTerm(previousTerm).setCommitIndex(applied).setLogEntries(entries)
-                .setQuerySequenceNumber(0).setFlowControlSequenceNumber(flow).build();
-    }
-
-    private void send(int to, RaftMessage message) throws IOException {
-        long last = log.lastIndex();
-        int lastTerm = last == 0 ? 0 : Math.max(termAt(last), 0);
-        network.send(to, MessageCodec.encode(message, new MessageCodec.LogEnd(last, lastTerm, applied),
-                BYTES_PER_APPEND));
-    }
-
-    private void sendNotice(int to, AppendEntriesRequest notice) {
-        if (stopped || leader != config.self() || notice.getTerm() != raft.getTerm().getTerm()) {
-            return;
-        }
-        try {
-            send(to, notice);
-        } catch (IOException e) {
-            fail(e);
-        }
-    }
-
-    /** What MicroRaft sends. On the Raft thread. */
-    private final class ToNetwork implements Transport {
-        /** The last answer to an append: to whom, in which term, how far the log was the leader's, when. */
-        private int answeredTo = -1;
-        private int answeredTerm;
-        private long answeredIndex;
-        private long answeredNanos;
-
+    private final class Host implements RaftTransport.Host {
         @Override
-        public void send(RaftEndpoint target, RaftMessage message) {
-            if (stopped) {
-                return;
-            }
-            int to = Node.id(target);
-            try {
-                if (message instanceof InstallSnapshotRequest m) {
-                    // Ask where the follower's log ends; its refusal leads to catchUp.
-                    long last = log.lastIndex();
-                    RaftOrder.this.send(to, append(last, termAt(last), List.of(), m.getFlowControlSequenceNumber()));
-                } else if (message instanceof AppendEntriesSuccessResponse m && needless(to, m)) {
-                    LOGGER.trace("nothing new for node {}", to);
-                } else if (message instanceof AppendEntriesRequest m && notices.keeps(to, m)) {
-                    LOGGER.trace("node {} is told with the next entries", to);
-                } else {
-                    RaftOrder.this.send(to, message);
-                }
-            } catch (IllegalArgumentException e) {
-                LOGGER.error("node {} needs entries that were truncated", to, e);
-                network.send(to, MessageCodec.truncated(firstRetainedPosition()));
-            } catch (IOException e) {
-                fail(e);
-            }
-        }
-
-        /**
-         * Whether the leader learns nothing from an answer: it only told how far the log is committed, waits for no answer to
-         * that, and has had one that says as much a moment ago. (It must hear from a majority from time to time, or resigns.)
-         */
-        private boolean needless(int to, AppendEntriesSuccessResponse m) {
-            long now = System.nanoTime();
-            if (m.getFlowControlSequenceNumber() == 0 && m.getQuerySequenceNumber() == 0 && to == answeredTo
-                    && m.getTerm() == answeredTerm && m.getLastLogIndex() <= answeredIndex
-                    && now - answeredNanos < config.failureTimeout().toNanos() / 10) {
-                return true;
-            }
-            answeredTo = to;
-            answeredTerm = m.getTerm();
-            answeredIndex = m.getLastLogIndex();
-            answeredNanos = now;
-            return false;
+        public boolean isStopped() {
+            return stopped.get();
         }
 
         @Override
-        public boolean isReachable(RaftEndpoint endpoint) {
-            return network.reachable().contains(Node.id(endpoint));
+        public boolean isLeader() {
+            return leader == config.self();
+        }
+
+        @Override
+        public void fail(Throwable cause) {
+            RaftOrder.this.fail(cause);
         }
     }
 
     private final class FromNetwork implements PeerNetwork.Receiver {
         @Override
         public void received(int from, ByteBuffer frame) throws IOException {
-            MessageCodec.Wire wire = MessageCodec.decode(from, frame);
-            if (wire instanceof MessageCodec.Wire.Letter(ByteBuffer payload)) {
-                RaftOrder.this.received(from, payload);
+            if (stopped.get()) {
                 return;
             }
-            handle(from, wire);
+            switch (MessageCodec.decode(from, frame)) {
+                case MessageCodec.Wire.Letter(ByteBuffer payload) ->
+                    RaftOrder.this.received(from, payload, payload.remaining() <= HERE_BYTES_MAX);
+                case MessageCodec.Wire.Submit(byte[] batch) -> {
+                    if (leader == config.self()) {
+                        replicate(batch);
+                    }
+                }
+                case MessageCodec.Wire.Truncated truncated -> transport.received(truncated);
+                case MessageCodec.Wire.Raft message -> transport.received(from, message);
+            }
         }
 
         @Override
         public void reachabilityChanged() {
-            thread.execute(RaftOrder.this::publishView);
+            loop.execute(RaftOrder.this::publishView);
         }
 
         @Override
@@ -631,106 +467,42 @@ public final class RaftOrder implements Order, DurableLog, Group {
         }
     }
 
-    private void handle(int from, MessageCodec.Wire wire) {
-        if (stopped) {
-            return;
+    private final class Committed implements CommittedEntries.Listener {
+        @Override
+        public void committed(long index, Operation operation, boolean counts) {
+            if (counts) {
+                transport.committed(operation.sender);
+            }
+            Delivery source = delivery;
+            if (source != null) {
+                source.committed(index);
+            }
+            untoldEntries++;
+            untoldBytes += operation.bodyBytes();
+            if (!tellsDelivery) {
+                tellsDelivery = true;
+                loop.execute(RaftOrder.this::tellDelivery);
+            }
+            if (counts && operation.sender == config.self() && operation.incarnation == directory.incarnation()) {
+                submissions.ordered(operation.sequence);
+            }
         }
-        switch (wire) {
-            case MessageCodec.Wire.Submit(byte[] batch) -> {
-                if (leader == config.self()) {
-                    replicate(batch);
-                }
-            }
-            case MessageCodec.Wire.Letter _ ->
-                throw new IllegalStateException("a message outside of the order is no business of this thread");
-            case MessageCodec.Wire.Truncated(long firstRetained) -> {
-                if (firstRetained > lastKnown + 1) {
-                    fail(new TruncatedException(lastKnown, firstRetained));
-                }
-            }
-            case MessageCodec.Wire.Raft(RaftMessage message, MessageCodec.@Nullable LogEnd end) -> {
-                if (message instanceof AppendEntriesFailureResponse refusal && end != null
-                        && leader == config.self() && refusal.getTerm() == raft.getTerm().getTerm()) {
-                    boolean same = end.lastIndex() <= log.lastIndex() && termAt(end.lastIndex()) == end.lastTerm();
-                    catchUp(from, same ? end.lastIndex() : end.applied(), refusal.getFlowControlSequenceNumber());
-                } else if (message instanceof AppendEntriesRequest append) {
-                    raft.handle(SnapshotEdge.behind(raft, append));
-                } else {
-                    raft.handle(message);
-                }
-            }
+
+        @Override
+        public void failed(Throwable cause) {
+            fail(cause);
         }
     }
 
-    /** What MicroRaft tells about committed entries. On the Raft thread. */
-    private final class Applied implements StateMachine {
-        @Override
-        public Object runOperation(long index, Object committed) {
-            try {
-                apply(index, (Operation) committed);
-            } catch (IOException | RuntimeException e) {
-                // MicroRaft would only log it and go on.
-                fail(e);
-            }
-            return index;
-        }
-
-        @Override
-        public void takeSnapshot(long index, Consumer<Object> chunks) {
-            chunks.accept(table.encode());
-        }
-
-        @Override
-        public void installSnapshot(long index, List<Object> chunks) {
-            if (index != applied) {
-                throw new IllegalStateException("a snapshot of entry " + index + " at entry " + applied);
-            }
-        }
-
-        @Override
-        public Object getNewTermOperation() {
-            return Operation.of(LogEntry.NEW_TERM, new byte[0]);
-        }
-    }
-
-    private void apply(long index, Operation operation) throws IOException {
-        if (stopped) {
-            return;
-        }
-        if (index != applied + 1) {
-            throw new IllegalStateException("entry " + index + " was committed after " + applied);
-        }
-        long first = operation.kind == LogEntry.BATCH
-                ? table.accept(operation.sender, operation.incarnation, operation.sequence, operation.messages)
-                : 0;
-        applied = index;
-        appliedTerm = termAt(index);
-        if (first > 0) {
-            lastKnown = table.positions();
-            notices.committed(operation.sender, System.nanoTime());
-        }
-        Delivery source = delivery;
+    /** Once for all that was committed in a turn of the loop, and behind what it sends. */
+    private void tellDelivery() {
+        boolean here = untoldEntries <= HERE_ENTRIES_MAX && untoldBytes <= HERE_BYTES_MAX;
+        tellsDelivery = false;
+        untoldEntries = 0;
+        untoldBytes = 0;
         DeliveryLoop to = deliveries;
-        if (source != null && to != null) {
-            source.committed(index);
-            to.more(false);
-        }
-        if (first > 0 && operation.sender == config.self() && operation.incarnation == directory.incarnation()) {
-            submissions.ordered(operation.sequence);
-        }
-        appliedSinceCheckpointBytes += operation.bodyBytes();
-        if (applied - checkpointIndex >= CHECKPOINT_ENTRIES || appliedSinceCheckpointBytes >= config.segmentBytes()) {
-            checkpoint();
-        }
-    }
-
-    /** Spreads elections: MicroRaft asks for a random part of 100 of its milliseconds, which are short here. */
-    private static final class WideRandom extends Random {
-        private static final long serialVersionUID = 1;
-
-        @Override
-        public int nextInt(int bound) {
-            return super.nextInt(bound * 10);
+        if (to != null) {
+            to.more(here);
         }
     }
 }

@@ -1,7 +1,6 @@
 package tutti.order.raft;
 
 import java.net.InetSocketAddress;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -20,7 +19,6 @@ import java.util.stream.Collectors;
  *            same at all nodes; this node listens at its own address only
  * @param voters the nodes of which a majority decides what is ordered, and one leads; the same at all nodes. The others
  *            submit and are delivered everything, but nothing waits for them
- * @param directory where the log is kept, of this node alone
  * @param segmentBytes size of one file of the log, 64 KiB to 1 GiB
  * @param cacheBytes how many bytes of newest log entries stay in memory
  * @param queueBytes limit of what may wait to be ordered here, in bytes
@@ -32,7 +30,7 @@ import java.util.stream.Collectors;
  * @param retransmitTimeout how long a batch may be under way until it is sent again
  */
 public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> members, SortedSet<Integer> voters,
-        Path directory, int segmentBytes, long cacheBytes, long queueBytes, int payloadBytesMax, int batchBytes,
+        int segmentBytes, long cacheBytes, long queueBytes, int payloadBytesMax, int batchBytes,
         int batchWindow,
         Duration failureTimeout, Duration retransmitTimeout) {
 
@@ -65,48 +63,48 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
     }
 
     /** The defaults: files of 16 MiB, 16 MiB in memory, 64 MiB in the queue, messages up to 16 MiB, 1 s to fail over. */
-    public static RaftOrderConfig of(int self, Map<Integer, InetSocketAddress> members, Path directory) {
-        return new RaftOrderConfig(self, new TreeMap<>(members), new TreeSet<>(members.keySet()), directory, 1 << 24,
+    public static RaftOrderConfig of(int self, Map<Integer, InetSocketAddress> members) {
+        return new RaftOrderConfig(self, new TreeMap<>(members), new TreeSet<>(members.keySet()), 1 << 24,
                 1 << 24, 1 << 26, 1 << 24, 1 << 16,
                 4, Duration.ofSeconds(1), Duration.ofSeconds(1));
     }
 
     /** A copy in which only these nodes decide. */
     public RaftOrderConfig withVoters(Set<Integer> nodes) {
-        return new RaftOrderConfig(self, members, new TreeSet<>(nodes), directory, segmentBytes, cacheBytes, queueBytes,
+        return new RaftOrderConfig(self, members, new TreeSet<>(nodes), segmentBytes, cacheBytes, queueBytes,
                 payloadBytesMax, batchBytes, batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another size of the log's files. */
     public RaftOrderConfig withSegmentBytes(int bytes) {
-        return new RaftOrderConfig(self, members, voters, directory, bytes, cacheBytes, queueBytes, payloadBytesMax,
+        return new RaftOrderConfig(self, members, voters, bytes, cacheBytes, queueBytes, payloadBytesMax,
                 batchBytes,
                 batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another memory for newest entries. */
     public RaftOrderConfig withCacheBytes(long bytes) {
-        return new RaftOrderConfig(self, members, voters, directory, segmentBytes, bytes, queueBytes, payloadBytesMax,
+        return new RaftOrderConfig(self, members, voters, segmentBytes, bytes, queueBytes, payloadBytesMax,
                 batchBytes, batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with other limits of the queue and of one message. */
     public RaftOrderConfig withQueue(long bytes, int payloadMax) {
-        return new RaftOrderConfig(self, members, voters, directory, segmentBytes, cacheBytes, bytes, payloadMax,
+        return new RaftOrderConfig(self, members, voters, segmentBytes, cacheBytes, bytes, payloadMax,
                 batchBytes,
                 batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another batching. */
     public RaftOrderConfig withBatches(int bytes, int window) {
-        return new RaftOrderConfig(self, members, voters, directory, segmentBytes, cacheBytes, queueBytes,
+        return new RaftOrderConfig(self, members, voters, segmentBytes, cacheBytes, queueBytes,
                 payloadBytesMax,
                 bytes, window, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with other timeouts. */
     public RaftOrderConfig withTimeouts(Duration failure, Duration retransmit) {
-        return new RaftOrderConfig(self, members, voters, directory, segmentBytes, cacheBytes, queueBytes,
+        return new RaftOrderConfig(self, members, voters, segmentBytes, cacheBytes, queueBytes,
                 payloadBytesMax,
                 batchBytes, batchWindow, failure, retransmit);
     }

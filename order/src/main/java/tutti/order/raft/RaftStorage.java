@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 
 /**
  * MicroRaft's view of what is on disk: the log and the vote. The first thing that goes wrong stops the node: nothing is
- * stored or promised any more after it, since nobody knows what the disk holds then. Used by the Raft thread only.
+ * stored or promised any more after it, since nobody knows what the disk holds then. Used on Raft's loop only.
  *
  * <p>
  * MicroRaft's snapshots are not stored. They only bound its log in memory; our {@link Checkpoints} are what a restart

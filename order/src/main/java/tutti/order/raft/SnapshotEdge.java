@@ -27,7 +27,7 @@ import java.util.List;
 final class SnapshotEdge {
     private SnapshotEdge() {}
 
-    /** The same request, or one that asks for the same and begins behind the snapshot. On the Raft thread. */
+    /** The same request, or one that asks for the same and begins behind the snapshot. On Raft's loop. */
     static AppendEntriesRequest behind(RaftNodeImpl raft, AppendEntriesRequest request) {
         RaftState state = raft.state();
         RaftLog log = state.log();

@@ -8,18 +8,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import tutti.core.spi.DurableLog;
+import tutti.runtime.Clock;
 
 /**
  * What this node wants ordered: a bounded queue of messages, and a window of numbered batches made from it that are
  * under way to the leader. A batch stays until it is seen in the log, and is sent again after a change of leader or a
  * timeout; all later ones follow it, so that they arrive in turn. {@link #submit} may be called by any thread, the rest
- * by the Raft thread.
+ * by Raft's loop.
  */
 final class Submissions {
     private record Pending(long sequence, byte[] body) {}
 
     private final RaftOrderConfig config;
     private final long incarnation;
+    private final Clock clock;
     private final Consumer<byte[]> toLeader;
     private final ConcurrentLinkedQueue<byte[]> queue = new ConcurrentLinkedQueue<>();
     private final AtomicLong queuedBytes = new AtomicLong();
@@ -29,9 +31,10 @@ final class Submissions {
     private long progressNanos;
 
     /** @param toLeader sends a batch to the leader if there is one; may lose it */
-    Submissions(RaftOrderConfig config, long incarnation, Consumer<byte[]> toLeader) {
+    Submissions(RaftOrderConfig config, long incarnation, Clock clock, Consumer<byte[]> toLeader) {
         this.config = config;
         this.incarnation = incarnation;
+        this.clock = clock;
         this.toLeader = toLeader;
     }
 
@@ -71,19 +74,23 @@ final class Submissions {
             List<byte[]> messages = new ArrayList<>();
             messages.add(first);
             int bytes = first.length;
-            for (byte[] next = queue.peek(); next != null && bytes + next.length <= config.batchBytes(); next = queue
-                    .peek()) {
+            for (byte[] next = queue.peek(); next != null && fits(next, messages.size(), bytes); next = queue.peek()) {
                 messages.add(next);
                 bytes += next.length;
                 queue.remove();
             }
             if (underWay.isEmpty()) {
-                progressNanos = System.nanoTime();
+                progressNanos = clock.nanoTime();
             }
             byte[] body = Batch.encode(config.self(), incarnation, ++lastSequence, messages, bytes);
             underWay.add(new Pending(lastSequence, body));
             toLeader.accept(body);
         }
+    }
+
+    /** Whether a batch has room for another message; what a message takes besides its bytes counts. */
+    private boolean fits(byte[] next, int messages, int bytes) {
+        return bytes + next.length + Batch.MESSAGE_HEADER_BYTES * (messages + 1) <= config.batchBytes();
     }
 
     /** A batch of this incarnation has been ordered. */
@@ -92,13 +99,13 @@ final class Submissions {
         if (first == null || first.sequence() != sequence) {
             throw new IllegalStateException("batch " + sequence + " was ordered, but " + first + " is the next");
         }
-        progressNanos = System.nanoTime();
+        progressNanos = clock.nanoTime();
         pump();
     }
 
     /** Sends everything under way again. */
     void resend() {
-        progressNanos = System.nanoTime();
+        progressNanos = clock.nanoTime();
         underWay.forEach(p -> toLeader.accept(p.body()));
         pump();
     }
@@ -106,6 +113,6 @@ final class Submissions {
     /** Whether nothing has moved for the time after which batches are sent again. */
     boolean stalled() {
         return !underWay.isEmpty()
-                && System.nanoTime() - progressNanos > config.retransmitTimeout().toNanos();
+                && clock.nanoTime() - progressNanos > config.retransmitTimeout().toNanos();
     }
 }

@@ -2,120 +2,87 @@ package tutti.order.raft;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Frames arrive as they were sent, whatever the connection makes of them on the way, or not at all. */
-@Timeout(30)
 class FramesTest {
-    private static final int MORE_THAN_A_SOCKET_HOLDS = 16 << 20;
-
-    private SocketChannel out;
-    private SocketChannel in;
     private final List<byte[]> taken = new ArrayList<>();
-    private Frames.Reader reader;
+    private final Frames.Reader reader = new Frames.Reader(frame -> taken.add(bytes(frame)));
 
-    @BeforeEach
-    void connect() throws IOException {
-        try (ServerSocketChannel server = ServerSocketChannel.open()) {
-            server.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            out = SocketChannel.open(server.getLocalAddress());
-            in = server.accept();
-        }
-        out.configureBlocking(false);
-        reader = new Frames.Reader(in, frame -> {
-            byte[] bytes = new byte[frame.remaining()];
-            frame.get(bytes);
-            taken.add(bytes);
-        });
-    }
-
-    @AfterEach
-    void disconnect() throws IOException {
-        out.close();
-        in.close();
-    }
-
-    private static byte[] random(Random random, int length) {
-        byte[] bytes = new byte[length];
-        random.nextBytes(bytes);
+    private static byte[] bytes(ByteBuffer buffer) {
+        byte[] bytes = new byte[buffer.remaining()];
+        buffer.get(bytes);
         return bytes;
     }
 
-    @Test
-    void framesOfAllLengthsArriveInOrder() throws IOException {
+    private static ByteBuffer frame(byte[] bytes) {
+        return Frames.finish(Frames.begin(bytes.length).put(bytes));
+    }
+
+    /** Frames of all lengths, and a sign of life after each; they come in pieces of up to so many bytes. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 8, 9, 100, 65_536, 3_000_000, 8_000_000})
+    void framesArriveInOrderHoweverTheyAreCut(int pieceBytesMax) throws IOException {
         Random random = new Random(7);
         List<byte[]> sent = new ArrayList<>();
-        Frames.Writer writer = new Frames.Writer(out);
+        ByteBuffer stream = ByteBuffer.allocate(6_000_000);
         for (int length : new int[]{1, 100, (1 << 16) - 9, (1 << 16) - 8, (1 << 16) - 7, 1 << 16, 1, 200_000, 3,
-                MORE_THAN_A_SOCKET_HOLDS, 5}) {
-            byte[] frame = random(random, length);
-            sent.add(frame);
-            writer.add(frame);
-            writer.addAlive();
+                4_000_000, 5}) {
+            byte[] bytes = new byte[length];
+            random.nextBytes(bytes);
+            sent.add(bytes);
+            stream.put(frame(bytes)).put(Frames.alive());
         }
-        assertFalse(writer.write(), "the connection takes not all at once");
-        assertTrue(writer.queuedFrames() > 0);
-        while (taken.size() < sent.size()) {
-            writer.write();
-            reader.read();
+        stream.flip();
+        while (stream.hasRemaining()) {
+            int piece = Math.min(1 + random.nextInt(pieceBytesMax), stream.remaining());
+            reader.read(stream.slice(stream.position(), piece));
+            stream.position(stream.position() + piece);
         }
-        assertTrue(writer.write());
-        assertEquals(0, writer.queuedFrames());
-        assertEquals(0, writer.queuedBytes());
+        assertEquals(sent.size(), taken.size());
         for (int i = 0; i < sent.size(); i++) {
             assertArrayEquals(sent.get(i), taken.get(i), "frame " + i);
         }
     }
 
-    @Test
-    void aFrameThatComesInPiecesIsTakenWhenItIsComplete() throws IOException {
-        Frames.Writer writer = new Frames.Writer(out);
-        writer.add(new byte[]{1, 2, 3});
-        writer.write();
-        ByteBuffer raw = ByteBuffer.allocate(11);
-        while (raw.hasRemaining()) {
-            in.read(raw);
-        }
-        for (byte b : raw.array()) {
-            assertEquals(0, taken.size());
-            out.write(ByteBuffer.wrap(new byte[]{b}));
-            reader.read();
-        }
-        assertArrayEquals(new byte[]{1, 2, 3}, taken.getFirst());
+    private String refusal(ByteBuffer bytes) {
+        return String.valueOf(assertThrows(IOException.class, () -> reader.read(bytes)).getMessage());
     }
 
     @Test
-    void whatCannotBeRightIsRefused() throws IOException {
-        out.write(ByteBuffer.allocate(9).putInt(1).putInt(42).put((byte) 1).flip());
-        assertTrue(assertThrows(IOException.class, reader::read).getMessage().contains("checksum"));
+    void aBadChecksumIsRefused() {
+        String why = refusal(ByteBuffer.allocate(9).putInt(1).putInt(42).put((byte) 1).flip());
+        assertTrue(why.contains("checksum"), why);
         assertEquals(0, taken.size());
     }
 
     @Test
-    void anImpossibleLengthIsRefused() throws IOException {
-        out.write(ByteBuffer.allocate(8).putInt(-1).putInt(0).flip());
-        assertTrue(assertThrows(IOException.class, reader::read).getMessage().contains("-1 bytes"));
+    void anImpossibleLengthIsRefused() {
+        String why = refusal(ByteBuffer.allocate(8).putInt(-1).putInt(0).flip());
+        assertTrue(why.contains("-1 bytes"), why);
+        why = refusal(ByteBuffer.allocate(8).putInt(Frames.FRAME_BYTES_MAX + 1).putInt(0).flip());
+        assertTrue(why.contains(Frames.FRAME_BYTES_MAX + 1 + " bytes"), why);
     }
 
+    /** As many connections keep theirs: 100 of 512 MiB each would not fit into memory. */
     @Test
-    void theEndOfTheConnectionIsNoticed() throws IOException {
-        out.close();
-        assertThrows(IOException.class, reader::read);
+    void aLengthThatIsOnlyClaimedCostsNothing() throws IOException {
+        List<Frames.Reader> readers = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            Frames.Reader another = new Frames.Reader(frame -> taken.add(bytes(frame)));
+            another.read(ByteBuffer.allocate(9).putInt(Frames.FRAME_BYTES_MAX).putInt(0).put((byte) 1).flip());
+            readers.add(another);
+        }
+        assertEquals(100, readers.size());
     }
 }

@@ -28,7 +28,7 @@ final class OrderProcess {
             members.put(i - 2, new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(args[i])));
         }
         PrintStream out = System.out;
-        try (Order order = RaftOrder.open(RaftNodes.config(self, members, Path.of(args[1])))) {
+        try (Order order = RaftNodes.open(RaftNodes.config(self, members), Path.of(args[1]))) {
             order.group().join(view -> out
                     .println("V " + view.leader() + " " + view.members().size() + " " + view.majority()));
             order.log().start(0, new DurableLog.Reader() {

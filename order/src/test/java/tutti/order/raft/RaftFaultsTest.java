@@ -10,11 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.RandomAccessFile;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.channels.FileChannel;
+import java.net.SocketException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -32,6 +33,10 @@ import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.order.Recorder;
+import tutti.runtime.DamagedFileException;
+import tutti.runtime.Directory;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** What can go wrong around a Raft order, and what it says and does then. */
 @Timeout(60)
@@ -49,11 +54,19 @@ class RaftFaultsTest {
     }
 
     private RaftOrderConfig config(int node) {
-        return RaftNodes.config(node, members, directory);
+        return RaftNodes.config(node, members);
     }
 
-    private void start(RaftOrderConfig config, long after, FileOpener files) throws Exception {
-        Order order = RaftOrder.open(config, files);
+    private Path files(int node) {
+        return RaftNodes.files(directory, node);
+    }
+
+    private void start(RaftOrderConfig config, long after) throws Exception {
+        start(config, after, PathDirectory.of(files(config.self())));
+    }
+
+    private void start(RaftOrderConfig config, long after, Directory files) throws Exception {
+        Order order = RaftOrder.open(config, RealMachine.INSTANCE, files);
         orders.put(config.self(), order);
         Recorder recorder = new Recorder();
         recorders.put(config.self(), recorder);
@@ -64,7 +77,7 @@ class RaftFaultsTest {
     private void startAll(int nodes) throws Exception {
         members = RaftNodes.members(nodes);
         for (int node = 0; node < nodes; node++) {
-            start(config(node), 0, FileChannel::open);
+            start(config(node), 0);
         }
         awaitAll();
     }
@@ -91,16 +104,16 @@ class RaftFaultsTest {
         }
     }
 
-    private void aFailingDisk(Consumer<FaultyFiles> fault, String expected) throws Exception {
+    private void aFailingDisk(Consumer<FaultyDirectory.Faults> fault, String expected) throws Exception {
         members = RaftNodes.members(3);
-        FaultyFiles files = new FaultyFiles();
-        start(config(0), 0, files);
-        start(config(1), 0, FileChannel::open);
-        start(config(2), 0, FileChannel::open);
+        FaultyDirectory.Faults faults = new FaultyDirectory.Faults();
+        start(config(0), 0, new FaultyDirectory(PathDirectory.of(files(0)), faults));
+        start(config(1), 0);
+        start(config(2), 0);
         awaitAll();
         submit(0, 100);
         recorders.get(1).awaitCount(100);
-        fault.accept(files);
+        fault.accept(faults);
         submit(1, 100);
         Throwable cause = recorders.get(0).awaitFailure();
         assertTrue(message(cause).contains(expected), message(cause));
@@ -110,7 +123,7 @@ class RaftFaultsTest {
         assertEquals(all, recorders.get(2).awaitCount(200));
         assertEquals(1, recorders.get(0).failures());
         stop(0);
-        start(config(0), 0, FileChannel::open);
+        start(config(0), 0);
         assertEquals(all, recorders.get(0).awaitCount(200));
     }
 
@@ -119,7 +132,7 @@ class RaftFaultsTest {
         members = RaftNodes.members(5);
         Set<Integer> voters = Set.of(1, 2, 3);
         for (int node = 0; node < 5; node++) {
-            start(config(node).withVoters(voters), 0, FileChannel::open);
+            start(config(node).withVoters(voters), 0);
         }
         awaitAll();
         submit(0, 50);
@@ -136,7 +149,7 @@ class RaftFaultsTest {
         recorders.get(2).awaitView(v -> v.majority() && Set.of(2, 3).contains(v.leader()) && v.members().size() == 2);
         submit(3, 50);
         List<Recorder.Delivered> all = recorders.get(2).awaitCount(200);
-        start(config(4).withVoters(voters), 0, FileChannel::open);
+        start(config(4).withVoters(voters), 0);
         assertEquals(all, recorders.get(4).awaitCount(200));
         submit(4, 1);
         assertEquals(recorders.get(2).awaitCount(201), recorders.get(4).awaitCount(201));
@@ -161,7 +174,7 @@ class RaftFaultsTest {
 
     @Test
     void aNodeWhoseDiskCannotFlushStopsAndTheOthersGoOn() throws Exception {
-        aFailingDisk(f -> f.flushFails = true, "Input/output error");
+        aFailingDisk(f -> f.forceFails = true, "Input/output error");
     }
 
     @Test
@@ -171,25 +184,26 @@ class RaftFaultsTest {
 
     @Test
     void theVoteIsOnDiskBeforeItCounts() throws Exception {
-        FaultyFiles files = new FaultyFiles();
+        FaultyDirectory.Faults faults = new FaultyDirectory.Faults();
         Path at = directory.resolve("n");
-        try (NodeDirectory node = new NodeDirectory(at, "node 1 of test", files)) {
+        Directory files = new FaultyDirectory(PathDirectory.of(at), faults);
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE)) {
             assertTrue(node.fresh());
             node.established("node 1 of test");
-            int before = files.flushes.get();
+            int before = faults.forced.get();
             node.vote(7, 3);
-            assertTrue(files.flushes.get() > before);
+            assertTrue(faults.forced.get() > before);
         }
-        try (NodeDirectory node = new NodeDirectory(at, "node 1 of test", files)) {
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE)) {
             assertFalse(node.fresh());
             assertEquals(7, node.term());
             assertEquals(3, node.votedFor());
             node.vote(8, null);
-            files.flushFails = true;
+            faults.forceFails = true;
             assertThrows(IOException.class, () -> node.vote(9, 1));
         }
-        files.flushFails = false;
-        try (NodeDirectory node = new NodeDirectory(at, "node 1 of test", files)) {
+        faults.forceFails = false;
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE)) {
             assertEquals(8, node.term());
             assertNull(node.votedFor());
         }
@@ -197,14 +211,15 @@ class RaftFaultsTest {
             f.seek(6);
             f.write(99);
         }
-        assertThrows(DamagedLogException.class, () -> new NodeDirectory(at, "node 1 of test", files));
+        assertThrows(DamagedFileException.class,
+                () -> new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE));
     }
 
     @Test
     void incarnationsGrow() throws Exception {
         long last = 0;
         for (int i = 0; i < 5; i++) {
-            try (NodeDirectory node = new NodeDirectory(directory.resolve("n"), "x", FileChannel::open)) {
+            try (NodeDirectory node = new NodeDirectory(PathDirectory.of(files(0)), "x", RealMachine.INSTANCE)) {
                 assertTrue(node.incarnation() > last);
                 last = node.incarnation();
             }
@@ -220,7 +235,7 @@ class RaftFaultsTest {
         }
         stop(0);
         Path log;
-        try (Stream<Path> list = Files.list(config(0).directory().resolve("log"))) {
+        try (Stream<Path> list = Files.list(files(0).resolve("log"))) {
             log = list.filter(p -> p.toString().endsWith(".log")).sorted().findFirst().orElseThrow();
         }
         try (RandomAccessFile f = new RandomAccessFile(log.toFile(), "rw")) {
@@ -229,29 +244,29 @@ class RaftFaultsTest {
             f.seek(300);
             f.write(b ^ 1);
         }
-        DamagedLogException e = assertThrows(DamagedLogException.class, () -> RaftOrder.open(config(0)));
+        DamagedFileException e = assertThrows(DamagedFileException.class, () -> RaftNodes.open(config(0), directory));
         assertTrue(message(e).contains(log.toString()), message(e));
         try (Stream<Path> list = Files.list(log.getParent())) {
             for (Path file : list.toList()) {
                 Files.delete(file);
             }
         }
-        e = assertThrows(DamagedLogException.class, () -> RaftOrder.open(config(0)));
+        e = assertThrows(DamagedFileException.class, () -> RaftNodes.open(config(0), directory));
         assertTrue(message(e).contains("is gone"), message(e));
     }
 
     @Test
     void aTakenPortATakenDirectoryAndAnotherClustersDirectoryAreRefused() throws Exception {
         startAll(1);
-        IOException used = assertThrows(IOException.class, () -> RaftOrder.open(config(0)));
-        assertTrue(message(used).contains("is in use by another process"), message(used));
-        RaftOrderConfig elsewhere = RaftNodes.config(0, members, directory.resolve("elsewhere"));
-        IOException taken = assertThrows(IOException.class, () -> RaftOrder.open(elsewhere));
+        IOException used = assertThrows(IOException.class, () -> RaftNodes.open(config(0), directory));
+        assertTrue(message(used).contains("is in use by this very process"), message(used));
+        IOException taken = assertThrows(IOException.class,
+                () -> RaftNodes.open(config(0), directory.resolve("elsewhere")));
         assertTrue(message(taken).contains(":" + members.get(0).getPort()), message(taken));
         assertTrue(message(taken).contains("another process uses the port"), message(taken));
         stop(0);
         members = RaftNodes.members(2);
-        IOException other = assertThrows(IOException.class, () -> RaftOrder.open(config(0)));
+        IOException other = assertThrows(IOException.class, () -> RaftNodes.open(config(0), directory));
         assertTrue(message(other).contains("belongs to node 0 of"), message(other));
     }
 
@@ -261,7 +276,7 @@ class RaftFaultsTest {
         stop(2);
         Map<Integer, InetSocketAddress> wrong = new HashMap<>(members);
         wrong.put(3, new InetSocketAddress(members.get(0).getAddress(), 1));
-        start(RaftNodes.config(2, wrong, directory.resolve("other")), 0, FileChannel::open);
+        start(RaftNodes.config(2, wrong), 0, PathDirectory.of(directory.resolve("other")));
         Throwable cause = recorders.get(2).awaitFailure();
         assertTrue(message(cause).contains("all nodes must be given the same list"), message(cause));
         submit(0, 10);
@@ -299,18 +314,87 @@ class RaftFaultsTest {
         recorders.get(1).awaitCount(10);
     }
 
+    private Socket connected(int to) throws IOException {
+        return new Socket(members.get(to).getAddress(), members.get(to).getPort());
+    }
+
+    /** Until the other end closes the connection; what it sends before is not looked at. */
+    private static void awaitEnd(Socket socket) throws IOException {
+        try {
+            socket.getInputStream().transferTo(OutputStream.nullOutputStream());
+        } catch (SocketException reset) {
+            // It was closed while there was something unread.
+            assertTrue(message(reset).contains("reset"), message(reset));
+        }
+    }
+
+    private long refused(int node) {
+        return ((RaftOrder) orders.get(node)).refusedConnections();
+    }
+
+    @Test
+    void whoSendsWhatNoNodeSendsIsDroppedAndCounted() throws Exception {
+        members = RaftNodes.members(2);
+        start(config(0), 0);
+        long before = refused(0);
+        try (Socket endless = connected(0)) {
+            byte[] noise = new Greeting.Hello(1, 42, "x".repeat(Greeting.TEXT_BYTES_MAX)).encode().array();
+            endless.getOutputStream().write(noise);
+            endless.getOutputStream().write(noise);
+            awaitEnd(endless);
+        }
+        byte[] letterOfNoType = Frames.finish(Frames.begin(1).put((byte) 99)).array();
+        byte[] noBatch = MessageCodec.submit(new byte[30]).array();
+        byte[] badChecksum = new byte[]{0, 0, 0, 1, 0, 0, 0, 0, 1};
+        byte[] endlessFrame = new byte[]{Byte.MAX_VALUE, 0, 0, 0, 0, 0, 0, 0};
+        for (byte[] wrong : List.of(letterOfNoType, noBatch, badChecksum, endlessFrame)) {
+            try (Socket peer = connected(0)) {
+                peer.getOutputStream().write(new Greeting.Hello(1, 42, config(0).cluster()).encode().array());
+                assertEquals("", new DataInputStream(peer.getInputStream()).readUTF());
+                peer.getOutputStream().write(Frames.alive().array());
+                peer.getOutputStream().write(wrong);
+                awaitEnd(peer);
+            }
+        }
+        assertEquals(before + 5, refused(0));
+        start(config(1), 0);
+        awaitAll();
+        submit(0, 10);
+        recorders.get(1).awaitCount(10);
+    }
+
+    @Test
+    void thoseWhoSayNothingCannotKeepANodeFromJoining() throws Exception {
+        members = RaftNodes.members(2);
+        start(config(0), 0);
+        List<Socket> silent = new ArrayList<>();
+        try {
+            for (int i = 0; i < 200; i++) {
+                silent.add(connected(0));
+            }
+            start(config(1), 0);
+            awaitAll();
+            assertTrue(refused(0) > 0);
+            awaitEnd(silent.getFirst());
+        } finally {
+            for (Socket socket : silent) {
+                socket.close();
+            }
+        }
+    }
+
     @Test
     void aNodeFarBehindIsServedFromTheLeadersDisk() throws Exception {
         members = RaftNodes.members(3);
         int messages = 40_000;
         for (int node = 0; node < 2; node++) {
-            start(config(node).withBatches(1, 64).withQueue(1 << 24, 1 << 16), 0, FileChannel::open);
+            start(config(node).withBatches(1, 64).withQueue(1 << 24, 1 << 16), 0);
         }
         recorders.get(0).awaitView(Group.View::majority);
         submit(0, messages / 2);
         submit(1, messages / 2);
         List<Recorder.Delivered> all = recorders.get(0).awaitCount(messages);
-        start(config(2), 0, FileChannel::open);
+        start(config(2), 0);
         assertEquals(all, recorders.get(2).awaitCount(messages));
         submit(2, 1);
         assertEquals(messages + 1L, recorders.get(1).awaitCount(messages + 1).getLast().position());
@@ -330,8 +414,8 @@ class RaftFaultsTest {
         for (int node = 0; node < 3; node++) {
             stop(node);
         }
-        try (SegmentedLog log = SegmentedLog.open(config(2).directory().resolve("log"), 1 << 16, 0,
-                FileChannel::open)) {
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, PathDirectory.of(files(2).resolve("log")),
+                1 << 16, 0)) {
             int term = log.term(log.lastIndex());
             for (int i = 0; i < 20; i++) {
                 log.append(new LogEntry(log.lastIndex() + 1, term, LogEntry.NEW_TERM, new byte[0]));
@@ -339,7 +423,7 @@ class RaftFaultsTest {
             log.flush();
         }
         for (int node = 0; node < 2; node++) {
-            start(config(node), 0, FileChannel::open);
+            start(config(node), 0);
         }
         recorders.get(0).awaitView(Group.View::majority);
         submit(0, 50);
@@ -347,7 +431,7 @@ class RaftFaultsTest {
         stop(0);
         stop(1);
         for (int node = 0; node < 3; node++) {
-            start(config(node), 0, FileChannel::open);
+            start(config(node), 0);
         }
         submit(1, 50);
         List<Recorder.Delivered> all = recorders.get(0).awaitCount(400);
@@ -360,7 +444,7 @@ class RaftFaultsTest {
     void aNodeThatNeedsWhatEveryoneForgotSaysSo() throws Exception {
         members = RaftNodes.members(3);
         for (int node = 0; node < 2; node++) {
-            start(config(node).withCacheBytes(0), 0, FileChannel::open);
+            start(config(node).withCacheBytes(0), 0);
         }
         byte[] message = new byte[1000];
         for (int i = 0; i < 500; i++) {
@@ -373,7 +457,7 @@ class RaftFaultsTest {
         submit(0, 1);
         recorders.get(1).awaitCount(501);
         assertTrue(orders.get(0).log().status().firstRetained() > 1);
-        start(config(2), 0, FileChannel::open);
+        start(config(2), 0);
         Throwable cause = recorders.get(2).awaitFailure();
         assertInstanceOf(DurableLog.TruncatedException.class, cause);
         assertTrue(message(cause).contains("needs position 1:"), message(cause));
@@ -397,7 +481,7 @@ class RaftFaultsTest {
             submit(0, 1);
             recorders.get(0).awaitCount(301);
             stop(0);
-            start(config(0), 301L * (round + 1), FileChannel::open);
+            start(config(0), 301L * (round + 1));
         }
         assertTrue(orders.get(0).log().status().firstRetained() > 1);
     }

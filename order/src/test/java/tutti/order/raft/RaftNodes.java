@@ -10,8 +10,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
-/** Configurations of clusters on free ports of the loopback interface. */
+/** Clusters on free ports of the loopback interface. */
 final class RaftNodes {
     private RaftNodes() {}
 
@@ -29,9 +31,19 @@ final class RaftNodes {
         return members;
     }
 
+    /** Where a node of a cluster keeps its files, of all that are here. */
+    static Path files(Path directory, int node) {
+        return directory.resolve("node" + node);
+    }
+
+    /** A node of this machine. */
+    static RaftOrder open(RaftOrderConfig config, Path directory) throws IOException {
+        return RaftOrder.open(config, RealMachine.INSTANCE, PathDirectory.of(files(directory, config.self())));
+    }
+
     /** Small files and short timeouts. */
-    static RaftOrderConfig config(int node, Map<Integer, InetSocketAddress> members, Path directory) {
-        return RaftOrderConfig.of(node, members, directory.resolve("node" + node)).withSegmentBytes(1 << 16)
+    static RaftOrderConfig config(int node, Map<Integer, InetSocketAddress> members) {
+        return RaftOrderConfig.of(node, members).withSegmentBytes(1 << 16)
                 .withQueue(1 << 20, 1 << 16).withTimeouts(Duration.ofMillis(500), Duration.ofMillis(500));
     }
 }

@@ -13,6 +13,6 @@ class RaftOrderTest extends OrderContract {
     @Override
     protected Cluster cluster(int nodes, long queueBytes) throws Exception {
         Map<Integer, InetSocketAddress> members = RaftNodes.members(nodes);
-        return node -> RaftOrder.open(RaftNodes.config(node, members, directory).withQueue(queueBytes, 1 << 16));
+        return node -> RaftNodes.open(RaftNodes.config(node, members).withQueue(queueBytes, 1 << 16), directory);
     }
 }

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +15,9 @@ import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.runtime.DamagedFileException;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 class SegmentedLogTest {
     private static final int SEGMENT_BYTES = 1 << 16;
@@ -24,7 +26,7 @@ class SegmentedLogTest {
     private Path directory;
 
     private SegmentedLog open() throws IOException {
-        return SegmentedLog.open(directory, SEGMENT_BYTES, 1 << 12, FileChannel::open);
+        return SegmentedLog.open(RealMachine.INSTANCE, PathDirectory.of(directory), SEGMENT_BYTES, 1 << 12);
     }
 
     private static LogEntry entry(long index, int term, int bytes) {
@@ -97,7 +99,8 @@ class SegmentedLogTest {
 
     @Test
     void manySmallEntriesGoThroughTheCache() throws IOException {
-        try (SegmentedLog log = SegmentedLog.open(directory, 1 << 24, 1 << 30, FileChannel::open)) {
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, PathDirectory.of(directory), 1 << 24,
+                1 << 30)) {
             for (long i = 1; i <= 30_000; i++) {
                 log.append(entry(i, 1, 1));
             }
@@ -163,7 +166,7 @@ class SegmentedLogTest {
         }
         Path file = files().getLast();
         flip(file, offsetOf(file, entry(5, 1, 100).body()) + 5);
-        DamagedLogException e = assertThrows(DamagedLogException.class, this::open);
+        DamagedFileException e = assertThrows(DamagedFileException.class, this::open);
         assertTrue(String.valueOf(e.getMessage()).contains("in entry 5 which had been safely on disk"), e.getMessage());
         assertTrue(String.valueOf(e.getMessage()).contains(file.toString()), e.getMessage());
     }
@@ -180,11 +183,11 @@ class SegmentedLogTest {
         assertTrue(files.size() >= 3);
         long offset = Files.size(files.get(0)) / 2;
         flip(files.get(0), offset);
-        assertThrows(DamagedLogException.class, this::open);
+        assertThrows(DamagedFileException.class, this::open);
         flip(files.get(0), offset);
         open().close();
         Files.delete(files.get(1));
-        DamagedLogException e = assertThrows(DamagedLogException.class, this::open);
+        DamagedFileException e = assertThrows(DamagedFileException.class, this::open);
         assertTrue(String.valueOf(e.getMessage()).contains("are missing"), e.getMessage());
     }
 
@@ -229,11 +232,12 @@ class SegmentedLogTest {
 
     @Test
     void aFailedFlushIsToldAndWhatWasNotFlushedIsNotPromised() throws IOException {
-        FaultyFiles files = new FaultyFiles();
-        try (SegmentedLog log = SegmentedLog.open(directory, SEGMENT_BYTES, 1 << 12, files)) {
+        FaultyDirectory.Faults faults = new FaultyDirectory.Faults();
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE,
+                new FaultyDirectory(PathDirectory.of(directory), faults), SEGMENT_BYTES, 1 << 12)) {
             log.append(entry(1, 1, 100));
             log.flush();
-            files.flushFails = true;
+            faults.forceFails = true;
             log.append(entry(2, 1, 100));
             assertThrows(IOException.class, log::flush);
         }

@@ -24,6 +24,7 @@ import io.netty.channel.socket.nio.NioDatagramChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -74,7 +75,7 @@ final class NettyNetwork implements Network {
                         NettyStream stream = new NettyStream(channel.remoteAddress().toString());
                         loop.enter(() -> stream.accepted(channel, acceptor));
                     }
-                }).bind(address), address);
+                }).bind(resolved(address)), address);
         return () -> bound.close().syncUninterruptibly();
     }
 
@@ -84,12 +85,25 @@ final class NettyNetwork implements Network {
         }
     }
 
+    private static InetSocketAddress resolved(InetSocketAddress address) throws IOException {
+        InetSocketAddress resolved = address.isUnresolved()
+                ? new InetSocketAddress(address.getHostString(), address.getPort())
+                : address;
+        if (resolved.isUnresolved()) {
+            throw new IOException("the host name " + address.getHostString() + " is not known");
+        }
+        return resolved;
+    }
+
     private Channel bound(ChannelFuture binding, InetSocketAddress address) throws IOException {
         binding.awaitUninterruptibly();
         Throwable cause = binding.cause();
         if (cause != null) {
-            throw new IOException("cannot listen at " + address.getHostString() + ":" + address.getPort() + ": "
-                    + cause.getMessage(), cause);
+            throw new IOException("cannot listen at " + address.getHostString() + ":" + address.getPort() + " ("
+                    + cause.getMessage() + ")" + (cause instanceof BindException
+                            ? ": another process uses the port, or the address is not of this machine"
+                            : ""),
+                    cause);
         }
         channels.add(binding.channel());
         return binding.channel();
@@ -102,14 +116,12 @@ final class NettyNetwork implements Network {
         if (address.isUnresolved()) {
             // A name server may be slow, and the loop must not wait for it.
             Thread.ofVirtual().start(() -> {
-                InetSocketAddress resolved = new InetSocketAddress(address.getHostString(), address.getPort());
-                loop.execute(() -> {
-                    if (resolved.isUnresolved()) {
-                        stream.ended("the host name " + address.getHostString() + " is not known");
-                    } else {
-                        stream.connect(resolved, timeoutNanos);
-                    }
-                });
+                try {
+                    InetSocketAddress resolved = resolved(address);
+                    loop.execute(() -> stream.connect(resolved, timeoutNanos));
+                } catch (IOException unknown) {
+                    loop.execute(() -> stream.ended(String.valueOf(unknown.getMessage())));
+                }
             });
         } else {
             stream.connect(address, timeoutNanos);
@@ -132,7 +144,7 @@ final class NettyNetwork implements Network {
                     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
                         // A datagram that could not be received is one that was lost.
                     }
-                }).bind(address), address);
+                }).bind(resolved(address)), address);
         return new Datagrams() {
             @Override
             public void send(InetSocketAddress to, ByteBuffer bytes) {
@@ -206,16 +218,21 @@ final class NettyNetwork implements Network {
                     .handler(this).connect(address);
             channel = connecting.channel();
             channels.add(connecting.channel());
-            var _ = connecting.addListener(done -> {
-                Throwable cause = done.cause();
-                if (cause != null) {
-                    loop.enter(() -> ended(String.valueOf(cause.getMessage())));
-                } else if (closed) {
-                    connecting.channel().close();
-                } else {
-                    loop.enter(() -> listener().connected());
-                }
-            });
+            if (connecting.isDone()) {
+                // The caller is told nothing before it has got the connection.
+                loop.execute(() -> established(connecting));
+            } else {
+                var _ = connecting.addListener(_ -> loop.enter(() -> established(connecting)));
+            }
+        }
+
+        private void established(ChannelFuture connecting) {
+            Throwable cause = connecting.cause();
+            if (cause != null) {
+                ended(String.valueOf(cause.getMessage()));
+            } else if (!closed) {
+                listener().connected();
+            }
         }
 
         private StreamListener listener() {

@@ -108,13 +108,14 @@ public final class PathDirectory implements Directory {
             }
         } catch (OverlappingFileLockException ofThisProcess) {
             channel.close();
-            throw new IOException(path + " is in use by this very process", ofThisProcess);
+            throw new IOException(path + " is in use by this very process: use another directory", ofThisProcess);
         } catch (IOException | RuntimeException failure) {
             channel.close();
             throw failure;
         }
         channel.close();
-        throw new IOException(path + " is in use by another process");
+        throw new IOException(
+                path + " is in use by another process: stop that first, or use another directory");
     }
 
     @Override

@@ -252,12 +252,18 @@ public final class DiskFile {
         }
     }
 
+    /** Makes everything written before safe at once. */
+    void settleAll() {
+        forced(disk.now(), true);
+        settle();
+    }
+
     /** Forgets what was there before operations that are safe by now. */
     private void settle() {
         while (!forces.isEmpty()) {
             Force due = null;
             for (Force force : forces) {
-                if (force.at <= disk.now() && (due == null || force.upTo > due.upTo)) {
+                if (force.at <= disk.now() && (due == null || force.upTo < due.upTo)) {
                     due = force;
                 }
             }
@@ -265,8 +271,7 @@ public final class DiskFile {
                 return;
             }
             settle(due);
-            long upTo = due.upTo;
-            forces.removeIf(force -> force.at <= disk.now() && force.upTo <= upTo);
+            forces.remove(due);
         }
     }
 

@@ -108,6 +108,8 @@ public final class Journal<T> {
         durable = entries.isEmpty() ? 0 : entries.getLast().serial;
         List<T> records = new ArrayList<>(survived);
         entries.forEach(entry -> records.add(entry.record));
+        // Of a process that was killed, what it wrote is there and not safe; it is told to be from now on.
+        file.settleAll();
         return records;
     }
 

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.Nanos;
 
 /**
  * What a fault does while it lasts. Hosts are named; {@code *} in place of a list of hosts is all of them.
@@ -98,11 +99,7 @@ public sealed interface Action {
         /** What is sent from the first hosts to the second is lost. */
         ONE_WAY,
         /** And what is sent from the second to the first. */
-        BOTH;
-
-        String word() {
-            return name().toLowerCase(Locale.ROOT).replace('_', '-');
-        }
+        BOTH
     }
 
     /** See {@link FaultKind#PARTITION}. */
@@ -114,7 +111,7 @@ public sealed interface Action {
 
         @Override
         public List<String> values() {
-            return List.of(names(from), names(to), direction.word());
+            return List.of(names(from), names(to), word(direction));
         }
     }
 
@@ -128,6 +125,19 @@ public sealed interface Action {
         @Override
         public List<String> values() {
             return List.of(names(from), names(to));
+        }
+    }
+
+    /** See {@link FaultKind#SWIZZLED_CLOGGING}. */
+    record SwizzledClogging(List<String> hosts) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.SWIZZLED_CLOGGING;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(names(hosts));
         }
     }
 
@@ -147,6 +157,33 @@ public sealed interface Action {
         @Override
         public List<String> values() {
             return List.of(host, number(rate));
+        }
+    }
+
+    /** Which way a wall clock jumps. */
+    enum Jump {
+        /** It shows later times. */
+        AHEAD,
+        /** It shows earlier times. */
+        BACK
+    }
+
+    /** See {@link FaultKind#CLOCK_JUMP}. */
+    record ClockJump(String host, Jump jump, long nanos) implements Action {
+        public ClockJump {
+            if (nanos < 1) {
+                throw new IllegalArgumentException("a clock jumps by a time, not " + Nanos.text(nanos));
+            }
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.CLOCK_JUMP;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, word(jump), Nanos.text(nanos));
         }
     }
 
@@ -176,7 +213,7 @@ public sealed interface Action {
         }
     }
 
-    /** See {@link FaultKind#CRASH}: unsynced writes are kept, lost or torn. */
+    /** See {@link FaultKind#CRASH}; what becomes of unsynced writes. */
     record Crash(String host, Unsynced unsynced) implements Action {
         @Override
         public FaultKind kind() {
@@ -185,7 +222,39 @@ public sealed interface Action {
 
         @Override
         public List<String> values() {
-            return List.of(host, unsynced.name().toLowerCase(Locale.ROOT));
+            return List.of(host, word(unsynced));
+        }
+    }
+
+    /** See {@link FaultKind#KILL}. */
+    record Kill(String host, long operation, Unsynced unsynced) implements Action {
+        public Kill {
+            if (operation < 1 || operation > 1_000_000) {
+                throw new IllegalArgumentException("a process is killed at operation 1 to 1000000, not " + operation);
+            }
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.KILL;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, Long.toString(operation), word(unsynced));
+        }
+    }
+
+    /** See {@link FaultKind#POWER_LOSS}. */
+    record PowerLoss(Unsynced unsynced) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.POWER_LOSS;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(word(unsynced));
         }
     }
 
@@ -205,6 +274,147 @@ public sealed interface Action {
         @Override
         public List<String> values() {
             return List.of(host, number(factor));
+        }
+    }
+
+    /** See {@link FaultKind#FULL_DISK}. */
+    record FullDisk(String host) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.FULL_DISK;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host);
+        }
+    }
+
+    /** See {@link FaultKind#FAILING_DISK}. */
+    record FailingDisk(String host, double rate) implements Action {
+        public FailingDisk {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.FAILING_DISK;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(rate));
+        }
+    }
+
+    /** See {@link FaultKind#BAD_SECTORS}. */
+    record BadSectors(String host, int count) implements Action {
+        public BadSectors {
+            requireCount(count);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.BAD_SECTORS;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, Integer.toString(count));
+        }
+    }
+
+    /** See {@link FaultKind#FLIPPED_BITS}. */
+    record FlippedBits(String host, int count) implements Action {
+        public FlippedBits {
+            requireCount(count);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.FLIPPED_BITS;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, Integer.toString(count));
+        }
+    }
+
+    /** See {@link FaultKind#LOST_WRITES}. */
+    record LostWrites(String host, double rate) implements Action {
+        public LostWrites {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.LOST_WRITES;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(rate));
+        }
+    }
+
+    /** See {@link FaultKind#MISDIRECTED_WRITES}. */
+    record MisdirectedWrites(String host, double rate) implements Action {
+        public MisdirectedWrites {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.MISDIRECTED_WRITES;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(rate));
+        }
+    }
+
+    /** See {@link FaultKind#LYING_DISK}. */
+    record LyingDisk(String host, double rate) implements Action {
+        public LyingDisk {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.LYING_DISK;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(rate));
+        }
+    }
+
+    /** See {@link FaultKind#LOST_DISK}. */
+    record LostDisk(String host) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.LOST_DISK;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host);
+        }
+    }
+
+    /** See {@link FaultKind#OLD_COPY}. */
+    record OldCopy(String host) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.OLD_COPY;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host);
         }
     }
 
@@ -238,6 +448,12 @@ public sealed interface Action {
         }
     }
 
+    private static void requireCount(int count) {
+        if (count < 1 || count > 1000) {
+            throw new IllegalArgumentException("1 to 1000 of a disk are damaged, not " + count);
+        }
+    }
+
     private static void requireRate(double rate) {
         if (!(rate >= 0 && rate <= 1)) {
             throw new IllegalArgumentException("a rate is 0 to 1, not " + number(rate));
@@ -246,6 +462,11 @@ public sealed interface Action {
 
     private static String names(List<String> hosts) {
         return String.join(",", hosts);
+    }
+
+    /** As plans have it. */
+    private static String word(Enum<?> one) {
+        return one.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     private static String number(double value) {

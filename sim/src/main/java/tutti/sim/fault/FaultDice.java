@@ -2,6 +2,8 @@ package tutti.sim.fault;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
@@ -18,6 +20,8 @@ final class FaultDice {
     private static final int SHARE = 8;
     private static final int THOUSAND = 1000;
     private static final int RATE_MAX_THOUSANDTHS = 300;
+    private static final int DAMAGES_MAX = 4;
+    private static final List<Long> KILL_OPERATIONS = List.of(10L, 100L, 1000L);
 
     private final RandomStream random;
     private final FaultProfile profile;
@@ -61,14 +65,29 @@ final class FaultDice {
     }
 
     private boolean isAllowed(Fault fault, List<Fault> others) {
-        if (!(fault.action() instanceof Action.Crash)) {
-            return !isPointless(fault.action());
+        Set<String> damaged = new TreeSet<>(FaultPlan.damaged(others));
+        damaged.addAll(FaultPlan.damaged(List.of(fault)));
+        if (isPointless(fault.action()) || damaged.size() > profile.damagedMax(hosts.size())) {
+            return false;
+        }
+        if (down(fault) == 0) {
+            return true;
         }
         // Counting all that overlap at any time may forbid a little too much, never too little.
-        long overlapping = others.stream().filter(other -> other.action() instanceof Action.Crash
-                && other.atNanos() <= fault.atNanos() + fault.forNanos()
-                && fault.atNanos() <= other.atNanos() + other.forNanos()).count();
-        return overlapping < profile.downMax(hosts.size());
+        int overlapping = others.stream().filter(other -> other.atNanos() <= fault.atNanos() + fault.forNanos()
+                && fault.atNanos() <= other.atNanos() + other.forNanos()).mapToInt(this::down).sum();
+        return overlapping + down(fault) <= profile.downMax(hosts.size());
+    }
+
+    /** How many hosts a fault takes down. */
+    private int down(Fault fault) {
+        return switch (fault.action().kind()) {
+            case CRASH, KILL, BAD_SECTORS, FLIPPED_BITS, LOST_DISK, LOST_WRITES, MISDIRECTED_WRITES, LYING_DISK,
+                    OLD_COPY ->
+                1;
+            case POWER_LOSS -> hosts.size();
+            default -> 0;
+        };
     }
 
     private static boolean isPointless(Action action) {
@@ -92,13 +111,27 @@ final class FaultDice {
                     new Distribution.Exponential(time(dice, 50 * Nanos.MILLI)));
             case PARTITION -> partition(dice);
             case CLOGGING -> new Action.Clogging(some(dice), some(dice));
+            case SWIZZLED_CLOGGING -> new Action.SwizzledClogging(some(dice));
             case CLOCK_DRIFT -> new Action.ClockDrift(dice.pick(hosts),
                     (double) dice.between(-RATE_MAX_THOUSANDTHS, RATE_MAX_THOUSANDTHS) / THOUSAND);
+            case CLOCK_JUMP -> new Action.ClockJump(dice.pick(hosts), dice.pick(List.of(Action.Jump.values())),
+                    time(dice, 1000 * Nanos.SECOND));
             case SCHEDULING_LATENCY -> new Action.SchedulingLatency(dice.pick(hosts),
                     new Distribution.Exponential(time(dice, 50 * Nanos.MILLI)));
             case PAUSE -> new Action.Pause(dice.pick(hosts));
-            case CRASH -> new Action.Crash(dice.pick(hosts), dice.pick(List.of(Unsynced.values())));
+            case CRASH -> new Action.Crash(dice.pick(hosts), unsynced(dice));
+            case KILL -> new Action.Kill(dice.pick(hosts), dice.between(1, dice.pick(KILL_OPERATIONS)), unsynced(dice));
+            case POWER_LOSS -> new Action.PowerLoss(unsynced(dice));
             case SLOW_DISK -> new Action.SlowDisk(dice.pick(hosts), dice.between(2, 50));
+            case FULL_DISK -> new Action.FullDisk(dice.pick(hosts));
+            case FAILING_DISK -> new Action.FailingDisk(dice.pick(hosts), rate(dice));
+            case BAD_SECTORS -> new Action.BadSectors(dice.pick(hosts), 1 + dice.nextInt(DAMAGES_MAX));
+            case FLIPPED_BITS -> new Action.FlippedBits(dice.pick(hosts), 1 + dice.nextInt(DAMAGES_MAX));
+            case LOST_WRITES -> new Action.LostWrites(dice.pick(hosts), rate(dice));
+            case MISDIRECTED_WRITES -> new Action.MisdirectedWrites(dice.pick(hosts), rate(dice));
+            case LYING_DISK -> new Action.LyingDisk(dice.pick(hosts), rate(dice));
+            case LOST_DISK -> new Action.LostDisk(dice.pick(hosts));
+            case OLD_COPY -> new Action.OldCopy(dice.pick(hosts));
             case ENGINE_ABORTS -> new Action.EngineAborts(dice.pick(hosts), rate(dice));
             case SLOW_COMMITS -> new Action.SlowCommits(dice.pick(hosts),
                     new Distribution.Exponential(time(dice, 100 * Nanos.MILLI)));
@@ -125,6 +158,10 @@ final class FaultDice {
 
     private static List<String> sorted(List<String> names) {
         return names.stream().sorted().toList();
+    }
+
+    private static Unsynced unsynced(RandomStream dice) {
+        return dice.pick(List.of(Unsynced.values()));
     }
 
     /** Small rates are as likely as large ones. */

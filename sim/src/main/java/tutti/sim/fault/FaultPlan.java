@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
 
@@ -71,6 +72,28 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
     /** The same with other faults. */
     public FaultPlan withFaults(List<Fault> others) {
         return new FaultPlan(seed, hosts, safetyNanos, others);
+    }
+
+    /**
+     * Whether it goes beyond what a system that keeps its data on a majority of disks promises to survive: a majority of
+     * hosts with damage that they can see, or one with damage that it cannot.
+     */
+    public boolean isBeyondPromise() {
+        return faults.stream().anyMatch(fault -> fault.action().kind().promise() == FaultKind.Promise.NONE)
+                || damaged(faults).size() > (hosts.size() - 1) / 2;
+    }
+
+    /** Hosts whose safe data is damaged at some time. */
+    static Set<String> damaged(List<Fault> faults) {
+        Set<String> damaged = new TreeSet<>();
+        for (Fault fault : faults) {
+            FaultKind.Promise promise = fault.action().kind().promise();
+            if (promise == FaultKind.Promise.REFUSES || promise == FaultKind.Promise.NONE) {
+                // The first parameter of these kinds is the host.
+                damaged.add(fault.action().values().getFirst());
+            }
+        }
+        return damaged;
     }
 
     /** Random numbers of one of its faults. */

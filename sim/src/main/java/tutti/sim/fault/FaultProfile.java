@@ -46,9 +46,16 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
         return downMax == MINORITY ? (hosts - 1) / 2 : downMax;
     }
 
+    /** How many hosts may have damaged disks in a plan: a minority. */
+    int damagedMax(int hosts) {
+        return (hosts - 1) / 2;
+    }
+
     /**
      * Reads a list of kinds and of names for several, separated by commas: {@code none}, {@code network}, {@code hosts},
-     * {@code engine}, {@code all}, or words of kinds, like {@code loss,crash}.
+     * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code disks} for those of disks
+     * that it need not recover from by itself, {@code beyond} for those that nothing is promised under; or words of kinds,
+     * like {@code loss,crash}.
      *
      * @throws IllegalArgumentException if a word is none of these; it names the nearest
      */
@@ -68,13 +75,23 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
     private static Map<String, Set<FaultKind>> words() {
         Map<String, Set<FaultKind>> words = new LinkedHashMap<>();
         words.put("none", EnumSet.noneOf(FaultKind.class));
-        words.put("network", EnumSet.range(FaultKind.LOSS, FaultKind.CLOGGING));
+        words.put("network", EnumSet.range(FaultKind.LOSS, FaultKind.SWIZZLED_CLOGGING));
         words.put("hosts", EnumSet.range(FaultKind.CLOCK_DRIFT, FaultKind.SLOW_DISK));
         words.put("engine", EnumSet.range(FaultKind.ENGINE_ABORTS, FaultKind.SLOW_COMMITS));
-        words.put("all", EnumSet.allOf(FaultKind.class));
+        words.put("all", promising(FaultKind.Promise.RECOVERS));
+        EnumSet<FaultKind> disks = promising(FaultKind.Promise.STOPS);
+        disks.addAll(promising(FaultKind.Promise.REFUSES));
+        words.put("disks", disks);
+        words.put("beyond", promising(FaultKind.Promise.NONE));
         for (FaultKind kind : FaultKind.values()) {
             words.put(kind.word(), EnumSet.of(kind));
         }
         return words;
+    }
+
+    private static EnumSet<FaultKind> promising(FaultKind.Promise promise) {
+        EnumSet<FaultKind> kinds = EnumSet.allOf(FaultKind.class);
+        kinds.removeIf(kind -> kind.promise() != promise);
+        return kinds;
     }
 }

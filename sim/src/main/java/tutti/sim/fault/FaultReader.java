@@ -47,11 +47,26 @@ final class FaultReader {
             case PARTITION -> new Action.Partition(given.hosts("from"), given.hosts("to"),
                     given.oneOf("direction", Action.Direction.values()));
             case CLOGGING -> new Action.Clogging(given.hosts("from"), given.hosts("to"));
+            case SWIZZLED_CLOGGING -> new Action.SwizzledClogging(given.hosts("hosts"));
             case CLOCK_DRIFT -> new Action.ClockDrift(given.host(), given.number("rate"));
+            case CLOCK_JUMP -> new Action.ClockJump(given.host(), given.oneOf("jump", Action.Jump.values()),
+                    Nanos.parse(given.text("time")));
             case SCHEDULING_LATENCY -> new Action.SchedulingLatency(given.host(), given.distribution("by"));
             case PAUSE -> new Action.Pause(given.host());
             case CRASH -> new Action.Crash(given.host(), given.oneOf("unsynced", Unsynced.values()));
+            case KILL -> new Action.Kill(given.host(), given.whole("operation"),
+                    given.oneOf("unsynced", Unsynced.values()));
+            case POWER_LOSS -> new Action.PowerLoss(given.oneOf("unsynced", Unsynced.values()));
             case SLOW_DISK -> new Action.SlowDisk(given.host(), given.number("factor"));
+            case FULL_DISK -> new Action.FullDisk(given.host());
+            case FAILING_DISK -> new Action.FailingDisk(given.host(), given.number("rate"));
+            case BAD_SECTORS -> new Action.BadSectors(given.host(), given.whole("count"));
+            case FLIPPED_BITS -> new Action.FlippedBits(given.host(), given.whole("count"));
+            case LOST_WRITES -> new Action.LostWrites(given.host(), given.number("rate"));
+            case MISDIRECTED_WRITES -> new Action.MisdirectedWrites(given.host(), given.number("rate"));
+            case LYING_DISK -> new Action.LyingDisk(given.host(), given.number("rate"));
+            case LOST_DISK -> new Action.LostDisk(given.host());
+            case OLD_COPY -> new Action.OldCopy(given.host());
             case ENGINE_ABORTS -> new Action.EngineAborts(given.host(), given.number("rate"));
             case SLOW_COMMITS -> new Action.SlowCommits(given.host(), given.distribution("by"));
         };
@@ -121,6 +136,13 @@ final class FaultReader {
                 throw new IllegalArgumentException("'" + text(name) + "' is no number, as " + name + " must be");
             }
             return Double.parseDouble(text(name));
+        }
+
+        int whole(String name) {
+            if (!text(name).matches("[0-9]{1,9}")) {
+                throw new IllegalArgumentException("'" + text(name) + "' is no whole number, as " + name + " must be");
+            }
+            return Integer.parseInt(text(name));
         }
 
         Distribution distribution(String name) {

@@ -1,10 +1,18 @@
 package tutti.sim.fault;
 
+import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
+import tutti.sim.disk.Disk;
+import tutti.sim.disk.DiskFault;
+import tutti.sim.disk.DiskFault.Effect;
+import tutti.sim.disk.Unsynced;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
@@ -20,11 +28,15 @@ import tutti.sim.net.Network;
  * does nothing.
  */
 public final class Injector {
+    private static final Label SWIZZLE = Label.of("fault", "swizzle");
+
     private final Kernel kernel;
     private final Network network;
     private final EngineFaults engines;
     private final FaultPlan plan;
     private final Map<Fault, Runnable> active = new LinkedHashMap<>();
+    /** Of the faults that have begun: how often each has done something. */
+    private final Map<Fault, LongSupplier> effects = new LinkedHashMap<>();
     private int begun;
     private boolean started;
 
@@ -73,6 +85,13 @@ public final class Injector {
         return List.copyOf(active.keySet());
     }
 
+    /** How often faults of a kind have done something so far: lost a datagram, crashed a host, torn a write. */
+    public Map<FaultKind, Long> happened() {
+        Map<FaultKind, Long> happened = new EnumMap<>(FaultKind.class);
+        effects.forEach((fault, effect) -> happened.merge(fault.action().kind(), effect.getAsLong(), Long::sum));
+        return happened;
+    }
+
     private static Label label(String what, Fault fault) {
         return Label.of("fault", what + " f" + fault.number() + " " + fault.action().kind().word());
     }
@@ -80,7 +99,9 @@ public final class Injector {
     private void begin(Fault fault) {
         begun++;
         active.put(fault, () -> {});
-        active.put(fault, apply(fault));
+        InForce applied = apply(fault);
+        active.put(fault, applied.undo);
+        effects.put(fault, applied.effects);
         if (fault.atNanos() + fault.forNanos() < plan.safetyNanos()) {
             kernel.schedule(fault.forNanos(), label("end", fault), () -> end(fault));
         }
@@ -99,8 +120,11 @@ public final class Injector {
         }
     }
 
-    /** Lets a fault begin, and returns what ends it. */
-    private Runnable apply(Fault fault) {
+    /** A fault that has begun: what ends it, and how often it has done something. */
+    private record InForce(Runnable undo, LongSupplier effects) {}
+
+    /** Lets a fault begin. */
+    private InForce apply(Fault fault) {
         RandomStream random = plan.random(fault);
         return switch (fault.action()) {
             case Action.Loss a -> impair(random, a.from(), a.to(), new Impairment.Effect.Lose(a.rate()));
@@ -113,58 +137,191 @@ public final class Injector {
                     new Impairment.Effect.Reorder(a.rate(), a.by()));
             case Action.Clogging a -> impair(random, a.from(), a.to(), new Impairment.Effect.Clog());
             case Action.Partition a -> partition(random, a);
+            case Action.SwizzledClogging a -> swizzle(random, a.hosts(), fault.forNanos());
             case Action.Pause a -> pause(network.host(a.host()));
-            case Action.Crash a -> crash(network.host(a.host()), a, random);
-            case Action.ClockDrift a -> setting(() -> drift(a.host()));
-            case Action.SchedulingLatency a -> setting(() -> schedulingLatency(a.host()));
-            case Action.SlowDisk a -> setting(() -> slowDisk(a.host()));
-            case Action.EngineAborts a -> setting(() -> engineAborts(a.host()));
-            case Action.SlowCommits a -> setting(() -> slowCommits(a.host()));
+            case Action.ClockDrift a -> setting(() -> drift(a.host()), () -> 1);
+            case Action.ClockJump a -> setting(() -> wallClock(a.host()), () -> 1);
+            case Action.SchedulingLatency a -> {
+                Host host = network.host(a.host());
+                yield setting(() -> schedulingLatency(a.host()), since(host::delayed));
+            }
+            case Action.SlowDisk a -> {
+                Disk disk = network.host(a.host()).disk();
+                yield setting(() -> slowDisk(a.host()), since(disk::slowed));
+            }
+            case Action.Crash a -> crash(network.host(a.host()), a.unsynced(), random, disk -> 1);
+            case Action.Kill a -> kill(network.host(a.host()), a, random);
+            case Action.PowerLoss a -> powerLoss(a.unsynced(), random);
+            case Action.FullDisk a -> disk(network.host(a.host()), Effect.FULL, 1, random);
+            case Action.FailingDisk a -> disk(network.host(a.host()), Effect.FAIL_FORCE, a.rate(), random);
+            case Action.LostWrites a -> thenCrash(network.host(a.host()), random,
+                    disk(network.host(a.host()), Effect.LOSE, a.rate(), random));
+            case Action.MisdirectedWrites a -> thenCrash(network.host(a.host()), random,
+                    disk(network.host(a.host()), Effect.MISDIRECT, a.rate(), random));
+            case Action.LyingDisk a -> thenCrash(network.host(a.host()), random,
+                    disk(network.host(a.host()), Effect.LIE, a.rate(), random));
+            case Action.BadSectors a -> crash(network.host(a.host()), Unsynced.KEPT, random,
+                    disk -> disk.damageSectors(a.count(), random));
+            case Action.FlippedBits a -> crash(network.host(a.host()), Unsynced.KEPT, random,
+                    disk -> disk.flipBits(a.count(), random));
+            case Action.LostDisk a -> crash(network.host(a.host()), Unsynced.KEPT, random, disk -> {
+                disk.wipe();
+                return 1;
+            });
+            case Action.OldCopy a -> oldCopy(network.host(a.host()), random);
+            case Action.EngineAborts a -> setting(() -> engineAborts(a.host()), () -> 1);
+            case Action.SlowCommits a -> setting(() -> slowCommits(a.host()), () -> 1);
         };
     }
 
-    private Runnable impair(RandomStream random, List<String> from, List<String> to, Impairment.Effect effect) {
-        return network.impair(new Impairment(from, to, effect), random)::lift;
+    private InForce impair(RandomStream random, List<String> from, List<String> to, Impairment.Effect effect) {
+        Network.Impaired impaired = network.impair(new Impairment(from, to, effect), random);
+        return new InForce(impaired::lift, impaired::affected);
     }
 
-    private Runnable partition(RandomStream random, Action.Partition partition) {
-        Runnable forth = impair(random, partition.from(), partition.to(), new Impairment.Effect.Block());
-        if (partition.direction() == Action.Direction.ONE_WAY) {
-            return forth;
+    private InForce partition(RandomStream random, Action.Partition partition) {
+        InForce forth = impair(random, partition.from(), partition.to(), new Impairment.Effect.Block());
+        return partition.direction() == Action.Direction.ONE_WAY
+                ? forth
+                : both(forth, impair(random, partition.to(), partition.from(), new Impairment.Effect.Block()));
+    }
+
+    private static InForce both(InForce one, InForce other) {
+        return new InForce(() -> {
+            one.undo.run();
+            other.undo.run();
+        }, () -> one.effects.getAsLong() + other.effects.getAsLong());
+    }
+
+    /** Clogs the links of the hosts one by one in the first half of the time, and unclogs them one by one in the second. */
+    private InForce swizzle(RandomStream random, List<String> names, long nanos) {
+        List<String> hosts = new ArrayList<>(names.equals(List.of(Impairment.ANY)) ? plan.hosts() : names);
+        Map<String, InForce> clogged = new LinkedHashMap<>();
+        boolean[] over = new boolean[1];
+        long step = nanos / (2L * hosts.size());
+        random.shuffle(hosts);
+        long at = 0;
+        for (String host : hosts) {
+            kernel.schedule(at, SWIZZLE, () -> {
+                if (!over[0]) {
+                    List<String> others = plan.hosts().stream().filter(other -> !other.equals(host)).toList();
+                    clogged.put(host, both(
+                            impair(random.fork("to " + host), others, List.of(host), new Impairment.Effect.Clog()),
+                            impair(random.fork("from " + host), List.of(host), others, new Impairment.Effect.Clog())));
+                }
+            });
+            at += step;
         }
-        Runnable back = impair(random, partition.to(), partition.from(), new Impairment.Effect.Block());
-        return () -> {
-            forth.run();
-            back.run();
-        };
+        random.shuffle(hosts);
+        for (String host : hosts) {
+            kernel.schedule(at, SWIZZLE, () -> {
+                if (!over[0] && clogged.containsKey(host)) {
+                    clogged.get(host).undo.run();
+                }
+            });
+            at += step;
+        }
+        return new InForce(() -> {
+            over[0] = true;
+            clogged.values().forEach(one -> one.undo.run());
+        }, () -> clogged.values().stream().mapToLong(one -> one.effects.getAsLong()).sum());
     }
 
-    private static Runnable pause(Host host) {
+    private static InForce pause(Host host) {
+        boolean up = host.state() != Host.State.DOWN;
         host.pause();
         long life = host.life();
-        return () -> {
+        return new InForce(() -> {
             if (host.life() == life) {
                 host.resume();
             }
-        };
+        }, () -> up ? 1 : 0);
     }
 
-    private static Runnable crash(Host host, Action.Crash crash, RandomStream random) {
+    /** Crashes a host, does something to its disk, and lets it boot at the end. */
+    private static InForce crash(Host host, Unsynced unsynced, RandomStream random, ToLongFunction<Disk> then) {
         if (host.state() == Host.State.DOWN) {
-            return () -> {};
+            return new InForce(() -> {}, () -> 0);
         }
-        host.crash(crash.unsynced(), random);
-        return () -> {
-            if (host.state() == Host.State.DOWN) {
-                host.boot();
+        host.crash(unsynced, random);
+        long done = then.applyAsLong(host.disk());
+        return new InForce(() -> boot(host), () -> done);
+    }
+
+    private static void boot(Host host) {
+        if (host.state() == Host.State.DOWN) {
+            host.boot();
+        }
+    }
+
+    private InForce powerLoss(Unsynced unsynced, RandomStream random) {
+        InForce all = new InForce(() -> {}, () -> 0);
+        for (String host : plan.hosts()) {
+            all = both(all, crash(network.host(host), unsynced, random, disk -> 1));
+        }
+        return all;
+    }
+
+    private static InForce kill(Host host, Action.Kill kill, RandomStream random) {
+        long[] killed = new long[1];
+        host.disk().killAt(kill.operation(), () -> {
+            killed[0]++;
+            host.crash(kill.unsynced(), random);
+        });
+        return new InForce(() -> {
+            host.disk().spare();
+            if (killed[0] > 0) {
+                boot(host);
             }
-        };
+        }, () -> killed[0]);
+    }
+
+    private static InForce disk(Host host, Effect effect, double rate, RandomStream random) {
+        Disk.Impaired impaired = host.disk().impair(new DiskFault(effect, rate), random);
+        return new InForce(impaired::lift, impaired::affected);
+    }
+
+    /** What a disk did behind everybody's back is seen when the host has crashed and boots. */
+    private static InForce thenCrash(Host host, RandomStream random, InForce fault) {
+        return new InForce(() -> {
+            fault.undo.run();
+            restart(host, random, () -> {});
+        }, fault.effects);
+    }
+
+    private static void restart(Host host, RandomStream random, Runnable meanwhile) {
+        if (host.state() != Host.State.DOWN) {
+            host.crash(Unsynced.LOST, random);
+            meanwhile.run();
+            host.boot();
+        }
+    }
+
+    private static InForce oldCopy(Host host, RandomStream random) {
+        Disk.Image image = host.disk().image();
+        long[] restored = new long[1];
+        return new InForce(() -> restart(host, random, () -> {
+            host.disk().restore(image);
+            restored[0]++;
+        }), () -> restored[0]);
     }
 
     /** What is set from all faults in force: when one begins and when it ends. */
-    private static Runnable setting(Runnable set) {
+    private static InForce setting(Runnable set, LongSupplier effects) {
         set.run();
-        return set;
+        return new InForce(set, effects);
+    }
+
+    /** How much something has grown since now. */
+    private static LongSupplier since(LongSupplier count) {
+        long before = count.getAsLong();
+        return () -> count.getAsLong() - before;
+    }
+
+    private void wallClock(String host) {
+        network.host(host).setWallClock(last(0L, action -> action instanceof Action.ClockJump a && a.host().equals(host)
+                ? a.jump() == Action.Jump.AHEAD ? a.nanos() : -a.nanos()
+                : null));
     }
 
     private void drift(String host) {

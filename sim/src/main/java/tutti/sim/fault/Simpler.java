@@ -74,6 +74,14 @@ final class Simpler {
                 between(simpler, a.from(), a.to(), hosts, (from, to) -> new Action.Partition(from, to, a.direction()));
             }
             case Action.Clogging a -> between(simpler, a.from(), a.to(), hosts, Action.Clogging::new);
+            case Action.SwizzledClogging a ->
+                fewer(a.hosts(), hosts).forEach(fewer -> simpler.add(new Action.SwizzledClogging(fewer)));
+            case Action.ClockJump a -> {
+                long half = round(a.nanos() / 2);
+                if (half > 0 && half < a.nanos()) {
+                    simpler.add(new Action.ClockJump(a.host(), a.jump(), half));
+                }
+            }
             case Action.ClockDrift a -> {
                 double half = Math.rint(a.rate() * THOUSAND / 2) / THOUSAND;
                 if (Math.abs(half) >= RATE_MIN && half != a.rate()) {
@@ -85,14 +93,33 @@ final class Simpler {
             case Action.Pause _ -> {
                 // Only its time can be simpler.
             }
-            case Action.Crash a -> {
-                if (a.unsynced() == Unsynced.TORN) {
-                    simpler.add(new Action.Crash(a.host(), Unsynced.LOST));
-                }
-                if (a.unsynced() != Unsynced.KEPT) {
-                    simpler.add(new Action.Crash(a.host(), Unsynced.KEPT));
-                }
+            case Action.Crash a ->
+                milder(a.unsynced()).forEach(milder -> simpler.add(new Action.Crash(a.host(), milder)));
+            case Action.PowerLoss a -> {
+                hosts.forEach(host -> simpler.add(new Action.Crash(host, a.unsynced())));
+                milder(a.unsynced()).forEach(milder -> simpler.add(new Action.PowerLoss(milder)));
             }
+            case Action.Kill a -> {
+                simpler.add(new Action.Crash(a.host(), a.unsynced()));
+                milder(a.unsynced()).forEach(milder -> simpler.add(new Action.Kill(a.host(), a.operation(), milder)));
+            }
+            case Action.FullDisk _,Action.LostDisk _,Action.OldCopy _ -> {
+                // Only its time can be simpler.
+            }
+            case Action.FailingDisk a ->
+                rate(a.rate()).forEach(rate -> simpler.add(new Action.FailingDisk(a.host(), rate)));
+            case Action.BadSectors a when a.count() > 1 -> simpler.add(new Action.BadSectors(a.host(), a.count() / 2));
+            case Action.FlippedBits a when a.count() > 1 ->
+                simpler.add(new Action.FlippedBits(a.host(), a.count() / 2));
+            case Action.BadSectors _,Action.FlippedBits _ -> {
+                // One is the least.
+            }
+            case Action.LostWrites a ->
+                rate(a.rate()).forEach(rate -> simpler.add(new Action.LostWrites(a.host(), rate)));
+            case Action.MisdirectedWrites a ->
+                rate(a.rate()).forEach(rate -> simpler.add(new Action.MisdirectedWrites(a.host(), rate)));
+            case Action.LyingDisk a ->
+                rate(a.rate()).forEach(rate -> simpler.add(new Action.LyingDisk(a.host(), rate)));
             case Action.SlowDisk a -> {
                 double half = Math.floor(a.factor() / 2);
                 if (half >= FACTOR_MIN) {
@@ -105,6 +132,15 @@ final class Simpler {
                 shorter(a.by()).forEach(by -> simpler.add(new Action.SlowCommits(a.host(), by)));
         }
         return simpler;
+    }
+
+    private static List<Unsynced> milder(Unsynced unsynced) {
+        return switch (unsynced) {
+            case TORN -> List.of(Unsynced.LOST, Unsynced.CACHED, Unsynced.KEPT);
+            case LOST -> List.of(Unsynced.CACHED, Unsynced.KEPT);
+            case CACHED -> List.of(Unsynced.KEPT);
+            case KEPT -> List.of();
+        };
     }
 
     /** Between fewer hosts. */

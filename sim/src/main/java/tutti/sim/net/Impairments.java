@@ -34,6 +34,12 @@ final class Impairments {
         private final RandomStream random;
         private final TreeMap<String, Burst> bursts = new TreeMap<>();
         private final List<Runnable> clogged = new ArrayList<>();
+        private long affected;
+
+        /** Datagrams to which it has done something. */
+        long affected() {
+            return affected;
+        }
 
         Active(Impairment impairment, RandomStream random) {
             this.impairment = impairment;
@@ -102,6 +108,7 @@ final class Impairments {
                 fate.lost = true;
             } else {
                 clog.clogged.add(again);
+                clog.affected++;
                 fate.delayNanos = -1;
             }
         }
@@ -109,30 +116,47 @@ final class Impairments {
     }
 
     private void apply(Active one, String to, int fragments, Fate fate) {
+        if (happens(one, to, fragments, fate)) {
+            one.affected++;
+        }
+    }
+
+    /** Returns whether it has done anything. */
+    private boolean happens(Active one, String to, int fragments, Fate fate) {
         RandomStream random = one.random;
+        boolean lost = false;
         switch (one.impairment.effect()) {
-            case Impairment.Effect.Block _ -> fate.lost = true;
+            case Impairment.Effect.Block _ -> lost = true;
             case Impairment.Effect.Lose lose -> {
                 for (int i = 0; i < fragments; i++) {
-                    fate.lost |= random.chance(lose.rate());
+                    lost |= random.chance(lose.rate());
                 }
             }
-            case Impairment.Effect.Discard discard -> fate.lost |= random.chance(discard.rate());
-            case Impairment.Effect.LoseInBursts bursts -> fate.lost |= one.bursts
+            case Impairment.Effect.Discard discard -> lost = random.chance(discard.rate());
+            case Impairment.Effect.LoseInBursts bursts -> lost = one.bursts
                     .computeIfAbsent(to, name -> new Burst(random.fork(name), kernel.now()))
                     .loses(kernel.now(), bursts);
             case Impairment.Effect.Duplicate duplicate -> {
-                if (random.chance(duplicate.rate())) {
-                    fate.againNanos = duplicate.after().sample(random);
+                if (!random.chance(duplicate.rate())) {
+                    return false;
                 }
+                fate.againNanos = duplicate.after().sample(random);
+                return true;
             }
-            case Impairment.Effect.Delay delay -> fate.delayNanos += delay.by().sample(random);
+            case Impairment.Effect.Delay delay -> {
+                fate.delayNanos += delay.by().sample(random);
+                return true;
+            }
             case Impairment.Effect.Reorder reorder -> {
-                if (random.chance(reorder.rate())) {
-                    fate.delayNanos += reorder.by().sample(random);
+                if (!random.chance(reorder.rate())) {
+                    return false;
                 }
+                fate.delayNanos += reorder.by().sample(random);
+                return true;
             }
             case Impairment.Effect.Clog _ -> throw new IllegalStateException("a clog decides last");
         }
+        fate.lost |= lost;
+        return lost;
     }
 }

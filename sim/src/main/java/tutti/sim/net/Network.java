@@ -356,19 +356,25 @@ public final class Network {
     /** Something that goes wrong. */
     public static final class Impaired {
         private final Network network;
-        private Impairments.@Nullable Active active;
+        private final Impairments.Active active;
+        private boolean lifted;
 
         private Impaired(Network network, Impairments.Active active) {
             this.network = network;
             this.active = active;
         }
 
+        /** Datagrams to which it has done something so far. */
+        public long affected() {
+            return active.affected();
+        }
+
         /** Ends it; idempotent. */
         public void lift() {
-            if (active != null) {
+            if (!lifted) {
+                lifted = true;
                 network.kernel.trace(network.faultLabel, -1);
                 network.impairments.remove(active).forEach(Runnable::run);
-                active = null;
             }
         }
     }

@@ -16,6 +16,7 @@ import tutti.sim.kernel.Nanos;
 class FaultPlanTest {
     private static final List<String> HOSTS = List.of("n1", "n2", "n3", "n4", "n5");
     private static final FaultProfile ALL = FaultProfile.parse("all");
+    private static final FaultProfile EVERY = FaultProfile.parse("all,disks,beyond").withDownMax(HOSTS.size());
     private static final String GOOD = """
             # found on a Tuesday
             fault-plan 1
@@ -32,14 +33,40 @@ class FaultPlanTest {
     void plansOfAllKindsReadBackAsTheyWereWritten() {
         EnumSet<FaultKind> seen = EnumSet.noneOf(FaultKind.class);
         for (long seed = 0; seed < 500; seed++) {
-            FaultPlan plan = FaultPlan.random(seed, ALL, HOSTS, 10 * Nanos.SECOND);
+            FaultPlan plan = FaultPlan.random(seed, EVERY, HOSTS, 10 * Nanos.SECOND);
             assertEquals(plan, FaultPlan.parse(plan.toString()), plan.toString());
-            assertEquals(plan, FaultPlan.random(seed, ALL, HOSTS, 10 * Nanos.SECOND));
+            assertEquals(plan, FaultPlan.random(seed, EVERY, HOSTS, 10 * Nanos.SECOND));
             plan.faults().forEach(fault -> seen.add(fault.action().kind()));
             assertFalse(plan.faults().isEmpty());
         }
         assertEquals(EnumSet.allOf(FaultKind.class), seen);
         assertNotEquals(FaultPlan.random(1, ALL, HOSTS, Nanos.SECOND), FaultPlan.random(2, ALL, HOSTS, Nanos.SECOND));
+    }
+
+    @Test
+    void plansKeepTheBoundUnlessTheyAreAskedNotTo() {
+        boolean beyond = false;
+        boolean damaged = false;
+        for (long seed = 0; seed < 500; seed++) {
+            FaultPlan plan = FaultPlan.random(seed, FaultProfile.parse("all,disks"), HOSTS, 10 * Nanos.SECOND);
+            assertFalse(plan.isBeyondPromise(), plan.toString());
+            assertTrue(FaultPlan.damaged(plan.faults()).size() <= 2, plan.toString());
+            assertTrue(plan.faults().stream().noneMatch(fault -> fault.action() instanceof Action.PowerLoss),
+                    "that takes all hosts down: " + plan);
+            damaged |= !FaultPlan.damaged(plan.faults()).isEmpty();
+            beyond |= FaultPlan.random(seed, FaultProfile.parse("beyond"), HOSTS, Nanos.SECOND).isBeyondPromise();
+        }
+        assertTrue(damaged && beyond);
+        assertTrue(plan("flipped-bits host n1 count 1", "bad-sectors host n2 count 1").isBeyondPromise(),
+                "two of three");
+        assertFalse(plan("flipped-bits host n1 count 1", "bad-sectors host n1 count 1").isBeyondPromise(),
+                "the same one twice");
+        assertTrue(plan("old-copy host n1", "pause host n2").isBeyondPromise(), "nobody can see it");
+    }
+
+    private static FaultPlan plan(String one, String other) {
+        return FaultPlan.parse("fault-plan 1\nseed 1\nhosts n1,n2,n3\nsafety 1s\nf1 at 0s for 1s " + one
+                + "\nf2 at 0s for 1s " + other);
     }
 
     @Test
@@ -68,12 +95,12 @@ class FaultPlanTest {
                 hosts n1,n2,n3
                 safety 10s
                 f4 at 75ms for 695ms engine-aborts host n2 rate 0.025
-                f2 at 1.068s for 913ms loss from * to n2,n3 rate 0.036
+                f2 at 1.068s for 913ms bursty-loss from * to n1,n2,n3 lost uniform 0s 1.68ms received uniform 0s 23.52ms
                 f5 at 2.951s for 2.456s loss from * to n3 rate 0.05
                 f7 at 5.783s for 680ms loss from n1 to n1,n2,n3 rate 0.007
-                f3 at 8.88s for 97ms clogging from * to n3
+                f3 at 8.88s for 97ms clock-drift host n1 rate 0.11
                 f6 at 9.787s for 213ms pause host n2
-                f1 at 9.958s for 42ms pause host n3
+                f1 at 9.958s for 42ms crash host n3 unsynced torn
                 """, FaultPlan.random(7, ALL, List.of("n1", "n2", "n3"), 10 * Nanos.SECOND).toString());
     }
 
@@ -115,7 +142,8 @@ class FaultPlanTest {
     @Test
     void profilesAreReadAndKept() {
         assertEquals(List.of(FaultKind.LOSS, FaultKind.CRASH), FaultProfile.parse("crash, loss").kinds());
-        assertEquals(FaultKind.values().length, ALL.kinds().size());
+        assertEquals(FaultKind.values().length, EVERY.kinds().size());
+        assertTrue(ALL.kinds().stream().allMatch(kind -> kind.promise() == FaultKind.Promise.RECOVERS));
         assertEquals(ALL.kinds(), FaultProfile.parse("network,hosts,engine").kinds());
         assertEquals(List.of(), FaultPlan.random(1, FaultProfile.parse("none"), HOSTS, Nanos.SECOND).faults());
         String said = assertThrows(IllegalArgumentException.class, () -> FaultProfile.parse("loss,cloging"))

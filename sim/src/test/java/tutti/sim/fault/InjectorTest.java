@@ -4,15 +4,24 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import tutti.runtime.DataFile;
+import tutti.runtime.Directory;
+import tutti.runtime.Loop;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
+import tutti.sim.machine.SimMachine;
 import tutti.sim.net.Address;
 import tutti.sim.net.Datagram;
 import tutti.sim.net.LinkConfig;
@@ -42,7 +51,7 @@ class InjectorTest {
     InjectorTest() {
         Threads threads = new Threads(kernel);
         Segment lan = network.segment("lan", LinkConfig.LAN);
-        for (String name : List.of("n1", "n2")) {
+        for (String name : List.of("n1", "n2", "n3")) {
             Host host = new Host(kernel, threads, name, HostConfig.DEFAULT);
             network.attach(host, lan);
             host.onBoot(h -> {
@@ -58,7 +67,7 @@ class InjectorTest {
         log.add(kernel.now() / Nanos.MILLI + " " + what);
     }
 
-    private void run(String faults, Runnable... every100Millis) {
+    private Injector run(String faults, Runnable... every100Millis) {
         Injector injector = new Injector(kernel, network, engines,
                 FaultPlan.parse("fault-plan 1\nseed 1\nhosts n1,n2\nsafety 1s\n" + faults));
         injector.start(() -> {
@@ -71,6 +80,7 @@ class InjectorTest {
             }
         }
         kernel.run();
+        return injector;
     }
 
     private void send() {
@@ -131,6 +141,89 @@ class InjectorTest {
         assertTrue(log.stream().anyMatch(line -> line.matches("85[01] disk of 850")), log.toString());
         assertTrue(log.stream().anyMatch(line -> line.endsWith("disk of 550")
                 && Integer.parseInt(line.substring(0, line.indexOf(' '))) >= 630), log.toString());
+    }
+
+    @Test
+    void powerIsLostEverywhereAtOnce() {
+        run("f1 at 100ms for 200ms power-loss unsynced torn",
+                () -> say(network.host("n1").state() + " " + network.host("n2").state()));
+        assertEquals(List.of("150 DOWN DOWN", "250 DOWN DOWN", "300 n1 boots", "300 n2 boots", "350 UP UP"),
+                log.subList(0, 5));
+    }
+
+    @Test
+    void wallClocksJumpAndComeBack() {
+        Host host = network.host("n1");
+        run("f1 at 100ms for 200ms clock-jump host n1 jump back time 1000s", () -> say(
+                "shows " + host.wallClock(0) / Nanos.MILLI));
+        assertEquals(List.of("150 shows -999850", "250 shows -999750", "350 shows 350"), log.subList(0, 3));
+    }
+
+    @Test
+    void linksAreCloggedAndUncloggedOneByOne() {
+        run("f1 at 100ms for 800ms swizzled-clogging hosts *", this::send);
+        List<String> expected = List.of("150", "250", "350", "450", "550", "650", "750", "850", "950");
+        assertEquals(expected, log.stream().filter(line -> line.contains("receives"))
+                .map(line -> line.substring(line.lastIndexOf(' ') + 1)).limit(9).toList(), "in order, none lost");
+        assertTrue(log.stream().anyMatch(line -> line.matches("[789]00 n2 receives 450")),
+                "while both were clogged nothing came: " + log);
+    }
+
+    /** Each kind, once, where there is something for it to do: it says so. */
+    @ParameterizedTest
+    @EnumSource(FaultKind.class)
+    void eachKindLeavesProofThatItHappened(FaultKind kind) {
+        for (long seed = 1;; seed++) {
+            FaultPlan plan = FaultPlan.random(seed, FaultProfile.parse(kind.word()).withFaultsMax(1).withDownMax(3),
+                    List.of("n1", "n2", "n3"), Nanos.SECOND);
+            if (plan.faults().size() == 1 && happens(plan, kind)) {
+                return;
+            }
+            assertTrue(seed < 100, kind + " never leaves a proof");
+        }
+    }
+
+    private static boolean happens(FaultPlan plan, FaultKind kind) {
+        InjectorTest fresh = new InjectorTest();
+        Injector injector = new Injector(fresh.kernel, fresh.network, EngineFaults.NONE, plan);
+        for (String name : plan.hosts()) {
+            fresh.network.host(name).onBoot(fresh::busy);
+            fresh.network.host(name).crash();
+            fresh.network.host(name).boot();
+        }
+        injector.start();
+        fresh.kernel.runUntil(2 * Nanos.SECOND);
+        assertTrue(injector.happened().keySet().equals(Set.of(kind)), injector.happened().toString());
+        return injector.happened().get(kind) > 0;
+    }
+
+    /** Writes, forces and sends, again and again. */
+    private void busy(Host host) {
+        SimMachine machine = new SimMachine(host, network);
+        machine.background("begin", () -> {
+            Directory directory = machine.directory("data");
+            DataFile file = directory.open("file", Directory.Open.EMPTY);
+            Loop loop = machine.loop("busy", failed -> {});
+            loop.execute(new Runnable() {
+                private long at;
+
+                @Override
+                public void run() {
+                    try {
+                        file.write(ByteBuffer.allocate(2000).putLong(at), at);
+                        at += 1000;
+                        file.force(true);
+                        directory.sync();
+                    } catch (IOException e) {
+                        say(e.getMessage());
+                    }
+                    for (String other : List.of("n1", "n2", "n3")) {
+                        network.send(new Datagram(Address.of(host.name(), 1), Address.of(other, 1), at, 10));
+                    }
+                    loop.schedule(Nanos.MILLI, this);
+                }
+            });
+        });
     }
 
     @Test

@@ -1,0 +1,159 @@
+package tutti.order.raft;
+
+import io.microraft.statemachine.StateMachine;
+import java.io.IOException;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * What this node's log has committed: numbers its messages, keeps {@link Checkpoints} of that, and forgets the beginning of the
+ * log when it may. It is what MicroRaft calls the state machine. On Raft's loop, but for {@link #lastKnown}.
+ */
+final class CommittedEntries implements StateMachine {
+    private static final int CHECKPOINT_ENTRIES = 4096;
+
+    /** Hears of what is committed. */
+    interface Listener {
+        /**
+         * An entry was committed.
+         *
+         * @param counts whether it has messages that got positions
+         */
+        void committed(long index, Operation operation, boolean counts);
+
+        /** It cannot go on. */
+        void failed(Throwable cause);
+    }
+
+    private final SegmentedLog log;
+    private final Checkpoints checkpoints;
+    private final int segmentBytes;
+    private final Listener listener;
+    /** After the entry {@link #index}. */
+    private final SenderTable table;
+    private long index;
+    private int term;
+    private long bytesSinceCheckpoint;
+    private long checkpointIndex;
+    /** The caller allowed to forget positions up to here. */
+    private long forgettable;
+    private boolean failed;
+    private volatile long lastKnown;
+
+    /** Goes on from the newest checkpoint. */
+    CommittedEntries(SegmentedLog log, Checkpoints checkpoints, int segmentBytes, Listener listener) {
+        this.log = log;
+        this.checkpoints = checkpoints;
+        this.segmentBytes = segmentBytes;
+        this.listener = listener;
+        Checkpoints.Checkpoint newest = checkpoints.newest();
+        table = newest.table();
+        index = newest.index();
+        term = newest.term();
+        checkpointIndex = index;
+        lastKnown = table.positions();
+    }
+
+    /** The last entry that is committed, as far as this node knows. */
+    long index() {
+        return index;
+    }
+
+    /** The last position that is known to be given out. Any thread. */
+    long lastKnown() {
+        return lastKnown;
+    }
+
+    /** Term of an entry, or -1 if that is not known any more. */
+    int termAt(long of) {
+        if (of >= log.firstIndex() && of <= log.lastIndex()) {
+            return log.term(of);
+        }
+        Checkpoints.Checkpoint oldest = checkpoints.oldest();
+        return of == oldest.index() ? oldest.term() : -1;
+    }
+
+    /** Positions up to this one may be forgotten. */
+    void truncate(long position) {
+        forgettable = Math.max(forgettable, position);
+        carefully(this::forget);
+    }
+
+    @Override
+    public Object runOperation(long of, Object operation) {
+        carefully(() -> apply(of, (Operation) operation));
+        return of;
+    }
+
+    private interface Step {
+        void run() throws IOException;
+    }
+
+    /** MicroRaft would only log what goes wrong, and go on. */
+    private void carefully(Step step) {
+        if (failed) {
+            return;
+        }
+        try {
+            step.run();
+        } catch (IOException | RuntimeException e) {
+            failed = true;
+            listener.failed(e);
+        }
+    }
+
+    private void apply(long of, Operation operation) throws IOException {
+        if (of != index + 1) {
+            throw new IllegalStateException("entry " + of + " was committed after " + index);
+        }
+        int ofTerm = termAt(of);
+        if (ofTerm < term) {
+            throw new IllegalStateException("entry " + of + " of term " + ofTerm + " was committed after one of term "
+                    + term + ": it is not in this node's log, or not as it was written");
+        }
+        boolean counts = operation.kind == LogEntry.BATCH && table.accept(operation.sender, operation.incarnation,
+                operation.sequence, operation.messages) > 0;
+        index = of;
+        term = ofTerm;
+        lastKnown = table.positions();
+        listener.committed(of, operation, counts);
+        bytesSinceCheckpoint += operation.bodyBytes();
+        if (index - checkpointIndex >= CHECKPOINT_ENTRIES || bytesSinceCheckpoint >= segmentBytes) {
+            checkpoint();
+        }
+    }
+
+    /** A leader may learn that others have an entry on disk before it has: the log must not end before a checkpoint. */
+    private void checkpoint() throws IOException {
+        log.flush();
+        checkpoints.add(index, term, table);
+        checkpointIndex = index;
+        bytesSinceCheckpoint = 0;
+        forget();
+    }
+
+    private void forget() throws IOException {
+        Checkpoints.Checkpoint keep = checkpoints.before(forgettable);
+        if (keep.index() > checkpoints.oldest().index() && keep.positions() <= forgettable) {
+            log.truncateUntil(keep.index());
+            checkpoints.removeBefore(keep.index());
+        }
+    }
+
+    @Override
+    public void takeSnapshot(long of, Consumer<Object> chunks) {
+        chunks.accept(table.encode());
+    }
+
+    @Override
+    public void installSnapshot(long of, List<Object> chunks) {
+        if (of != index) {
+            throw new IllegalStateException("a snapshot of entry " + of + " at entry " + index);
+        }
+    }
+
+    @Override
+    public Object getNewTermOperation() {
+        return Operation.of(LogEntry.NEW_TERM, new byte[0]);
+    }
+}

@@ -1,0 +1,226 @@
+package tutti.order.raft;
+
+import io.microraft.RaftEndpoint;
+import io.microraft.impl.RaftNodeImpl;
+import io.microraft.impl.state.LeaderState;
+import io.microraft.model.message.AppendEntriesFailureResponse;
+import io.microraft.model.message.AppendEntriesRequest;
+import io.microraft.model.message.AppendEntriesSuccessResponse;
+import io.microraft.model.message.InstallSnapshotRequest;
+import io.microraft.model.message.RaftMessage;
+import io.microraft.transport.Transport;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.DurableLog;
+import tutti.runtime.Clock;
+import tutti.runtime.Loop;
+
+/**
+ * MicroRaft's way to the other nodes and back. On the way it is spared what it lacks (docs/decisions/0002-raft-library.md): a
+ * follower that lags is served from the log on disk and never sent a snapshot, and messages that say nothing new are left
+ * out. On Raft's loop.
+ */
+final class RaftTransport implements Transport {
+    private static final Logger LOGGER = LoggerFactory.getLogger(RaftTransport.class);
+    private static final int BYTES_PER_APPEND = 4 << 20;
+
+    /** What it must know of the node. */
+    interface Host {
+        /** Whether the node takes no part any more. */
+        boolean isStopped();
+
+        /** Whether this node leads, as far as it knows. */
+        boolean isLeader();
+
+        /** The node cannot go on. */
+        void fail(Throwable cause);
+    }
+
+    private final RaftOrderConfig config;
+    private final Clock clock;
+    private final SegmentedLog log;
+    private final Checkpoints checkpoints;
+    private final CommittedEntries committed;
+    private final PeerNetwork network;
+    private final CommitNotices notices;
+    private final Host host;
+    private @Nullable RaftNodeImpl attached;
+
+    /* The last answer to an append: to whom, in which term, how far the log was the leader's, when. */
+    private int answeredTo = -1;
+    private int answeredTerm;
+    private long answeredIndex;
+    private long answeredNanos;
+
+    RaftTransport(RaftOrderConfig config, Loop loop, Clock clock, SegmentedLog log, Checkpoints checkpoints,
+            CommittedEntries committed, PeerNetwork network, Host host) {
+        this.config = config;
+        this.clock = clock;
+        this.log = log;
+        this.checkpoints = checkpoints;
+        this.committed = committed;
+        this.network = network;
+        this.host = host;
+        notices = new CommitNotices(loop, clock, this::sendNotice);
+    }
+
+    /** Names whose messages these are. */
+    void attach(RaftNodeImpl raft) {
+        attached = raft;
+    }
+
+    private RaftNodeImpl raft() {
+        RaftNodeImpl present = attached;
+        if (present == null) {
+            throw new IllegalStateException("nothing is sent or received before Raft runs");
+        }
+        return present;
+    }
+
+    /** An entry was committed that that node has asked for. */
+    void committed(int by) {
+        notices.committed(by, clock.nanoTime());
+    }
+
+    // ------------------------------------------------------------------------------------------ out
+
+    @Override
+    public boolean isReachable(RaftEndpoint endpoint) {
+        return network.reachable().contains(Node.id(endpoint));
+    }
+
+    @Override
+    public void send(RaftEndpoint target, RaftMessage message) {
+        if (host.isStopped()) {
+            return;
+        }
+        int to = Node.id(target);
+        try {
+            switch (message) {
+                // Ask where the follower's log ends; its refusal leads to catchUp.
+                case InstallSnapshotRequest m -> write(to,
+                        append(log.lastIndex(), committed.termAt(log.lastIndex()), List.of(),
+                                m.getFlowControlSequenceNumber()));
+                case AppendEntriesSuccessResponse m when needless(to, m) -> LOGGER.trace("nothing new for node {}", to);
+                case AppendEntriesRequest m when notices.keeps(to, m) ->
+                    LOGGER.trace("node {} is told with the next entries", to);
+                default -> write(to, message);
+            }
+        } catch (IllegalArgumentException e) {
+            LOGGER.error("node {} needs entries that were truncated", to, e);
+            network.send(to, MessageCodec.truncated(firstRetainedPosition()));
+        } catch (IOException e) {
+            host.fail(e);
+        }
+    }
+
+    /**
+     * Whether the leader learns nothing from an answer: it only told how far the log is committed, waits for no answer to
+     * that, and has had one that says as much a moment ago. (It must hear from a majority from time to time, or resigns.)
+     */
+    private boolean needless(int to, AppendEntriesSuccessResponse m) {
+        long now = clock.nanoTime();
+        if (m.getFlowControlSequenceNumber() == 0 && m.getQuerySequenceNumber() == 0 && to == answeredTo
+                && m.getTerm() == answeredTerm && m.getLastLogIndex() <= answeredIndex
+                && now - answeredNanos < config.failureTimeout().toNanos() / 10) {
+            return true;
+        }
+        answeredTo = to;
+        answeredTerm = m.getTerm();
+        answeredIndex = m.getLastLogIndex();
+        answeredNanos = now;
+        return false;
+    }
+
+    private void write(int to, RaftMessage message) throws IOException {
+        long last = log.lastIndex();
+        int lastTerm = last == 0 ? 0 : Math.max(committed.termAt(last), 0);
+        network.send(to, MessageCodec.encode(message, new MessageCodec.LogEnd(last, lastTerm, committed.index()),
+                BYTES_PER_APPEND));
+    }
+
+    private void sendNotice(int to, AppendEntriesRequest notice) {
+        if (host.isStopped() || !host.isLeader() || notice.getTerm() != raft().getTerm().getTerm()) {
+            return;
+        }
+        try {
+            write(to, notice);
+        } catch (IOException e) {
+            host.fail(e);
+        }
+    }
+
+    private AppendEntriesRequest append(long previous, int previousTerm,
+            List<io.microraft.model.log.LogEntry> entries, long flow) {
+        return MessageCodec.MODELS.createAppendEntriesRequestBuilder().setGroupId(MessageCodec.GROUP)
+                .setSender(new Node(config.self())).setTerm(raft().getTerm().getTerm()).setPreviousLogIndex(previous)
+                .setPreviousLogTerm(previousTerm).setCommitIndex(committed.index()).setLogEntries(entries)
+                .setQuerySequenceNumber(0).setFlowControlSequenceNumber(flow).build();
+    }
+
+    private long firstRetainedPosition() {
+        return checkpoints.oldest().positions() + 1;
+    }
+
+    // ------------------------------------------------------------------------------------------ in
+
+    /** MicroRaft's part of what has come. */
+    void received(int from, MessageCodec.Wire.Raft come) {
+        RaftMessage message = come.message();
+        MessageCodec.LogEnd end = come.end();
+        if (message instanceof AppendEntriesFailureResponse refusal && end != null && host.isLeader()
+                && refusal.getTerm() == raft().getTerm().getTerm()) {
+            boolean same = end.lastIndex() <= log.lastIndex() && committed.termAt(end.lastIndex()) == end.lastTerm();
+            catchUp(from, same ? end.lastIndex() : end.applied(), refusal.getFlowControlSequenceNumber());
+        } else if (message instanceof AppendEntriesRequest append) {
+            raft().handle(SnapshotEdge.behind(raft(), append));
+        } else {
+            raft().handle(message);
+        }
+    }
+
+    /** The leader's log begins behind what this node needs, with this position. */
+    void received(MessageCodec.Wire.Truncated truncated) {
+        if (truncated.firstRetained() > committed.lastKnown() + 1) {
+            host.fail(new DurableLog.TruncatedException(committed.lastKnown(), truncated.firstRetained()));
+        }
+    }
+
+    /**
+     * Sends a follower what it lacks, from the log on disk. MicroRaft would find out what it lacks by going back one
+     * entry per round trip, and would send a snapshot when its memory does not go back far enough.
+     *
+     * @param matched the follower's log is the same as this leader's up to here
+     * @param flow MicroRaft's number of the request that this one stands for
+     */
+    private void catchUp(int follower, long matched, long flow) {
+        int previousTerm = committed.termAt(matched);
+        if (previousTerm < 0 || matched + 1 < log.firstIndex()) {
+            LOGGER.error("node {} needs the log after entry {}, which was truncated", follower, matched);
+            network.send(follower, MessageCodec.truncated(firstRetainedPosition()));
+            return;
+        }
+        try {
+            List<io.microraft.model.log.LogEntry> entries = new ArrayList<>();
+            long bytes = 0;
+            for (long i = matched + 1; i <= log.lastIndex() && entries.size() < RaftSettings.ENTRIES_PER_APPEND
+                    && bytes < BYTES_PER_APPEND; i++) {
+                LogEntry entry = log.read(i);
+                bytes += entry.body().length;
+                entries.add(MessageCodec.entry(i, entry.term(), Operation.stored(entry, log)));
+            }
+            write(follower, append(matched, previousTerm, entries, flow));
+            // MicroRaft flushes the leader's log when it sends entries itself. These may be the same ones.
+            LeaderState state = raft().state().leaderState();
+            if (state != null) {
+                raft().submitLeaderFlushTask(state);
+            }
+        } catch (IOException e) {
+            host.fail(e);
+        }
+    }
+}
