@@ -48,7 +48,7 @@ class DeterminismTest {
         command.addAll(List.of(options));
         command.addAll(List.of("-Xmx256m", "-cp", System.getProperty("java.class.path"), Scenario.class.getName(),
                 String.valueOf(SEEDS)));
-        return new ProcessBuilder(command).redirectErrorStream(true).start();
+        return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     }
 
     private static List<String> output(Process process) throws IOException, InterruptedException {

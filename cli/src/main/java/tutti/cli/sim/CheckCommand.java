@@ -58,8 +58,8 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--faults", paramLabel = "KINDS", defaultValue = "all", description = "none, network, hosts, engine, all, or kinds such as loss,crash (default: ${DEFAULT-VALUE}).")
     private String faults = "";
 
-    @Option(names = "--order", paramLabel = "KIND", defaultValue = "group", description = "group: real group communication over the simulated network; ideal: an order that is simply there (default: ${DEFAULT-VALUE}).")
-    private Scenario.OrderKind order = Scenario.OrderKind.GROUP;
+    @Option(names = "--order", paramLabel = "KIND", defaultValue = "raft", description = "raft: the log that nodes have, over simulated disks and connections; group: group communication over the simulated network; ideal: an order that is simply there (default: ${DEFAULT-VALUE}).")
+    private Scenario.OrderKind order = Scenario.OrderKind.RAFT;
 
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol that is not to be left to chance; may be repeated.")
     private Map<String, String> pinned = Map.of();

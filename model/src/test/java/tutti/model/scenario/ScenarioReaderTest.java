@@ -75,7 +75,7 @@ class ScenarioReaderTest {
             topology: {clusters: 9}         |topology.clusters must be a list
             topology: {local: {latency: 1ms}}|topology.local.latency is wrong
             order: {kind: groups}           |order.kind is 'groups'; did you mean group?
-            order: {members: first-cluster} |order.members is 'first-cluster', which only wice can do with
+            order: {members: first-cluster} |order.members is 'first-cluster', but protocol si needs an order that all sites are delivered; write all
             faults: [{kind: crash}]         |my.yaml:2: faults crash 9 of the 9 sites that take part in the order
             faults: [{kind: random-loss, rate: 1}]|my.yaml:2: faults[0].rate is '1'
             faults: [{sites: 9}]            |my.yaml:2: faults[0].sites is '9'; valid: all, or numbers from 0 to 8

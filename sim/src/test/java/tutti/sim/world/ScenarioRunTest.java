@@ -31,8 +31,9 @@ class ScenarioRunTest {
     }
 
     private static Scenario scenario(long seed, String protocol, OrderKind order) {
+        // Of all the kinds there are, few plans of so few seeds would have a crash.
         return Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(), order, TRANSACTIONS,
-                FaultProfile.parse("all"));
+                FaultProfile.parse(seed % 2 == 0 ? "crash,kill" : "all"));
     }
 
     @ParameterizedTest

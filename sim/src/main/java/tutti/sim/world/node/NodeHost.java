@@ -136,6 +136,7 @@ public final class NodeHost {
         database.boot();
         machine = new SimMachine(host, network);
         host.onCrash(() -> {
+            log.count("crash");
             NodeLife now = life;
             life = null;
             if (now != null) {
