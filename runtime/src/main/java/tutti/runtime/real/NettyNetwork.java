@@ -101,7 +101,7 @@ final class NettyNetwork implements Network {
         if (cause != null) {
             throw new IOException("cannot listen at " + address.getHostString() + ":" + address.getPort() + " ("
                     + cause.getMessage() + ")" + (cause instanceof BindException
-                            ? ": another process uses the port, or the address is not of this machine"
+                            ? ": another process uses the port, perhaps this node already runs, or the address is not of this machine"
                             : ""),
                     cause);
         }
