@@ -33,7 +33,7 @@ public final class Campaign {
             ArrayDeque<Future<ScenarioResult>> results = new ArrayDeque<>();
             for (int i = 0; i < seeds; i++) {
                 long seed = firstSeed + i;
-                results.add(workers.submit(() -> ScenarioRun.run(scenario.apply(seed), mutation.get())));
+                results.add(workers.submit(() -> mutation.get().run(scenario.apply(seed))));
             }
             try {
                 while (!results.isEmpty()) {
@@ -55,7 +55,7 @@ public final class Campaign {
     public static ScenarioResult shrink(ScenarioResult failing, Supplier<Mutation> mutation, int runsMax) {
         ScenarioResult[] smallest = {failing};
         Shrinker.Result small = Shrinker.shrink(failing.scenario().plan(), plan -> {
-            ScenarioResult again = ScenarioRun.run(failing.scenario().withPlan(plan), mutation.get());
+            ScenarioResult again = mutation.get().run(failing.scenario().withPlan(plan));
             boolean fails = again.failed().stream().anyMatch(failing.failed()::contains);
             if (fails) {
                 smallest[0] = again;
@@ -65,6 +65,6 @@ public final class Campaign {
         FaultPlan plan = small.plan();
         return smallest[0].scenario().plan().equals(plan)
                 ? smallest[0]
-                : ScenarioRun.run(failing.scenario().withPlan(plan), mutation.get());
+                : mutation.get().run(failing.scenario().withPlan(plan));
     }
 }

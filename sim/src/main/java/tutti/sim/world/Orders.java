@@ -32,11 +32,11 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static final long QUEUE_BYTES = 64 << 10;
     private static final int RAFT_PORT = 7000;
 
-    static Orders of(Scenario scenario, Mutation mutation, Kernel kernel, Network network, RandomStream knobs) {
+    static Orders of(Scenario scenario, Kernel kernel, Network network, RandomStream knobs) {
         return switch (scenario.order()) {
             case RAFT -> raft(scenario, knobs);
             case GROUP -> group(scenario, network, knobs);
-            case IDEAL -> ideal(scenario, mutation, kernel, knobs);
+            case IDEAL -> ideal(scenario, kernel, knobs);
         };
     }
 
@@ -68,7 +68,7 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                 journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("order log")))), () -> {});
     }
 
-    private static Orders ideal(Scenario scenario, Mutation mutation, Kernel kernel, RandomStream knobs) {
+    private static Orders ideal(Scenario scenario, Kernel kernel, RandomStream knobs) {
         TreeSet<Integer> all = new TreeSet<>(IntStream.range(0, scenario.hosts().size()).boxed().toList());
         boolean faults = !scenario.plan().faults().isEmpty();
         IdealOrder ideal = new IdealOrder(kernel, new IdealOrder.Settings(
@@ -77,8 +77,7 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                 new Distribution.Uniform(Nanos.MILLI, 60 * Nanos.MILLI), QUEUE_BYTES,
                 faults && knobs.chance(0.5)
                         ? new Distribution.Exponential(200 * Nanos.MILLI)
-                        : Distribution.ZERO,
-                mutation.orderForgets()), all);
+                        : Distribution.ZERO), all);
         return new Orders((host, node, _, _) -> ideal.open(host, node), ideal::calm);
     }
 }

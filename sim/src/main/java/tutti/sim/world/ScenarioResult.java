@@ -2,6 +2,7 @@ package tutti.sim.world;
 
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import tutti.check.CheckResult;
 
 /**
@@ -12,7 +13,7 @@ import tutti.check.CheckResult;
  * @param traceHash of all that happened
  * @param end how it ended
  * @param why if it did not come to rest, what is wrong; otherwise empty
- * @param checks what the checkers say; empty if it did not come to rest
+ * @param checks what the checkers say; of a run that did not come to rest, about what was there
  * @param counts how often things happened, by name
  * @param events of the kernel
  * @param simulatedNanos how long it took in the simulated world
@@ -46,10 +47,12 @@ public record ScenarioResult(Scenario scenario, String fingerprint, long traceHa
 
     /** The names of the checks that found something. */
     public List<String> failed() {
-        return switch (end) {
-            case RESTED -> checks.stream().filter(check -> !check.passed()).map(CheckResult::check).toList();
-            case STUCK -> List.of(LIVENESS);
-            case BROKEN -> List.of(INVARIANTS);
+        Stream<String> ended = switch (end) {
+            case RESTED -> Stream.empty();
+            case STUCK -> Stream.of(LIVENESS);
+            case BROKEN -> Stream.of(INVARIANTS);
         };
+        return Stream.concat(ended, checks.stream().filter(check -> !check.passed()).map(CheckResult::check)).distinct()
+                .toList();
     }
 }

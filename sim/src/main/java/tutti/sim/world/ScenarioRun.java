@@ -2,7 +2,10 @@ package tutti.sim.world;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
@@ -55,13 +58,15 @@ public final class ScenarioRun {
     private final List<NodeHost> replicas = new ArrayList<>();
     private final Runnable calm;
     private final Questions questions;
+    /** Transactions that have begun and not ended, by a number: as what they count if they never end. */
+    private final Map<Long, ListAppendTransaction> open = new LinkedHashMap<>();
+    private long begun;
     private int toBegin;
-    private int open;
     private int sessions;
     private long messages;
     private boolean healed;
 
-    private ScenarioRun(Scenario scenario, Mutation mutation, Threads threads, Kernel kernel) {
+    private ScenarioRun(Scenario scenario, Threads threads, Kernel kernel) {
         this.scenario = scenario;
         this.kernel = kernel;
         RandomStream knobs = kernel.random("world");
@@ -77,19 +82,16 @@ public final class ScenarioRun {
         for (String name : scenario.hosts()) {
             network.attach(new Host(kernel, threads, name, config), lan);
         }
-        Orders orders = Orders.of(scenario, mutation, kernel, network, knobs.fork("order"));
+        Orders orders = Orders.of(scenario, kernel, network, knobs.fork("order"));
         calm = orders.calm();
         NodeHost.Settings settings = new NodeHost.Settings(scenario.hosts(), scenario.protocol(),
-                (node, all, replica) -> mutation.protocol(node,
-                        seam -> scenario.protocol().create(node, all, seam), replica),
-                (host, node, machine, life) -> mutation.order(node, orders.factory().open(host, node, machine, life)),
+                (node, all, replica) -> scenario.protocol().create(node, all, replica), orders.factory(),
                 scenario.engine(),
                 new Database.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
                         uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI),
                         uniform(knobs, 5 * Nanos.MICRO, 200 * Nanos.MICRO)),
-                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")),
-                mutation.answersEarly());
+                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")));
         for (int node = 0; node < scenario.hosts().size(); node++) {
             replicas.add(new NodeHost(network.host(scenario.hosts().get(node)), network, node, settings, recording,
                     () -> ++messages));
@@ -141,14 +143,9 @@ public final class ScenarioRun {
 
     /** Runs a scenario. */
     public static ScenarioResult run(Scenario scenario) {
-        return run(scenario, Mutation.NONE);
-    }
-
-    /** Runs a scenario with something broken on purpose. */
-    public static ScenarioResult run(Scenario scenario, Mutation mutation) {
         Kernel kernel = new Kernel(scenario.seed());
         try (Threads threads = new Threads(kernel)) {
-            ScenarioRun run = new ScenarioRun(scenario, mutation, threads, kernel);
+            ScenarioRun run = new ScenarioRun(scenario, threads, kernel);
             String why;
             ScenarioResult.End end;
             try {
@@ -160,7 +157,10 @@ public final class ScenarioRun {
                         + Arrays.stream(cause.getStackTrace()).limit(TRACE_LINES).toList();
                 end = ScenarioResult.End.BROKEN;
             }
-            List<CheckResult> checks = end == ScenarioResult.End.RESTED ? run.check() : List.of();
+            if (end != ScenarioResult.End.RESTED) {
+                run.cut();
+            }
+            List<CheckResult> checks = run.check();
             return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
                     run.recording.counts(), kernel.executed(), kernel.now());
         }
@@ -173,8 +173,8 @@ public final class ScenarioRun {
         long deadline = scenario.plan().safetyNanos() + LIVENESS_NANOS;
         kernel.runUntil(scenario.plan().safetyNanos());
         if (!untilRest(deadline)) {
-            return "after the faults not everything has ended: " + (toBegin > 0 ? toBegin + " not begun, " : "") + open
-                    + " open; " + replicas;
+            return "after the faults not everything has ended: " + (toBegin > 0 ? toBegin + " not begun, " : "")
+                    + open.size() + " open; " + replicas;
         }
         int able = 0;
         for (NodeHost replica : replicas) {
@@ -199,7 +199,7 @@ public final class ScenarioRun {
     }
 
     private boolean isAtRest() {
-        if (toBegin > 0 || open > 0 || !replicas.stream().allMatch(NodeHost::isQuiet)) {
+        if (toBegin > 0 || !open.isEmpty() || !replicas.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
         return replicas.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1;
@@ -210,12 +210,10 @@ public final class ScenarioRun {
         for (int attempt = 1; attempt <= PROBES_MAX && !committed[0]; attempt++) {
             Program program = programs.probe(PROBE_LISTS + replica.node(), attempt);
             Submission submission = new Submission(newSession(), program, Submission.Form.WHOLE, true, false, false);
-            long begun = kernel.now();
-            open++;
+            long number = begins(submission.session(), replica, program);
             replica.begin(submission, end -> {
                 committed[0] |= end.outcome() == Client.Outcome.COMMITTED;
-                ended(new ListAppendTransaction(submission.session(), replica.node(), begun, kernel.now(),
-                        committed[0] ? ClientOutcome.OK : ClientOutcome.FAILED, false, end.operations()), end);
+                ended(number, committed[0] ? ClientOutcome.OK : ClientOutcome.FAILED, end);
             });
             if (!untilRest(kernel.now() + LIVENESS_NANOS)) {
                 return false;
@@ -235,6 +233,13 @@ public final class ScenarioRun {
                 kernel.now(), ClientOutcome.OK, true, reads));
     }
 
+    /** It has not come to its end: what nodes and clients owe nobody will see, and what is there is judged. */
+    private void cut() {
+        replicas.forEach(NodeHost::cut);
+        open.values().forEach(clients::add);
+        open.clear();
+    }
+
     private List<CheckResult> check() {
         History history = recording.history(programs.lists());
         return Checks.run(scenario, recording, history, clients);
@@ -249,8 +254,14 @@ public final class ScenarioRun {
 
     Program nextProgram() {
         toBegin--;
-        open++;
         return programs.next();
+    }
+
+    /** A client begins a transaction; answers its number. */
+    long begins(int session, NodeHost home, Program program) {
+        open.put(++begun, new ListAppendTransaction(session, home.node(), kernel.now(), Long.MAX_VALUE,
+                ClientOutcome.UNKNOWN, false, program.appends()));
+        return begun;
     }
 
     Submission.Form form(RandomStream random) {
@@ -282,14 +293,16 @@ public final class ScenarioRun {
         return sessions++;
     }
 
-    void ended(ListAppendTransaction transaction, Client.End end) {
-        open--;
+    /** The transaction of a number has ended. */
+    void ended(long number, ClientOutcome outcome, Client.End end) {
+        ListAppendTransaction was = Objects.requireNonNull(open.remove(number), "it has begun and not ended");
         recording.count(switch (end.outcome()) {
             case COMMITTED -> "committed";
             case ABORTED -> "aborted: " + end.why();
             case UNKNOWN -> "unknown";
         });
-        clients.add(transaction);
+        clients.add(new ListAppendTransaction(was.session(), was.node(), was.begunNanos(), kernel.now(), outcome, false,
+                end.operations()));
     }
 
     /** Answers what became of transactions whose clients have not been told. */

@@ -183,9 +183,6 @@ final class ClientTransaction implements LocalTransaction {
             life.later((long) life.random().exponential(LOSE_NANOS_MEAN), of::disconnected);
         }
         ticket().executed(writes, node.needsReads() ? of.reads() : ReadSet.EMPTY);
-        if (life.answersEarly()) {
-            end(Client.Outcome.COMMITTED, "");
-        }
     }
 
     // ------------------------------------------------------------------------------------------ from the node

@@ -59,11 +59,10 @@ public final class NodeHost {
      * @param timing of the databases
      * @param statement how long a client's statement takes, thinking included
      * @param tuning of the nodes
-     * @param answersEarly whether, broken on purpose, clients are told success when their transaction asks to commit
      */
     public record Settings(List<String> hosts, ChosenProtocol chosen, ProtocolFactory protocol,
             OrderFactory order, EngineKind engine, Database.Timing timing,
-            Distribution statement, Tuning tuning, boolean answersEarly) {
+            Distribution statement, Tuning tuning) {
         public Settings {
             hosts = List.copyOf(hosts);
         }
@@ -178,6 +177,14 @@ public final class NodeHost {
         host.kernel().schedule(0, END, () -> {
             throw new IllegalStateException("node " + node + " cannot go on: " + cause.getMessage(), cause);
         });
+    }
+
+    /** The run ends here: whatever the node has under way stays open. */
+    public void cut() {
+        NodeLife now = life;
+        if (now != null) {
+            log.ended(node, now.number());
+        }
     }
 
     /** Whether it serves clients. */

@@ -111,6 +111,10 @@ final class NodeLife {
         return over;
     }
 
+    long number() {
+        return number;
+    }
+
     @Nullable
     ReplicaNode replica() {
         return replica;
@@ -162,10 +166,6 @@ final class NodeLife {
 
     RandomStream random() {
         return random;
-    }
-
-    boolean answersEarly() {
-        return home.settings().answersEarly();
     }
 
     Distribution statement() {

@@ -13,7 +13,7 @@ class IdealOrderTest extends VirtualTimeOrderContract {
     Opener group(Kernel kernel, Network network, List<String> hosts, long queueBytes) {
         Distribution delay = new Distribution.Uniform(0, 500 * Nanos.MICRO);
         return new IdealOrder(kernel,
-                new IdealOrder.Settings(delay, delay, delay, queueBytes, Distribution.ZERO, false),
+                new IdealOrder.Settings(delay, delay, delay, queueBytes, Distribution.ZERO),
                 new TreeSet<>(IntStream.range(0, hosts.size()).boxed().toList()))::open;
     }
 }
