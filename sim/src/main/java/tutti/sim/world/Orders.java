@@ -65,7 +65,7 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
         Map<Integer, Journal<StableRecord>> journals = new HashMap<>();
         return new Orders((host, node, _, life) -> new GroupOrder(host, life, network, hosts::get,
                 new GroupParameters(node, members, flow, timing),
-                journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("order log")))), () -> {});
+                journals.computeIfAbsent(node, _ -> new Journal<>(host.disk(), "order log"))), () -> {});
     }
 
     private static Orders ideal(Scenario scenario, Kernel kernel, RandomStream knobs) {

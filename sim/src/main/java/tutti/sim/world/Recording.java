@@ -125,7 +125,11 @@ final class Recording implements WorldLog {
 
     @Override
     public void count(String what) {
-        counts.merge(what, 1, Integer::sum);
+        count(what, 1);
+    }
+
+    void count(String what, long times) {
+        counts.merge(what, Math.toIntExact(times), Integer::sum);
     }
 
     Map<String, Integer> counts() {

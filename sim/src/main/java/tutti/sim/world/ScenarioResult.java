@@ -24,6 +24,11 @@ public record ScenarioResult(Scenario scenario, String fingerprint, long traceHa
     public enum End {
         /** Everything ended and the replicas came to rest: checkers have judged. */
         RESTED,
+        /**
+         * Nodes refuse to go on, or cannot, after faults under which nothing better is promised: checkers have judged what is
+         * there.
+         */
+        REFUSED,
         /** Something waits for ever. */
         STUCK,
         /** An invariant of a protocol, an order or the world was broken. */
@@ -42,13 +47,13 @@ public record ScenarioResult(Scenario scenario, String fingerprint, long traceHa
 
     /** Whether nothing is wrong. */
     public boolean passed() {
-        return end == End.RESTED && checks.stream().allMatch(CheckResult::passed);
+        return (end == End.RESTED || end == End.REFUSED) && checks.stream().allMatch(CheckResult::passed);
     }
 
     /** The names of the checks that found something. */
     public List<String> failed() {
         Stream<String> ended = switch (end) {
-            case RESTED -> Stream.empty();
+            case RESTED, REFUSED -> Stream.empty();
             case STUCK -> Stream.of(LIVENESS);
             case BROKEN -> Stream.of(INVARIANTS);
         };

@@ -6,11 +6,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.fault.EngineFaults;
+import tutti.sim.fault.FaultKind;
 import tutti.sim.fault.Injector;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
@@ -43,6 +46,8 @@ import tutti.workload.listappend.ListAppendTransaction;
 public final class ScenarioRun {
     private static final long SLICE_NANOS = 10 * Nanos.MILLI;
     private static final long LIVENESS_NANOS = 60 * Nanos.SECOND;
+    /** How long those are waited for that need not come to rest. */
+    private static final long PATIENCE_NANOS = 5 * Nanos.SECOND;
     private static final int PROBES_MAX = 40;
     /** Lists that only probes use begin here. */
     private static final long PROBE_LISTS = 1_000_000;
@@ -58,6 +63,7 @@ public final class ScenarioRun {
     private final List<NodeHost> replicas = new ArrayList<>();
     private final Runnable calm;
     private final Questions questions;
+    private final Injector injector;
     /** Transactions that have begun and not ended, by a number: as what they count if they never end. */
     private final Map<Long, ListAppendTransaction> open = new LinkedHashMap<>();
     private long begun;
@@ -91,14 +97,16 @@ public final class ScenarioRun {
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
                         uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI),
                         uniform(knobs, 5 * Nanos.MICRO, 200 * Nanos.MICRO)),
-                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")));
+                uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")),
+                this::worst);
         for (int node = 0; node < scenario.hosts().size(); node++) {
             replicas.add(new NodeHost(network.host(scenario.hosts().get(node)), network, node, settings, recording,
                     () -> ++messages));
         }
         questions = new Questions(kernel, recording, replicas);
         replicas.forEach(replica -> replica.host().boot());
-        new Injector(kernel, network, new Faults(), scenario.plan()).start(() -> {
+        injector = new Injector(kernel, network, new Faults(), scenario.plan());
+        injector.start(() -> {
             healed = true;
             calm.run();
         });
@@ -139,6 +147,50 @@ public final class ScenarioRun {
         public void commitDelay(String host, Distribution delay) {
             database(host).setCommitDelay(delay);
         }
+
+        @Override
+        public void hangs(String host, boolean hangs) {
+            database(host).setHangs(hangs);
+        }
+
+        @Override
+        public void down(String host, boolean down) {
+            database(host).setRefuses(down);
+            if (down) {
+                database(host).restart();
+            }
+        }
+
+        @Override
+        public void backToCheckpoint(String host) {
+            database(host).restartFromCopy();
+        }
+
+        @Override
+        public long happened(String host, FaultKind kind) {
+            return database(host).happened(kind);
+        }
+    }
+
+    /** What faults have done to the data of a host, and of all if it is beyond what anything is promised for. */
+    private FaultKind.Promise worst(String host) {
+        return scenario.hosts().stream().anyMatch(any -> injector.worst(any) == FaultKind.Promise.NONE)
+                ? FaultKind.Promise.NONE
+                : injector.worst(host);
+    }
+
+    /** Nodes that do not refuse to go on. */
+    private List<NodeHost> serving() {
+        return replicas.stream().filter(replica -> !replica.refuses()).toList();
+    }
+
+    /** Whether those that serve must come to rest: no data is gone unseen, and they are a majority of those who vote. */
+    private boolean mustRest() {
+        Set<Integer> voters = scenario.order() == Scenario.OrderKind.RAFT
+                ? scenario.protocol().voters(new TreeSet<>(replicas.stream().map(NodeHost::node).toList()))
+                : new TreeSet<>(replicas.stream().map(NodeHost::node).toList());
+        return scenario.hosts().stream().noneMatch(host -> worst(host) == FaultKind.Promise.NONE)
+                && serving().stream().filter(replica -> voters.contains(replica.node())).count() > voters.size() / 2;
     }
 
     /** Runs a scenario. */
@@ -150,7 +202,9 @@ public final class ScenarioRun {
             ScenarioResult.End end;
             try {
                 why = run.go();
-                end = why.isEmpty() ? ScenarioResult.End.RESTED : ScenarioResult.End.STUCK;
+                end = why.isEmpty()
+                        ? ScenarioResult.End.RESTED
+                        : run.mustRest() ? ScenarioResult.End.STUCK : ScenarioResult.End.REFUSED;
             } catch (SimulationFailure failure) {
                 Throwable cause = failure.getCause() == null ? failure : failure.getCause();
                 why = failure.getMessage() + " at "
@@ -161,6 +215,8 @@ public final class ScenarioRun {
                 run.cut();
             }
             List<CheckResult> checks = run.check();
+            run.injector.happened()
+                    .forEach((kind, times) -> run.recording.count("fault " + kind.word(), times));
             return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
                     run.recording.counts(), kernel.executed(), kernel.now());
         }
@@ -170,27 +226,31 @@ public final class ScenarioRun {
 
     /** Why it did not come to its end; empty if it did. */
     private String go() {
-        long deadline = scenario.plan().safetyNanos() + LIVENESS_NANOS;
-        kernel.runUntil(scenario.plan().safetyNanos());
+        long deadline = healedAt() + LIVENESS_NANOS;
+        kernel.runUntil(healedAt());
         if (!untilRest(deadline)) {
             return "after the faults not everything has ended: " + (toBegin > 0 ? toBegin + " not begun, " : "")
                     + open.size() + " open; " + replicas;
         }
         int able = 0;
-        for (NodeHost replica : replicas) {
+        for (NodeHost replica : serving()) {
             able += probe(replica) ? 1 : 0;
         }
-        if (able < (hasOnePrimary() ? 1 : replicas.size())) {
+        if (able < (hasOnePrimary() ? 1 : serving().size())) {
             return "only " + able + " replicas commit transactions that nobody disturbs; " + replicas;
         }
-        replicas.forEach(this::lastRead);
+        serving().forEach(this::lastRead);
         // Replicas tell each other something from time to time: checkers want all that was sent to have arrived.
         return untilRest(kernel.now() + LIVENESS_NANOS) ? "" : "the replicas do not come to rest; " + replicas;
     }
 
+    private long healedAt() {
+        return scenario.plan().safetyNanos();
+    }
+
     private boolean untilRest(long deadline) {
         while (!isAtRest()) {
-            if (kernel.now() > deadline) {
+            if (kernel.now() > (mustRest() ? deadline : Math.min(deadline, healedAt() + PATIENCE_NANOS))) {
                 return false;
             }
             kernel.runUntil(kernel.now() + SLICE_NANOS);
@@ -199,10 +259,11 @@ public final class ScenarioRun {
     }
 
     private boolean isAtRest() {
-        if (toBegin > 0 || !open.isEmpty() || !replicas.stream().allMatch(NodeHost::isQuiet)) {
+        List<NodeHost> serving = serving();
+        if (toBegin > 0 || !open.isEmpty() || !serving.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
-        return replicas.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1;
+        return serving.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1;
     }
 
     private boolean probe(NodeHost replica) {
@@ -215,7 +276,7 @@ public final class ScenarioRun {
                 committed[0] |= end.outcome() == Client.Outcome.COMMITTED;
                 ended(number, committed[0] ? ClientOutcome.OK : ClientOutcome.FAILED, end);
             });
-            if (!untilRest(kernel.now() + LIVENESS_NANOS)) {
+            if (replica.refuses() || !untilRest(kernel.now() + LIVENESS_NANOS)) {
                 return false;
             }
         }

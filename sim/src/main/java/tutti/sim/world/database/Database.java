@@ -2,10 +2,13 @@ package tutti.sim.world.database;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
 import tutti.sim.disk.Journal;
+import tutti.sim.fault.FaultKind;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
@@ -65,6 +68,7 @@ public final class Database {
     private double abortRate;
     private Distribution commitDelay = Distribution.ZERO;
     private long durable;
+    private final Map<FaultKind, Long> happened = new EnumMap<>(FaultKind.class);
 
     /** An empty database. */
     public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log) {
@@ -73,7 +77,7 @@ public final class Database {
         this.timing = timing;
         this.log = log;
         this.random = host.random("database");
-        this.journal = new Journal<>(host.disk().file("database commits"));
+        this.journal = new Journal<>(host.disk(), "database commits");
         this.locks = newLocks();
     }
 
@@ -104,6 +108,10 @@ public final class Database {
 
     /** The server dies and is started again at once: whoever uses it is told that it was lost. */
     public void restart() {
+        if (host.state() == Host.State.DOWN) {
+            return;
+        }
+        happens(FaultKind.ENGINE_DOWN);
         List<SimEngine> lost = List.copyOf(engines);
         engines.clear();
         begin();
@@ -116,6 +124,10 @@ public final class Database {
      * @return up to which position the copy goes
      */
     public long restartFromCopy() {
+        if (host.state() == Host.State.DOWN) {
+            return durable;
+        }
+        happens(FaultKind.ENGINE_OLD_CHECKPOINT);
         long position = durable == 0 ? 0 : random.nextLong(durable);
         journal.append(position, COMMIT_RECORD_BYTES);
         journal.sync(() -> {});
@@ -130,6 +142,7 @@ public final class Database {
      */
     public @Nullable SimEngine open() {
         if (refuses) {
+            happens(FaultKind.ENGINE_DOWN);
             return null;
         }
         SimEngine engine = new SimEngine(this);
@@ -146,6 +159,15 @@ public final class Database {
     /** Sets whether nobody can connect; those who have are served. */
     public void setRefuses(boolean refused) {
         refuses = refused;
+    }
+
+    /** How often a fault of a kind has done something here so far. */
+    public long happened(FaultKind kind) {
+        return happened.getOrDefault(kind, 0L);
+    }
+
+    private void happens(FaultKind kind) {
+        happened.merge(kind, 1L, Long::sum);
     }
 
     /** Sets whether nothing is done; when it goes on, everything is. */
@@ -204,7 +226,11 @@ public final class Database {
 
     /** Whether a fault aborts what is being done now. */
     boolean aborts() {
-        return abortRate > 0 && random.chance(abortRate);
+        boolean aborts = abortRate > 0 && random.chance(abortRate);
+        if (aborts) {
+            happens(FaultKind.ENGINE_ABORTS);
+        }
+        return aborts;
     }
 
     /** Of a commit that fails: whether it has worked all the same, and only its answer is lost. */
@@ -224,6 +250,7 @@ public final class Database {
                 return;
             }
             if (hangs) {
+                happens(FaultKind.ENGINE_HANG);
                 hung.add(() -> {
                     if (ofLife == life) {
                         action.run();
@@ -249,6 +276,9 @@ public final class Database {
     }
 
     void commitLater(Runnable then) {
+        if (!commitDelay.equals(Distribution.ZERO)) {
+            happens(FaultKind.SLOW_COMMITS);
+        }
         later(timing.commit.sample(random) + commitDelay.sample(random), COMMIT, then);
     }
 

@@ -65,7 +65,7 @@ public final class Mutants {
                     Edit.of(PROTOCOL + "TwoPhaseCommit", "vote", new Change.Condition("part", 1, Jump.PASSED)),
                     ideal("2pc", "none"), ANY, 3),
             one("epochs-ignored", "A decision counts that was voted on before a replica joined or left.",
-                    Edit.of(PROTOCOL + "TwoPhaseCommit", "decide", new Change.Condition("epoch", 1, Jump.PASSED)),
+                    Edit.of(PROTOCOL + "TwoPhaseCommit", "decide", new Change.Condition("epoch", 1, Jump.TAKEN)),
                     ideal("2pc", "all"), ANY, 10),
             one("decided-locks-dropped", "Locks are released when a transaction is decided, not when it is visible.",
                     Edit.of(PROTOCOL + "TwoPhaseCommit", "overrule", new Change.LeftOut("hold")),

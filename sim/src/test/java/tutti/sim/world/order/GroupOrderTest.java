@@ -22,6 +22,6 @@ class GroupOrderTest extends VirtualTimeOrderContract {
         Map<Integer, Journal<StableRecord>> journals = new HashMap<>();
         return (host, node) -> new GroupOrder(host, host.life(), network, hosts::get,
                 new GroupParameters(node, members, flow, timing),
-                journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("log"))));
+                journals.computeIfAbsent(node, _ -> new Journal<>(host.disk(), "log")));
     }
 }
