@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * answers whether that is welcome.
  *
  * <pre>
- * hello: magic 8 | id 4 | number of this process 8 | length 2 | member list
+ * hello: magic 8 | id 4 | number of this process 8 | number of its directory 8 | length 2 | member list
  * answer: length 2 | "" or why not
  * </pre>
  *
@@ -30,16 +30,17 @@ final class Greeting {
      *
      * @param node its id
      * @param process number of its process, which no other has
+     * @param directory number of the directory that it has had since it was started first, which no other has
      * @param cluster members and voters, in words
      */
-    record Hello(int node, long process, String cluster) {
-        private static final int HEADER_BYTES = 20;
+    record Hello(int node, long process, long directory, String cluster) {
+        private static final int HEADER_BYTES = 28;
 
         /** As bytes. */
         ByteBuffer encode() {
             byte[] text = cluster.getBytes(StandardCharsets.UTF_8);
             return ByteBuffer.allocate(HEADER_BYTES + LENGTH_BYTES + text.length).putLong(MAGIC).putInt(node)
-                    .putLong(process).putShort((short) text.length).put(text).flip();
+                    .putLong(process).putLong(directory).putShort((short) text.length).put(text).flip();
         }
     }
 
@@ -65,7 +66,8 @@ final class Greeting {
             if (gathered.count() >= Long.BYTES && gathered.bytes().getLong(0) != MAGIC) {
                 throw new IOException("it does not speak as a node does");
             }
-            return message == null ? null : new Hello(message.getInt(8), message.getLong(12), text(message));
+            return message == null ? null : new Hello(message.getInt(8), message.getLong(12), message.getLong(20),
+                            text(message));
         }
     }
 

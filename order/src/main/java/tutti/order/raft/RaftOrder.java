@@ -88,7 +88,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
         view = new View(Set.of(config.self()), false, -1);
         List<AutoCloseable> opened = new ArrayList<>();
         try {
-            directory = new NodeDirectory(files, config.identity(), machine.clock());
+            directory = new NodeDirectory(files, config.identity(), machine.clock(),
+                    machine.random("order directory " + config.self()).nextLong());
             opened.add(directory);
             Directory logFiles = files.directory("log");
             if (!directory.fresh() && !SegmentedLog.exists(logFiles)) {
@@ -103,7 +104,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
             opened.add(network);
             loop = network.loop();
             peers = new PeerNetwork(config, machine.clock(), network,
-                    machine.random("order process " + config.self()).nextLong(), new FromNetwork());
+                    machine.random("order process " + config.self()).nextLong(), directory.number(), new FromNetwork());
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
             committed = new CommittedEntries(log, checkpoints, config.segmentBytes(), new Committed());
@@ -459,6 +460,19 @@ public final class RaftOrder implements Order, DurableLog, Group {
         @Override
         public void reachabilityChanged() {
             loop.execute(RaftOrder.this::publishView);
+        }
+
+        @Override
+        public String refusal(int node, long itsDirectory) throws IOException {
+            try {
+                return directory.knows(node, itsDirectory)
+                        ? ""
+                        : "node " + node + " comes with another directory than the one that it had, and without what it has"
+                                + " promised the others: " + directory.remedy(node);
+            } catch (IOException broken) {
+                fail(broken);
+                throw broken;
+            }
         }
 
         @Override

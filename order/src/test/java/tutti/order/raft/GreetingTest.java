@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
 class GreetingTest {
-    private static final Greeting.Hello HELLO = new Greeting.Hello(3, 42, "0=a:1,3=b:2");
+    private static final Greeting.Hello HELLO = new Greeting.Hello(3, 42, 77, "0=a:1,3=b:2");
 
     private final Greeting.HelloReader hello = new Greeting.HelloReader();
     private final Greeting.AnswerReader answer = new Greeting.AnswerReader();

@@ -187,14 +187,14 @@ class RaftFaultsTest {
         FaultyDirectory.Faults faults = new FaultyDirectory.Faults();
         Path at = directory.resolve("n");
         Directory files = new FaultyDirectory(PathDirectory.of(at), faults);
-        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE)) {
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE, 7)) {
             assertTrue(node.fresh());
             node.established("node 1 of test");
             int before = faults.forced.get();
             node.vote(7, 3);
             assertTrue(faults.forced.get() > before);
         }
-        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE)) {
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE, 7)) {
             assertFalse(node.fresh());
             assertEquals(7, node.term());
             assertEquals(3, node.votedFor());
@@ -203,7 +203,7 @@ class RaftFaultsTest {
             assertThrows(IOException.class, () -> node.vote(9, 1));
         }
         faults.forceFails = false;
-        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE)) {
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE, 7)) {
             assertEquals(8, node.term());
             assertNull(node.votedFor());
         }
@@ -212,14 +212,14 @@ class RaftFaultsTest {
             f.write(99);
         }
         assertThrows(DamagedFileException.class,
-                () -> new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE));
+                () -> new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE, 7));
     }
 
     @Test
     void incarnationsGrow() throws Exception {
         long last = 0;
         for (int i = 0; i < 5; i++) {
-            try (NodeDirectory node = new NodeDirectory(PathDirectory.of(files(0)), "x", RealMachine.INSTANCE)) {
+            try (NodeDirectory node = new NodeDirectory(PathDirectory.of(files(0)), "x", RealMachine.INSTANCE, 7)) {
                 assertTrue(node.incarnation() > last);
                 last = node.incarnation();
             }
@@ -338,7 +338,7 @@ class RaftFaultsTest {
         start(config(0), 0);
         long before = refused(0);
         try (Socket endless = connected(0)) {
-            byte[] noise = new Greeting.Hello(1, 42, "x".repeat(Greeting.TEXT_BYTES_MAX)).encode().array();
+            byte[] noise = new Greeting.Hello(1, 42, 7, "x".repeat(Greeting.TEXT_BYTES_MAX)).encode().array();
             endless.getOutputStream().write(noise);
             endless.getOutputStream().write(noise);
             awaitEnd(endless);
@@ -349,7 +349,7 @@ class RaftFaultsTest {
         byte[] endlessFrame = new byte[]{Byte.MAX_VALUE, 0, 0, 0, 0, 0, 0, 0};
         for (byte[] wrong : List.of(letterOfNoType, noBatch, badChecksum, endlessFrame)) {
             try (Socket peer = connected(0)) {
-                peer.getOutputStream().write(new Greeting.Hello(1, 42, config(0).cluster()).encode().array());
+                peer.getOutputStream().write(new Greeting.Hello(1, 42, 7, config(0).cluster()).encode().array());
                 assertEquals("", new DataInputStream(peer.getInputStream()).readUTF());
                 peer.getOutputStream().write(Frames.alive().array());
                 peer.getOutputStream().write(wrong);

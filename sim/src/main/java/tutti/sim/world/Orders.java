@@ -46,7 +46,7 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
             members.put(members.size(), InetSocketAddress.createUnresolved(host, RAFT_PORT));
         }
         Duration failure = Duration.ofMillis(knobs.between(150, 600));
-        int segmentBytes = (int) knobs.between(1 << 16, 1 << 19);
+        int segmentBytes = (int) knobs.between(1 << 12, 1 << knobs.between(13, 19));
         int batchBytes = (int) knobs.between(1 << 10, 1 << 15);
         int window = (int) knobs.between(1, 5);
         return new Orders((_, node, machine, _) -> RaftOrder.open(RaftOrderConfig.of(node, members)

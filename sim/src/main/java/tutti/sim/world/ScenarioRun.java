@@ -263,7 +263,8 @@ public final class ScenarioRun {
         if (toBegin > 0 || !open.isEmpty() || !serving.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
-        return serving.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1;
+        return serving.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1
+                && serving.stream().mapToLong(NodeHost::delivered).distinct().count() == 1;
     }
 
     private boolean probe(NodeHost replica) {

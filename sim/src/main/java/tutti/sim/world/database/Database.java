@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
 import tutti.sim.disk.Journal;
@@ -128,7 +129,8 @@ public final class Database {
             return durable;
         }
         happens(FaultKind.ENGINE_OLD_CHECKPOINT);
-        long position = durable == 0 ? 0 : random.nextLong(durable);
+        NavigableSet<Long> checkpoints = store.ends().headSet(durable, true);
+        long position = checkpoints.isEmpty() ? 0 : random.pick(List.copyOf(checkpoints));
         journal.append(position, COMMIT_RECORD_BYTES);
         journal.sync(() -> {});
         restart();
@@ -173,6 +175,9 @@ public final class Database {
     /** Sets whether nothing is done; when it goes on, everything is. */
     public void setHangs(boolean still) {
         hangs = still;
+        if (host.state() == Host.State.DOWN) {
+            hung.clear();
+        }
         while (!hangs && !hung.isEmpty()) {
             hung.remove().run();
         }

@@ -218,6 +218,12 @@ public final class NodeHost {
         return now != null && now.isQuiet();
     }
 
+    /** The last position that its order has delivered to it, 0 if it does not live. */
+    public long delivered() {
+        ReplicaNode now = replica();
+        return now == null ? 0 : now.deliveredPosition();
+    }
+
     /** The present replica, to be asked; null if there is none. */
     public @Nullable ReplicaNode replica() {
         NodeLife now = life;
