@@ -155,8 +155,9 @@ public final class RaftOrder implements Order, DurableLog, Group {
             return new RaftOrder(config, machine, directory);
         } catch (DamagedFileException damaged) {
             DamagedFileException advised = new DamagedFileException(damaged.getMessage() + ". The data in "
-                    + directory.location() + " cannot be trusted any more: remove it and give the node a fresh copy of "
-                    + "the database from a live node");
+                    + directory.location() + " cannot be trusted any more: remove it, see that all other nodes run and are"
+                    + " up to date, delete the file met-" + config.self() + " in the order's directory of each of them,"
+                    + " and give the node a copy of another node's database");
             advised.initCause(damaged);
             throw advised;
         }

@@ -84,6 +84,11 @@ record Edit(String type, String method, Change change, int place, int places, in
         return new Edit(type, method, change, nth, of, every);
     }
 
+    /** The same in another method. */
+    Edit in(String other) {
+        return new Edit(type, other, change, place, places, every);
+    }
+
     /** The same, but only once in so many times. */
     Edit onceIn(int times) {
         return new Edit(type, method, change, place, places, times);

@@ -25,6 +25,8 @@ import tutti.sim.world.ScenarioResult;
  */
 public record Mutant(String name, String what, List<Edit> edits, Where where, Finder finder, int within,
         boolean mended) {
+    private static final int QUICK_SCENARIOS = 3;
+
     public Mutant {
         edits = List.copyOf(edits);
     }
@@ -57,9 +59,26 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
         return edits.getFirst().type().substring("tutti.".length());
     }
 
+    /** Whether it takes little time to find, so that every build looks for it. */
+    public boolean isQuick() {
+        return within <= QUICK_SCENARIOS;
+    }
+
     /** What is done to the classes. */
     public List<String> changes() {
         return edits.stream().map(Edit::toString).toList();
+    }
+
+    /** The same with its edits in another method. */
+    public Mutant elsewhere(String method, String other) {
+        return new Mutant(name, what,
+                edits.stream().map(edit -> edit.method().equals(method) ? edit.in(other) : edit).toList(), where, finder,
+                within, mended);
+    }
+
+    /** Runs scenarios as its mutations do, with nothing broken. */
+    public Mutation sound() {
+        return new Mutant(name, what, List.of(), where, finder, within, mended).mutations().get();
     }
 
     /**

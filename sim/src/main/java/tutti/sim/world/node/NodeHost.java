@@ -176,6 +176,10 @@ public final class NodeHost {
         host.after(0, END, () -> {
             if (failed.equals(life)) {
                 life = null;
+                if (!failed.knowsOfFailure()) {
+                    log.violated("lifecycle", "node " + node + " has failed (" + cause.getMessage() + ") and says: "
+                            + failed);
+                }
                 failed.close();
                 if (refuses) {
                     refusal = cause;

@@ -99,6 +99,11 @@ final class NodeLife {
         }
     }
 
+    /** Whether its node says that it has failed, as far as there is one. */
+    boolean knowsOfFailure() {
+        return replica == null || replica.state() == ReplicaNode.State.FAILED;
+    }
+
     /** It has failed, and its process ends it. */
     void close() {
         end();
