@@ -51,6 +51,10 @@ final class ScenarioClient {
     }
 
     private void ended(long number, Client.End end) {
+        if (end.why().equals(Client.LOST_SIGHT)) {
+            // What others tell of it need not be visible here.
+            session = run.newSession();
+        }
         if (end.outcome() == Client.Outcome.UNKNOWN && random.chance(ASKS)) {
             run.questions().ask(end.transaction(), random, told -> told(number, new Client.End(end.transaction(), told,
                     told == Client.Outcome.ABORTED ? "asked" : "", end.operations())));

@@ -277,7 +277,7 @@ final class ClientTransaction implements LocalTransaction {
             life.log().count("client lost sight");
             over = true;
             life.forget(this);
-            client.ended(new Client.End(id, Client.Outcome.UNKNOWN, "", submission.program().appends()));
+            client.ended(new Client.End(id, Client.Outcome.UNKNOWN, Client.LOST_SIGHT, submission.program().appends()));
         }
     }
 
