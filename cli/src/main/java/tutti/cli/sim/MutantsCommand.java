@@ -37,6 +37,7 @@ import tutti.sim.world.mutant.Mutants;
 final class MutantsCommand implements Callable<Integer> {
     private static final String BEGIN = "<!-- mutants: made by ./tutti sim mutants --docs docs/testing.md -->";
     private static final String END = "<!-- end of mutants -->";
+    private static final String NOT_FOUND = "**not found so far**";
     private static final int BAR_WIDTH = 40;
 
     @Option(names = "--mutant", paramLabel = "NAME", split = ",", description = "Only these (default: all).")
@@ -72,7 +73,10 @@ final class MutantsCommand implements Callable<Integer> {
         List<String> lines = new ArrayList<>();
         lines.add("| mutant | how | found by | within | found after |");
         lines.add("|---|---|---|---|---|");
-        hunts.forEach(hunt -> lines.add(row(hunt)));
+        hunts.forEach(hunt -> lines.add(row(hunt.mutant(), hunt.found() ? Integer.toString(hunt.scenarios()) : NOT_FOUND)));
+        if (names.isEmpty()) {
+            Mutants.escaped().forEach(mutant -> lines.add(row(mutant, NOT_FOUND)));
+        }
         lines.forEach(screen::line);
         hunts.stream().filter(hunt -> !hunt.succeeded()).forEach(hunt -> screen.line(screen.bad(hunt.failure())));
         if (json != null) {
@@ -133,14 +137,13 @@ final class MutantsCommand implements Callable<Integer> {
         return lost == 0 ? text : text + ", " + screen.bad(lost + " NOT FOUND");
     }
 
-    private static String row(Hunt hunt) {
-        Mutant mutant = hunt.mutant();
+    private static String row(Mutant mutant, String found) {
         Mutant.Where where = mutant.where();
         return "| `" + mutant.name() + "`: " + mutant.what() + (mutant.mended() ? " (Was a fault.)" : "") + " | "
                 + String.join("; ", mutant.changes()) + " | " + mutant.finder().by().title() + ": "
                 + mutant.finder().words() + " | " + mutant.within() + " of `" + where.protocol() + "`, "
                 + where.order().name().toLowerCase(Locale.ROOT) + ", " + where.faults() + " | "
-                + (hunt.found() ? hunt.scenarios() : "**not found**") + " |";
+                + found + " |";
     }
 
     private static Map<String, Object> report(Hunt hunt) {
