@@ -73,7 +73,8 @@ final class MutantsCommand implements Callable<Integer> {
         List<String> lines = new ArrayList<>();
         lines.add("| mutant | how | found by | within | found after |");
         lines.add("|---|---|---|---|---|");
-        hunts.forEach(hunt -> lines.add(row(hunt.mutant(), hunt.found() ? Integer.toString(hunt.scenarios()) : NOT_FOUND)));
+        hunts.forEach(
+                hunt -> lines.add(row(hunt.mutant(), hunt.found() ? Integer.toString(hunt.scenarios()) : NOT_FOUND)));
         if (names.isEmpty()) {
             Mutants.escaped().forEach(mutant -> lines.add(row(mutant, NOT_FOUND)));
         }
@@ -110,6 +111,10 @@ final class MutantsCommand implements Callable<Integer> {
                             lost.get(), mutant.name() + " " + number + " of " + mutant.within()))));
                     lost.addAndGet(hunt.succeeded() ? 0 : 1);
                     done.incrementAndGet();
+                    if (!screen.isTerminal()) {
+                        screen.line(mutant.name() + ": "
+                                + (hunt.succeeded() ? "found after " + hunt.scenarios() : hunt.failure()));
+                    }
                     return hunt;
                 }));
             }

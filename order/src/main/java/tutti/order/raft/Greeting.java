@@ -66,7 +66,9 @@ final class Greeting {
             if (gathered.count() >= Long.BYTES && gathered.bytes().getLong(0) != MAGIC) {
                 throw new IOException("it does not speak as a node does");
             }
-            return message == null ? null : new Hello(message.getInt(8), message.getLong(12), message.getLong(20),
+            return message == null
+                    ? null
+                    : new Hello(message.getInt(8), message.getLong(12), message.getLong(20),
                             text(message));
         }
     }

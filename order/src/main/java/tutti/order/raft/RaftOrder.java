@@ -155,7 +155,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
             return new RaftOrder(config, machine, directory);
         } catch (DamagedFileException damaged) {
             DamagedFileException advised = new DamagedFileException(damaged.getMessage() + ". The data in "
-                    + directory.location() + " cannot be trusted any more: remove it, see that all other nodes run and are"
+                    + directory.location()
+                    + " cannot be trusted any more: remove it, see that all other nodes run and are"
                     + " up to date, delete the file met-" + config.self() + " in the order's directory of each of them,"
                     + " and give the node a copy of another node's database");
             advised.initCause(damaged);
@@ -468,7 +469,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
             try {
                 return directory.knows(node, itsDirectory)
                         ? ""
-                        : "node " + node + " comes with another directory than the one that it had, and without what it has"
+                        : "node " + node
+                                + " comes with another directory than the one that it had, and without what it has"
                                 + " promised the others: " + directory.remedy(node);
             } catch (IOException broken) {
                 fail(broken);

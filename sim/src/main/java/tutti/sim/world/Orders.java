@@ -77,7 +77,8 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                 new Distribution.Uniform(Nanos.MILLI, 60 * Nanos.MILLI), QUEUE_BYTES,
                 faults && knobs.chance(0.5)
                         ? new Distribution.Exponential(200 * Nanos.MILLI)
-                        : Distribution.ZERO), all);
+                        : Distribution.ZERO),
+                all);
         return new Orders((host, node, _, _) -> ideal.open(host, node), ideal::calm);
     }
 }

@@ -128,7 +128,8 @@ record Edit(String type, String method, Change change, int place, int places, in
 
     private CodeTransform transform(MethodModel of, int[] found) {
         return switch (change) {
-            case Change.Body(int value) -> new WholeBody(TypeKind.from(of.methodTypeSymbol().returnType()), value, found);
+            case Change.Body(int value) ->
+                new WholeBody(TypeKind.from(of.methodTypeSymbol().returnType()), value, found);
             case Change.Condition condition -> new BehindMention(condition, found);
             default -> (builder, element) -> {
                 if (isPlace(element) && isMeant(found)) {
@@ -157,7 +158,7 @@ record Edit(String type, String method, Change change, int place, int places, in
             case Change.Constant(long from, long _) -> element instanceof ConstantInstruction constant
                     && (constant.constantValue() instanceof Integer || constant.constantValue() instanceof Long)
                     && ((Number) constant.constantValue()).longValue() == from;
-            case Change.Condition _, Change.Body _ -> false;
+            case Change.Condition _,Change.Body _ -> false;
         };
     }
 
@@ -199,7 +200,7 @@ record Edit(String type, String method, Change change, int place, int places, in
                     builder.loadConstant((int) to);
                 }
             }
-            case Change.Condition _, Change.Body _ -> throw new IllegalStateException("not at an element: " + change);
+            case Change.Condition _,Change.Body _ -> throw new IllegalStateException("not at an element: " + change);
         }
     }
 

@@ -72,7 +72,8 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
     /** The same with its edits in another method. */
     public Mutant elsewhere(String method, String other) {
         return new Mutant(name, what,
-                edits.stream().map(edit -> edit.method().equals(method) ? edit.in(other) : edit).toList(), where, finder,
+                edits.stream().map(edit -> edit.method().equals(method) ? edit.in(other) : edit).toList(), where,
+                finder,
                 within, mended);
     }
 
