@@ -70,6 +70,7 @@ final class OwnMessages {
     }
 
     private void collected(ByteBuf out, String statement) {
+        Frontend.closeStatement(out, name);
         Frontend.parse(out, name, statement);
         Frontend.bind(out, name, name);
         Frontend.describePortal(out, name);
@@ -82,8 +83,9 @@ final class OwnMessages {
         Frontend.closeStatement(out, name);
     }
 
-    /** Runs a statement: Parse, Bind, Execute and twice Close. */
+    /** Runs a statement: Close, because one that failed has not been forgotten, Parse, Bind, Execute and twice Close. */
     void once(ByteBuf out, String sql, @Nullable CharSequence... parameters) {
+        Frontend.closeStatement(out, name);
         Frontend.parse(out, name, sql);
         Frontend.bind(out, name, name, parameters);
         Frontend.execute(out, name, 0);

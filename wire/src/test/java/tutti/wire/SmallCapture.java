@@ -46,8 +46,8 @@ final class SmallCapture implements Capture {
             BEGIN
                 PERFORM set_config('cap.rows', concat(current_setting('cap.rows', true), 'S ', statement, ';'), true);
             END $$;
-            CREATE FUNCTION cap.record(secret bytea, position bigint) RETURNS void LANGUAGE sql AS $$
-                INSERT INTO cap.applied SELECT position WHERE secret IS NOT NULL $$;
+            CREATE FUNCTION cap.record(secret bytea, recorded bigint) RETURNS void LANGUAGE sql AS $$
+                INSERT INTO cap.applied SELECT recorded WHERE secret IS NOT NULL $$;
             CREATE FUNCTION cap.before(secret bytea) RETURNS void LANGUAGE sql AS $$
                 SELECT set_config('cap.armed', 'yes', true) $$;
             CREATE FUNCTION cap.after(secret bytea) RETURNS void LANGUAGE sql AS $$
