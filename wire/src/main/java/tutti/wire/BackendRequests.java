@@ -171,7 +171,8 @@ final class BackendRequests {
         }
 
         private Batch statement(SentMessage execute) {
-            return sent(SentMessage.OWN_CLOSE, SentMessage.OWN_PARSE, SentMessage.OWN_BIND, execute, SentMessage.OWN_CLOSE,
+            return sent(SentMessage.OWN_CLOSE, SentMessage.OWN_PARSE, SentMessage.OWN_BIND, execute,
+                    SentMessage.OWN_CLOSE,
                     SentMessage.OWN_CLOSE);
         }
 

@@ -49,7 +49,8 @@ public final class EngineCapture implements Capture {
      * @param secret the cluster's secret
      */
     public EngineCapture(Supplier<TableCatalog> catalog, Supplier<References> references,
-            Supplier<? extends CompletionStage<?>> refreshCatalog, CaptureInstaller.Functions functions, byte[] secret) {
+            Supplier<? extends CompletionStage<?>> refreshCatalog, CaptureInstaller.Functions functions,
+            byte[] secret) {
         this.catalog = catalog;
         this.references = references;
         this.refreshCatalog = refreshCatalog;

@@ -42,7 +42,7 @@ class EngineCaptureTest {
                             node,
                             new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog,
                                     engine.functions(),
-                        "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
+                                    "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                             (_, _) -> () -> {}, loops)) {
                 InetSocketAddress address = frontEnd.start();
                 BackendConnection client = BackendConnection

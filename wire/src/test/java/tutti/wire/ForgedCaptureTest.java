@@ -83,7 +83,8 @@ class ForgedCaptureTest {
         engine = PostgresEngine.open(LOOPS, server.settings(),
                 new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
         frontEnd = new PostgresFrontEnd(
-                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()), NODE,
+                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
+                NODE,
                 new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog, engine.functions(),
                         "cluster secret".getBytes(StandardCharsets.UTF_8)),
                 (_, _) -> () -> {}, LOOPS);
@@ -107,7 +108,8 @@ class ForgedCaptureTest {
         }
         NODE.reset();
         NODE.forget();
-        admin.execute("SET session_replication_role = replica; TRUNCATE evil.mine, evil.orders; RESET session_replication_role",
+        admin.execute(
+                "SET session_replication_role = replica; TRUNCATE evil.mine, evil.orders; RESET session_replication_role",
                 PATIENCE);
         mallory = connect(BackendSettings.of(address, "mallory", "postgres", new Credentials.Password("sesame")));
     }
@@ -138,7 +140,8 @@ class ForgedCaptureTest {
     @Test
     void variablesDecideNothing() throws Exception {
         String honest = committed();
-        for (String name : List.of("g1", "g2", "text", "held", "bytes", "statement", "g00000000000000ab_1", "adopting")) {
+        for (String name : List.of("g1", "g2", "text", "held", "bytes", "statement", "g00000000000000ab_1",
+                "adopting")) {
             for (String value : List.of("tutti.g1", "allowed", "on", "i16384(1,forged)")) {
                 assertEquals(honest, committed("SELECT set_config('tutti." + name + "', '" + value + "', true)"));
             }
@@ -166,7 +169,8 @@ class ForgedCaptureTest {
 
     @Test
     void functionsChangeNoSchema() {
-        for (String before : List.of("", "SET LOCAL tutti.adopting = on; ", "SET LOCAL tutti.statement = 'allowed'; ")) {
+        for (String before : List.of("", "SET LOCAL tutti.adopting = on; ",
+                "SET LOCAL tutti.statement = 'allowed'; ")) {
             assertEquals("0A000", refused("DO $$ BEGIN " + before
                     + "EXECUTE 'CREATE TABLE evil.hidden (id int PRIMARY KEY)'; END $$"));
         }

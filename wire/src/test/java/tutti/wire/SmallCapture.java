@@ -70,8 +70,9 @@ final class SmallCapture implements Capture {
     /** Looks up what it calls in a database in which it is installed. */
     void installed(BackendConnection admin) throws Exception {
         for (int i = 0; i < functions.length; i++) {
-            functions[i] = Integer.parseInt(String.valueOf(admin.execute("SELECT 'cap." + FUNCTIONS.get(i) + "'::regproc::oid",
-                    FrontEndFixture.PATIENCE).value()));
+            functions[i] = Integer
+                    .parseInt(String.valueOf(admin.execute("SELECT 'cap." + FUNCTIONS.get(i) + "'::regproc::oid",
+                            FrontEndFixture.PATIENCE).value()));
         }
     }
 

@@ -27,19 +27,16 @@ public final class CaptureInstaller {
      */
     private static final String MARK = "session_preload_libraries";
     /** Appends a text to the variable {@code name}, which stands between this and {@link #APPEND_AFTER}; NULL. */
-    private static final String APPEND_BEFORE = """
-            CASE WHEN pg_catalog.octet_length(pg_catalog.set_config(
-                        CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END,
-                        """;
-    private static final String APPEND_AFTER =
-            """
-                    , true))
-                                OPERATOR(pg_catalog.>)
-                                (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 24))
-                            AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 25 THEN tutti.next_text(name)
-                                ELSE pg_catalog.set_config('<mark>', pg_catalog.concat(pg_catalog.substr(name, 1, 24),
-                                    pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
-                            THEN '' END""";
+    private static final String APPEND_BEFORE = "CASE WHEN pg_catalog.octet_length(pg_catalog.set_config("
+            + "CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END, ";
+    private static final String APPEND_AFTER = """
+            , true))
+                        OPERATOR(pg_catalog.>)
+                        (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 24))
+                    AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 25 THEN tutti.next_text(name)
+                        ELSE pg_catalog.set_config('<mark>', pg_catalog.concat(pg_catalog.substr(name, 1, 24),
+                            pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
+                    THEN '' END""";
 
     private CaptureInstaller() {}
 
@@ -145,8 +142,7 @@ public final class CaptureInstaller {
 
     /** Object ids of the functions that a client's session has the server call. */
     public record Functions(int finish, int record, int allowStatement, int beforeSetConstraints,
-            int afterSetConstraints) {
-    }
+            int afterSetConstraints) {}
 
     /** The functions in a database in which capture is installed. They keep their ids as long as it is. */
     public static Functions functions(BackendConnection connection) throws IOException, InterruptedException {

@@ -199,7 +199,8 @@ class CaptureTest {
         String insert = "INSERT INTO t VALUES (1, '2026-12-31', '2026-12-31 10:00', '-1 year -2 days', 0.1::float8 + 0.2,"
                 + " '\\xff00', 12.5::numeric::money)";
         BackendConnection client = TestServer.connect(database);
-        String finish = "; SELECT pg_catalog.convert_from(tutti.finish('" + TestServer.CLUSTER_SECRET + "', '00000000000000ab'), 'UTF8')";
+        String finish = "; SELECT pg_catalog.convert_from(tutti.finish('" + TestServer.CLUSTER_SECRET
+                + "', '00000000000000ab'), 'UTF8')";
         String plain = TestServer.execute(client, "BEGIN; " + insert + finish).value();
         TestServer.execute(client, "ROLLBACK; SET datestyle = 'SQL, DMY'; SET intervalstyle = 'sql_standard';"
                 + " SET extra_float_digits = -3; SET bytea_output = 'escape'; SET client_encoding = 'LATIN1';"
@@ -324,9 +325,11 @@ class CaptureTest {
         }
     }
 
-    private static final String BEFORE_SET_CONSTRAINTS = "SELECT tutti.before_set_constraints('" + TestServer.CLUSTER_SECRET
+    private static final String BEFORE_SET_CONSTRAINTS = "SELECT tutti.before_set_constraints('"
+            + TestServer.CLUSTER_SECRET
             + "')";
-    private static final String AFTER_SET_CONSTRAINTS = "SELECT tutti.after_set_constraints('" + TestServer.CLUSTER_SECRET
+    private static final String AFTER_SET_CONSTRAINTS = "SELECT tutti.after_set_constraints('"
+            + TestServer.CLUSTER_SECRET
             + "')";
 
     private static String allow(String statement) {
