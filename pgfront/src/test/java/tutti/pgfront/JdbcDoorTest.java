@@ -30,7 +30,7 @@ class JdbcDoorTest {
 
     @ParameterizedTest
     @EnumSource
-    void clientsProveThatTheyKnowThePasswordBehindTls(Dialect dialect) throws Exception {
+    void clientsProveThatTheyKnowThePasswordBehindTls(EngineKind kind) throws Exception {
         Path certificate = directory.resolve("certificate.pem");
         Path key = directory.resolve("key.pem");
         Process openssl = new ProcessBuilder("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
@@ -39,7 +39,7 @@ class JdbcDoorTest {
                 certificate.toString()).redirectErrorStream(true).redirectOutput(directory.resolve("log").toFile())
                 .start();
         assertEquals(0, openssl.waitFor(), Files.readString(directory.resolve("log")));
-        try (JdbcNodes nodes = new JdbcNodes(dialect, directory, 1, "si",
+        try (JdbcNodes nodes = new JdbcNodes(kind, directory, 1, "si",
                 SslContextBuilder.forServer(certificate.toFile(), key.toFile()).build())) {
             String url = nodes.url(0) + "?sslmode=verify-full&sslrootcert=" + certificate;
             try (Connection connection = DriverManager.getConnection(url, "tutti", "tutti");
