@@ -27,9 +27,9 @@ import tutti.model.Costs;
 import tutti.model.ModelConfig;
 import tutti.model.RunResult;
 import tutti.model.TraceFile;
-import tutti.model.scenario.ScenarioException;
 import tutti.model.scenario.ScenarioFile;
 import tutti.model.scenario.ScenarioReader;
+import tutti.yaml.UnusableFileException;
 
 /** Runs a scenario file on the performance model. */
 @Command(name = "run", description = "Run a scenario: the real protocols between models of clients, databases and networks;"
@@ -189,13 +189,13 @@ public final class RunCommand implements Callable<Integer> {
 
     /** What may be wrong with a scenario. */
     interface Reading<T> {
-        T read() throws ScenarioException;
+        T read() throws UnusableFileException;
     }
 
     static <T> T valid(Reading<T> reading) {
         try {
             return reading.read();
-        } catch (ScenarioException wrong) {
+        } catch (UnusableFileException wrong) {
             throw Failure.usage(String.valueOf(wrong.getMessage()), "");
         }
     }
