@@ -21,7 +21,7 @@ import tutti.core.protocol.Trait;
 import tutti.engine.Engines;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.report.BenchFiles;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccScale;
 
@@ -140,7 +140,7 @@ final class MacroCommand implements Callable<Integer> {
         }
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Path directory = Files.createTempDirectory("tutti-macro-");
-        Ground ground = Ground.look(directory);
+        MeasurementConditions ground = MeasurementConditions.look(directory);
         ground.lines().forEach(screen::line);
         List<Measured> all = new ArrayList<>();
         List<MacroOverhead.Cost> costs = new ArrayList<>();

@@ -44,7 +44,7 @@ public final class IsolationCheck {
             violations.addAll(versions.contradictions());
         }
         DependencyGraph graph = graph(history, versions, isolation.sessions(), isolation.realTime());
-        violations.addAll(AnomalySearch.find(graph, isolation, new HistoryWords(history)));
+        violations.addAll(AnomalySearch.find(graph, isolation, new HistoryText(history)));
         return new CheckResult("one-copy " + isolation.text(), history.transactions() + " transactions, "
                 + history.keys() + " keys, " + graph.edges() + " dependencies", violations, List.of(),
                 (System.nanoTime() - begun) / 1e9);

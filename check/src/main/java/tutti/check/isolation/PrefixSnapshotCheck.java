@@ -218,7 +218,7 @@ public final class PrefixSnapshotCheck {
         if (violations.size() < VIOLATIONS_MAX) {
             String clean = text.startsWith(", ") ? text.substring(2) : text;
             violations.add(new CheckResult.Violation(rule, history.name(t), clean, 1,
-                    List.of(Map.of("did", new HistoryWords(history).details(t)))));
+                    List.of(Map.of("did", new HistoryText(history).details(t)))));
         }
     }
 }

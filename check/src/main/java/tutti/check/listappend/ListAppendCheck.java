@@ -69,7 +69,7 @@ public final class ListAppendCheck {
         }
         List<CheckResult.Violation> violations = new ArrayList<>(check.observations.violations());
         DependencyGraph graph = check.graph();
-        violations.addAll(AnomalySearch.find(graph, isolation, new ListAppendWords(history, check.appends)));
+        violations.addAll(AnomalySearch.find(graph, isolation, new ListAppendText(history, check.appends)));
         int unknown = 0;
         int failed = 0;
         for (int t = 0; t < history.size(); t++) {

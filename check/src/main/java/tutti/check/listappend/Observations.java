@@ -20,7 +20,7 @@ final class Observations {
     private final ListAppendHistory history;
     private final Appends appends;
     private final boolean repeatsReads;
-    private final ListAppendWords words;
+    private final ListAppendText words;
     private final List<CheckResult.Violation> violations = new ArrayList<>();
     private final boolean[] committed;
     // By operation: how much of the list that it read was there before the transaction's own appends; -1 if it is not a
@@ -35,7 +35,7 @@ final class Observations {
         this.history = history;
         this.appends = appends;
         this.repeatsReads = repeatsReads;
-        words = new ListAppendWords(history, appends);
+        words = new ListAppendText(history, appends);
         committed = new boolean[history.size()];
         before = new int[history.size() == 0 ? 0 : history.operationsTo(history.size() - 1)];
         longest = new int[appends.keys()];

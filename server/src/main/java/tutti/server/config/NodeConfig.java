@@ -25,11 +25,11 @@ public record NodeConfig(
                 + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
         @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
-                + " same on every node.", byDefault = Protocols.DEFAULT, oneOf = Setting.Words.PROTOCOLS) String protocol,
+                + " same on every node.", byDefault = Protocols.DEFAULT, oneOf = Setting.Choices.PROTOCOLS) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,
         @Setting(doc = "What holds this node's copy: a PostgreSQL server (postgres), or a database in the node's own process"
-                + " (the others): docs/engines.md. The same on every node, and for good.", byDefault = DEFAULT_ENGINE, oneOf = Setting.Words.ENGINES) String engine,
+                + " (the others): docs/engines.md. The same on every node, and for good.", byDefault = DEFAULT_ENGINE, oneOf = Setting.Choices.ENGINES) String engine,
         @Setting(doc = "The database in the node's own process, if `engine` is not postgres.") InProcess inProcess,
         @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
                 + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
@@ -164,7 +164,7 @@ public record NodeConfig(
             @Setting(doc = "The one role that may connect.", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
             @Setting(doc = "Its password. The default is refused unless only this host can connect.", byDefault = "tutti") String password,
             @Setting(doc = "Where the database is kept: in files under `data`; or in memory only, made again from the ordered"
-                    + " log at each start, which then is never shortened.", byDefault = "files", oneOf = Setting.Words.STORAGES) String storage,
+                    + " log at each start, which then is never shortened.", byDefault = "files", oneOf = Setting.Choices.STORAGES) String storage,
             @Setting(doc = "How many copies of it in memory take read-only transactions off it (MacroDB) when the node has started; `tutti secondaries` changes it while the node runs.", byDefault = "0", min = "0", max = ""
                     + SECONDARIES_MAX) int secondaries) {
         /** So many copies a node has at most. */

@@ -23,7 +23,7 @@ import tutti.engine.Engines;
     String NONE = "(none)";
 
     /** Lists of the only values that a text may have. */
-    enum Words {
+    enum Choices {
         /** No list: other things are said of the value. */
         ANY(List.of()),
         /** Names of protocols. */
@@ -35,7 +35,7 @@ import tutti.engine.Engines;
 
         private final List<String> valid;
 
-        Words(List<String> valid) {
+        Choices(List<String> valid) {
             this.valid = valid;
         }
 
@@ -61,7 +61,7 @@ import tutti.engine.Engines;
     String max() default "";
 
     /** The only values allowed; for texts. */
-    Words oneOf() default Words.ANY;
+    Choices oneOf() default Choices.ANY;
 
     /** What the whole of a text must look like. */
     String pattern() default "";

@@ -15,7 +15,7 @@ import tutti.node.metrics.NodeMetrics;
 import tutti.runtime.Clock;
 
 /** Requests that every replica executes and for which a client of this node waits. Of the replica's loop. */
-final class EverywhereRequests {
+final class ActiveRequestTable {
     /** SQLSTATE of a change that this replica may not make under its protocol. */
     private static final String READ_ONLY = "25006";
 
@@ -37,7 +37,7 @@ final class EverywhereRequests {
     private final NodeMetrics metrics;
     private final Map<TransactionId, Request> requests = new HashMap<>();
 
-    EverywhereRequests(Clock clock, NodeMetrics metrics) {
+    ActiveRequestTable(Clock clock, NodeMetrics metrics) {
         this.clock = clock;
         this.metrics = metrics;
     }

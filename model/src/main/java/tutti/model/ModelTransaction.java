@@ -7,11 +7,11 @@ import tutti.core.txn.TransactionId;
 import tutti.sim.host.CpuPool;
 
 /** A transaction of a client at its site, from the client's asking to its answer. */
-final class Local extends Holder {
+final class ModelTransaction extends Holder {
     final TransactionId id;
     final Work work;
     final ClientModel client;
-    private final ModelLocals locals;
+    private final ModelTransactions locals;
     /** When it came, and when it entered its stage. */
     final long since;
     long stageSince;
@@ -30,7 +30,7 @@ final class Local extends Holder {
     int epoch;
     CpuPool.@Nullable Job job;
 
-    Local(ModelLocals locals, Work work, ClientModel client, long now) {
+    ModelTransaction(ModelTransactions locals, Work work, ClientModel client, long now) {
         this.locals = locals;
         this.id = work.id;
         this.work = work;

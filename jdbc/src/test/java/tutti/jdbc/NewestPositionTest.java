@@ -7,19 +7,19 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class SeenTest {
+class NewestPositionTest {
     private static final HostPort ONE = new HostPort("one", 1);
     private static final HostPort TWO = new HostPort("two", 2);
 
     @Test
     void isSharedByThoseThatNameTheSameNodes() {
-        assertSame(Seen.byAll(List.of(ONE, TWO)), Seen.byAll(List.of(TWO, ONE, ONE)));
-        assertNotSame(Seen.byAll(List.of(ONE, TWO)), Seen.byAll(List.of(ONE)));
+        assertSame(NewestPosition.byAll(List.of(ONE, TWO)), NewestPosition.byAll(List.of(TWO, ONE, ONE)));
+        assertNotSame(NewestPosition.byAll(List.of(ONE, TWO)), NewestPosition.byAll(List.of(ONE)));
     }
 
     @Test
     void growsUnlessTheClusterIsAnother() {
-        Seen seen = new Seen();
+        NewestPosition seen = new NewestPosition();
         assertEquals(-1, seen.position());
         seen.saw(10);
         seen.saw(7);

@@ -17,14 +17,14 @@ import tutti.macro.call.OperationTable;
  *
  * @param <C> the interface
  */
-public final class Hosted<C> {
+public final class HostedComponent<C> {
     private final Class<C> type;
     private final @Nullable C implementation;
     private final MethodHandles.@Nullable Lookup lookup;
     private final OperationTable.Builder table;
     private @Nullable StateCodec<C> state;
 
-    private Hosted(Class<C> type, @Nullable C implementation, MethodHandles.@Nullable Lookup lookup) {
+    private HostedComponent(Class<C> type, @Nullable C implementation, MethodHandles.@Nullable Lookup lookup) {
         this.type = type;
         this.implementation = implementation;
         this.lookup = lookup;
@@ -37,57 +37,57 @@ public final class Hosted<C> {
      *
      * @throws IllegalArgumentException if the type is no interface, or the implementation none of its implementations
      */
-    public static <C> Hosted<C> of(Class<? super C> type, C implementation) {
+    public static <C> HostedComponent<C> of(Class<? super C> type, C implementation) {
         return hosted(type, implementation, null);
     }
 
     /** A component of an interface that the lookup has access to. */
-    public static <C> Hosted<C> of(Class<? super C> type, C implementation, MethodHandles.Lookup lookup) {
+    public static <C> HostedComponent<C> of(Class<? super C> type, C implementation, MethodHandles.Lookup lookup) {
         return hosted(type, implementation, lookup);
     }
 
     @SuppressWarnings("unchecked")
-    private static <C> Hosted<C> hosted(Class<? super C> type, C implementation,
+    private static <C> HostedComponent<C> hosted(Class<? super C> type, C implementation,
             MethodHandles.@Nullable Lookup lookup) {
         if (!type.isInstance(implementation)) {
             throw new IllegalArgumentException("what is to be a " + type.getName() + " is "
                     + (implementation == null ? "null" : "a " + implementation.getClass().getName())
                     + "; a node without an implementation has the component elsewhere()");
         }
-        return new Hosted<>((Class<C>) type, implementation, lookup);
+        return new HostedComponent<>((Class<C>) type, implementation, lookup);
     }
 
     /** A component that other nodes have. */
-    public static <C> Hosted<C> elsewhere(Class<C> type) {
-        return new Hosted<>(type, null, null);
+    public static <C> HostedComponent<C> elsewhere(Class<C> type) {
+        return new HostedComponent<>(type, null, null);
     }
 
     /** See {@link OperationTable.Builder#reads}. */
-    public Hosted<C> reads(String names) {
+    public HostedComponent<C> reads(String names) {
         table.reads(names);
         return this;
     }
 
     /** See {@link OperationTable.Builder#writes}. */
-    public Hosted<C> writes(String names) {
+    public HostedComponent<C> writes(String names) {
         table.writes(names);
         return this;
     }
 
     /** See {@link OperationTable.Builder#classify}. */
-    public Hosted<C> classify(Function<Method, @Nullable CallKind> rule) {
+    public HostedComponent<C> classify(Function<Method, @Nullable CallKind> rule) {
         table.classify(rule);
         return this;
     }
 
     /** See {@link OperationTable.Builder#detach}. */
-    public Hosted<C> detach(String names, UnaryOperator<@Nullable Object> copy) {
+    public HostedComponent<C> detach(String names, UnaryOperator<@Nullable Object> copy) {
         table.detach(names, copy);
         return this;
     }
 
     /** How the state is copied; known for maps and collections. Without it no node can join by a copy. */
-    public Hosted<C> state(StateCodec<C> how) {
+    public HostedComponent<C> state(StateCodec<C> how) {
         state = how;
         return this;
     }
@@ -97,7 +97,7 @@ public final class Hosted<C> {
                 CallFactory.of(table.build(), Invocation.GENERATED_CLASSES, lookup), lookup, state);
     }
 
-    /** What {@link Hosted} describes, made. */
+    /** What {@link HostedComponent} describes, made. */
     record Component<C>(String id, String definition, Class<C> type, @Nullable C implementation, CallFactory calls,
             MethodHandles.@Nullable Lookup lookup, @Nullable StateCodec<C> state) {
         C present() {
@@ -110,7 +110,7 @@ public final class Hosted<C> {
         StateCodec<C> stateCodec() {
             if (state == null) {
                 throw new IllegalStateException("component " + id
-                        + " was given no state codec, it cannot be copied: say how with Hosted.state at every node");
+                        + " was given no state codec, it cannot be copied: say how with HostedComponent.state at every node");
             }
             return state;
         }

@@ -5,7 +5,7 @@ import tutti.check.graph.Cycle;
 import tutti.check.history.History;
 
 /** How transactions of a history and what lies between them are told to people. */
-record HistoryWords(History history) implements AnomalySearch.Words {
+record HistoryText(History history) implements AnomalySearch.Words {
     private static final int OPERATIONS_SHOWN_MAX = 24;
 
     @Override

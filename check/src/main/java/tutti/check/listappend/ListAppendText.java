@@ -8,7 +8,7 @@ import tutti.check.isolation.AnomalySearch;
 import tutti.workload.listappend.ListAppendHistory;
 
 /** How list-append transactions and what lies between them are told to people. */
-record ListAppendWords(ListAppendHistory history, Appends appends) implements AnomalySearch.Words {
+record ListAppendText(ListAppendHistory history, Appends appends) implements AnomalySearch.Words {
     private static final int VALUES_SHOWN_MAX = 16;
     private static final int OPERATIONS_SHOWN_MAX = 24;
 

@@ -13,7 +13,7 @@ import tutti.report.Chart;
 import tutti.report.Page;
 
 /** Where figures are drawn: files in a directory, and one page with all of them. */
-final class Sheet {
+final class FigurePages {
     private final Path directory;
     private final Map<Setting, RunResult> results;
     private final boolean pictures;
@@ -21,7 +21,7 @@ final class Sheet {
     private final List<List<String>> values = new ArrayList<>();
 
     /** @param pictures whether charts are written as PNG as well */
-    Sheet(Path directory, Map<Setting, RunResult> results, boolean pictures, Page page) {
+    FigurePages(Path directory, Map<Setting, RunResult> results, boolean pictures, Page page) {
         this.directory = directory;
         this.pictures = pictures;
         this.results = results;

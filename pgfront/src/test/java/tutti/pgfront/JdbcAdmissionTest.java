@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** TLS and passwords at nodes with H2 and HSQLDB, as pgjdbc uses them. */
 @Timeout(60)
-class JdbcDoorTest {
+class JdbcAdmissionTest {
     @TempDir
     private Path directory;
 

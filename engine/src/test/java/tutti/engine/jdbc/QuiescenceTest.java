@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class StandstillTest {
+class QuiescenceTest {
     private static final long LONG = TimeUnit.MINUTES.toNanos(10);
     private static final long SHORT = TimeUnit.MILLISECONDS.toNanos(1);
 
-    private final Standstill standstill = new Standstill();
+    private final Quiescence standstill = new Quiescence();
     private final List<String> events = Collections.synchronizedList(new ArrayList<>());
 
     /** Something that another thread does. */
@@ -82,7 +82,7 @@ class StandstillTest {
         standstill.beginClient();
         Other<Boolean> attempt = attempt();
         Other<Boolean> client = client();
-        Other<Boolean> prepared = applier(Standstill.NO_POSITION);
+        Other<Boolean> prepared = applier(Quiescence.NO_POSITION);
         // The open client may wait for these.
         standstill.beginApplier(7, () -> false);
         standstill.beginApplier(9, () -> false);

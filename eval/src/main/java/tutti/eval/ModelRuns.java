@@ -22,7 +22,7 @@ import tutti.model.scenario.ScenarioFile;
 import tutti.sim.net.PacketCapture;
 
 /** Makes runs of the model, several side by side, each on one thread, and shows how far they are. */
-final class Laboratory {
+final class ModelRuns {
     private static final int BAR_WIDTH = 30;
     private static final long SHOW_EVERY_NANOS = 200_000_000;
 
@@ -39,7 +39,7 @@ final class Laboratory {
     record Job(String name, ScenarioFile scenario, long seed) {}
 
     /** @param threads runs side by side, at least 1 */
-    Laboratory(Screen screen, int threads) {
+    ModelRuns(Screen screen, int threads) {
         this.screen = screen;
         this.threads = threads;
     }

@@ -17,7 +17,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * short slices too, and name local transactions in between. An applier that holds the gate waits for nothing but the ends of transactions.
  * Safe for use from any thread.
  */
-final class Gate {
+final class StatementGate {
     /** Longest wait for {@link #first} at a time, before local transactions are named. */
     static final long FIRST_MILLIS = 20;
     /** Longest time between looks, should an end go unnoticed. */

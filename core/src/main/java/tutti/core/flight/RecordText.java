@@ -10,10 +10,10 @@ import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
 /** Records of a tape as a person reads them. */
-final class Words {
+final class RecordText {
     private static final int SHOWN_MAX = 300;
 
-    private Words() {}
+    private RecordText() {}
 
     static String shortened(Object value) {
         String text = value.toString();

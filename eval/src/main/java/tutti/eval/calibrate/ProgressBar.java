@@ -3,10 +3,10 @@ package tutti.eval.calibrate;
 import java.util.Locale;
 
 /** How far something is, as a line. */
-final class Bar {
+final class ProgressBar {
     private static final int WIDTH = 30;
 
-    private Bar() {}
+    private ProgressBar() {}
 
     /** A bar with percentage and seconds. */
     static String text(String what, double done, double all, double seconds) {

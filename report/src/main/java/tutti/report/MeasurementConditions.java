@@ -26,24 +26,24 @@ import tutti.command.Screen;
  * @param machine name by name, in the order to show
  * @param load average number of processes that wanted a processor in the last minute
  */
-public record Ground(String startedAt, Map<String, String> machine, double load) {
+public record MeasurementConditions(String startedAt, Map<String, String> machine, double load) {
     private static final double QUIET = 0.5;
     private static final int FLUSHES = 100;
     private static final int FLUSHED_BYTES = 8192;
 
-    public Ground {
+    public MeasurementConditions {
         machine = Collections.unmodifiableMap(new LinkedHashMap<>(machine));
     }
 
     /** Looks at the machine and at the disk of a directory; takes a fraction of a second on a fast disk. */
-    public static Ground look(Path directory) throws IOException {
+    public static MeasurementConditions look(Path directory) throws IOException {
         Map<String, String> machine = new LinkedHashMap<>(Machine.describe());
         machine.put("file system", Files.getFileStore(directory).type());
         machine.put("flush of 8 KiB", flush(directory));
         Path average = Path.of("/proc/loadavg");
         double load = Files.exists(average) ? Double.parseDouble(Files.readString(average).split(" ", 2)[0]) : 0;
         machine.put("load average", String.format(Locale.ROOT, "%.2f", load));
-        return new Ground(Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(), machine, load);
+        return new MeasurementConditions(Instant.now().truncatedTo(ChronoUnit.SECONDS).toString(), machine, load);
     }
 
     /**

@@ -22,7 +22,7 @@ import tutti.sim.kernel.Label;
  * rules are those of {@code tutti.node.ClientTransactions}; a transaction here is one step: it takes its locks, uses a
  * processor, and has executed.
  */
-final class ModelLocals {
+final class ModelTransactions {
     private static final String VICTIM = "victim";
     private static final String CRASH = "crash";
     private static final String FIRST_UPDATER = "first-updater";
@@ -32,23 +32,23 @@ final class ModelLocals {
 
     private final ModelReplica replica;
     private final Site site;
-    private final Map<TransactionId, Local> open = new LinkedHashMap<>();
+    private final Map<TransactionId, ModelTransaction> open = new LinkedHashMap<>();
     /** Those of them that run, or have run and may commit, in the order in which they were started. */
-    private final LinkedHashMap<TransactionId, Local> started = new LinkedHashMap<>();
+    private final LinkedHashMap<TransactionId, ModelTransaction> started = new LinkedHashMap<>();
     /** What was visible when those were started that are rolled back, of which the protocol is still to be told. */
     private final ArrayDeque<Long> toBeTold = new ArrayDeque<>();
     private final ModelPreparations preparations;
     private long serial = 1L << Integer.SIZE;
 
-    ModelLocals(ModelReplica replica, Site site) {
+    ModelTransactions(ModelReplica replica, Site site) {
         this.replica = replica;
         this.site = site;
-        this.preparations = new ModelPreparations(replica, site, ModelLocals::executed);
+        this.preparations = new ModelPreparations(replica, site, ModelTransactions::executed);
     }
 
     /** As a protocol knows it: it does not know of transactions that have not executed. */
     private static @Nullable TransactionId executed(Holder holder) {
-        return holder instanceof Local local && local.told ? local.id : null;
+        return holder instanceof ModelTransaction local && local.told ? local.id : null;
     }
 
     /** Makes the changes of a transaction of another site and keeps them. */
@@ -66,15 +66,15 @@ final class ModelLocals {
         return toBeTold.stream().reduce(running, Math::min);
     }
 
-    private Local known(TransactionId id) {
-        Local local = open.get(id);
+    private ModelTransaction known(TransactionId id) {
+        ModelTransaction local = open.get(id);
         if (local == null) {
             throw new IllegalStateException(id + " is not open at its site");
         }
         return local;
     }
 
-    private void enter(Local local, Stage next) {
+    private void enter(ModelTransaction local, Stage next) {
         long now = site.world().kernel().now();
         site.world().recorder().moved(site.node(), local.work, local.stage, next, local.stageSince, now);
         local.stage = next;
@@ -86,7 +86,7 @@ final class ModelLocals {
     void begin(Work work, long travelNanos, ClientModel client) {
         work.id = new TransactionId(site.node(), ++serial);
         site.world().begin(work);
-        Local local = new Local(this, work, client, site.world().kernel().now() - travelNanos);
+        ModelTransaction local = new ModelTransaction(this, work, client, site.world().kernel().now() - travelNanos);
         site.world().recorder().came(site.node(), Stage.ORDERING);
         if (work.kind.readOnly()) {
             enter(local, Stage.EXECUTING);
@@ -105,7 +105,7 @@ final class ModelLocals {
         }
     }
 
-    private void submit(Local local) {
+    private void submit(ModelTransaction local) {
         if (!local.told) {
             local.told = true;
             replica.tell(ModelReplica.Charge.EVENT, 0,
@@ -113,7 +113,7 @@ final class ModelLocals {
         }
     }
 
-    private void start(Local local) {
+    private void start(ModelTransaction local) {
         site.world().workload().resolve(local.work);
         local.exclusive = local.work.exclusive;
         local.shared = local.work.shared;
@@ -131,7 +131,7 @@ final class ModelLocals {
     }
 
     /** It has all its locks. Who could not be overtaken while it waited takes its snapshot now. */
-    void acquired(Local local) {
+    void acquired(ModelTransaction local) {
         if (local.pushesAside() || local.shared.length > 0) {
             local.begun = replica.visible();
         }
@@ -161,7 +161,7 @@ final class ModelLocals {
         }
     }
 
-    private void executed(Local local) {
+    private void executed(ModelTransaction local) {
         if (replica.isOver()) {
             return;
         }
@@ -176,7 +176,7 @@ final class ModelLocals {
     }
 
     /** Its user rolls it back. A protocol that knows of it hears that it changes nothing. */
-    private void givenUp(Local local) {
+    private void givenUp(ModelTransaction local) {
         rolledBack(local);
         if (local.told) {
             Execution nothing = new Execution(local.begun, replica.visible(), WriteSet.EMPTY, ReadSet.EMPTY);
@@ -187,7 +187,7 @@ final class ModelLocals {
     }
 
     /** Has the protocol told of a transaction, unless by then it has run again, was rolled back or answered. */
-    private void tell(Local local, Runnable event) {
+    private void tell(ModelTransaction local, Runnable event) {
         int epoch = local.epoch;
         replica.tell(ModelReplica.Charge.EVENT, 0, () -> {
             if (local.epoch == epoch) {
@@ -198,7 +198,7 @@ final class ModelLocals {
 
     // ------------------------------------------------------------------------------------------ who loses
 
-    void pushedAside(Local local) {
+    void pushedAside(ModelTransaction local) {
         local.active = false;
         rolledBack(local);
         long position = replica.delivered();
@@ -209,7 +209,7 @@ final class ModelLocals {
         }
     }
 
-    void overtaken(Local local) {
+    void overtaken(ModelTransaction local) {
         local.active = false;
         rolledBack(local);
         if (local.told) {
@@ -219,7 +219,7 @@ final class ModelLocals {
         }
     }
 
-    private void rolledBack(Local local) {
+    private void rolledBack(ModelTransaction local) {
         if (started.remove(local.id) != null && local.told) {
             toBeTold.add(local.startedAt);
             // Whoever calls this tells the protocol at once, that is, right behind this.
@@ -240,13 +240,13 @@ final class ModelLocals {
 
     /** The site has crashed. What becomes of those whose messages are on their way is for the others to decide. */
     void crash() {
-        for (Local local : List.copyOf(open.values())) {
+        for (ModelTransaction local : List.copyOf(open.values())) {
             over(local, CRASH);
             local.client.answered(local.work, CRASH);
         }
     }
 
-    private void over(Local local, String cause) {
+    private void over(ModelTransaction local, String cause) {
         open.remove(local.id);
         started.remove(local.id);
         local.epoch++;
@@ -254,7 +254,7 @@ final class ModelLocals {
                 local.stageSince);
     }
 
-    private void end(Local local, String cause) {
+    private void end(ModelTransaction local, String cause) {
         over(local, cause);
         if (!cause.isEmpty() || local.work.kind.readOnly()) {
             site.world().forget(local.work);
@@ -265,7 +265,7 @@ final class ModelLocals {
     // ------------------------------------------------------------------------------------------ what protocols ask
 
     void run(TransactionId id, Priority priority) {
-        Local local = known(id);
+        ModelTransaction local = known(id);
         local.priority = priority;
         if (local.active && (local.stage == Stage.EXECUTING || local.stage == Stage.LOCKING)) {
             // It runs already. If it waits for who has no place in the order, it need not any more.
@@ -286,7 +286,7 @@ final class ModelLocals {
     }
 
     void abort(TransactionId id) {
-        Local local = open.get(id);
+        ModelTransaction local = open.get(id);
         if (local != null) {
             rolledBack(local);
             local.epoch++;
@@ -296,7 +296,7 @@ final class ModelLocals {
     }
 
     void answer(TransactionId id, Outcome outcome) {
-        Local local = known(id);
+        ModelTransaction local = known(id);
         switch (outcome) {
             case Outcome.Committed(long position) -> {
                 if (position > replica.visible()) {
@@ -317,7 +317,7 @@ final class ModelLocals {
 
     void decided(TransactionId id, long position, ModelPipeline pipeline, boolean commits) {
         Work work = site.world().work(id);
-        Local local = open.get(id);
+        ModelTransaction local = open.get(id);
         if (local == null) {
             Holder prepared = preparations.decided(id);
             pipeline.add(position, prepared == null ? ModelPipeline.Action.APPLY : ModelPipeline.Action.COMMIT, work,
@@ -339,7 +339,7 @@ final class ModelLocals {
     void execute(TransactionId id, long position, ModelPipeline pipeline) {
         Work work = site.world().work(id);
         site.world().workload().resolve(work);
-        Local local = open.get(id);
+        ModelTransaction local = open.get(id);
         if (local != null) {
             enter(local, Stage.DECIDED);
         }
@@ -354,7 +354,7 @@ final class ModelLocals {
         }
         if (work.id.node() == site.node()) {
             site.world().workload().committed(work);
-            Local local = open.get(work.id);
+            ModelTransaction local = open.get(work.id);
             if (local != null) {
                 local.active = false;
                 enter(local, Stage.ENDING);

@@ -27,7 +27,7 @@ import java.util.function.BooleanSupplier;
  * Safe for use from any thread. Nobody may begin something in here while the thread has a transaction open in the same engine,
  * or holds a lock that others need in order to end theirs.
  */
-final class Standstill {
+final class Quiescence {
     /** In place of a position: what is prepared before it has one. */
     static final long NO_POSITION = 0;
 

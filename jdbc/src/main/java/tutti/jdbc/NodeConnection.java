@@ -10,7 +10,7 @@ import org.postgresql.util.ServerErrorMessage;
 import tutti.jdbc.spi.Target;
 
 /** One of pgjdbc's connections, to one node; for one thread at a time. */
-final class Physical implements Target {
+final class NodeConnection implements Target {
     private final Node node;
     private final BaseConnection connection;
     private final Node.@Nullable Life life;
@@ -22,7 +22,7 @@ final class Physical implements Target {
      * @param before the node's life as it was known before the session was opened
      * @param shownBefore what that had shown then
      */
-    Physical(Node node, BaseConnection connection, Node.@Nullable Life before, long shownBefore) {
+    NodeConnection(Node node, BaseConnection connection, Node.@Nullable Life before, long shownBefore) {
         this.node = node;
         this.connection = connection;
         String transaction = transaction();
@@ -107,7 +107,7 @@ final class Physical implements Target {
         try {
             connection.close();
         } catch (SQLException lost) {
-            java.util.logging.Logger.getLogger(Physical.class.getPackageName())
+            java.util.logging.Logger.getLogger(NodeConnection.class.getPackageName())
                     .log(java.util.logging.Level.FINE, "a connection that is given up", lost);
         }
     }

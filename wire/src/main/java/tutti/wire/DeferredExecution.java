@@ -12,15 +12,15 @@ import tutti.wire.OpenTransaction.Extent;
  * How a session's transaction waits for its turn, and runs again: only under protocols that do not let transactions execute at
  * once. {@link DeferredMessages} keeps its messages meanwhile. On the session's event loop.
  */
-final class TurnSequence {
-    private static final Logger LOG = LoggerFactory.getLogger(TurnSequence.class);
+final class DeferredExecution {
+    private static final Logger LOG = LoggerFactory.getLogger(DeferredExecution.class);
 
     private final Session session;
     private final CurrentTransaction transaction;
     private final ClientStream client;
     private final ClientCycle cycle;
 
-    TurnSequence(Session session) {
+    DeferredExecution(Session session) {
         this.session = session;
         this.transaction = session.transaction();
         this.client = session.client();

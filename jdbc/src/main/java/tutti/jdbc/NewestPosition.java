@@ -14,14 +14,14 @@ import java.util.concurrent.atomic.AtomicLong;
  * transaction, and {@link #saw} is called before the application does; so whoever begins a transaction after that, on
  * whichever thread, finds at least that position here.
  */
-final class Seen {
-    private static final ConcurrentHashMap<Set<HostPort>, Seen> BY_ALL = new ConcurrentHashMap<>();
+final class NewestPosition {
+    private static final ConcurrentHashMap<Set<HostPort>, NewestPosition> BY_ALL = new ConcurrentHashMap<>();
 
     private final AtomicLong position = new AtomicLong(-1);
 
     /** What all connections of this virtual machine see that name the same nodes, in whatever order. */
-    static Seen byAll(Collection<HostPort> nodes) {
-        return BY_ALL.computeIfAbsent(Set.copyOf(nodes), _nodes -> new Seen());
+    static NewestPosition byAll(Collection<HostPort> nodes) {
+        return BY_ALL.computeIfAbsent(Set.copyOf(nodes), _nodes -> new NewestPosition());
     }
 
     /** -1 if nothing has been seen. */

@@ -31,7 +31,7 @@ import tutti.engine.EngineContract.Result;
 
 /** Who waits for whom between sessions and appliers. */
 @Timeout(30)
-class GateTest {
+class StatementGateTest {
     private static final String TABLE = "CREATE TABLE T (ID INTEGER PRIMARY KEY, N INTEGER)";
     private static final String ROW = "INSERT INTO T VALUES (1, 0)";
 
@@ -351,12 +351,12 @@ class GateTest {
                     }
                 });
                 Result<Void> held = new Result<>();
-                holder.apply(Standstill.NO_POSITION, List.of(one), held);
+                holder.apply(Quiescence.NO_POSITION, List.of(one), held);
                 held.success();
                 middle.execute("UPDATE T SET N = 8 WHERE ID = 2");
                 CompletableFuture<Void> stuck = middle.running(() -> middle.execute("UPDATE T SET N = 8 WHERE ID = 1"));
                 Result<Void> prepared = new Result<>();
-                waiter.apply(Standstill.NO_POSITION, List.of(two), prepared);
+                waiter.apply(Quiescence.NO_POSITION, List.of(two), prepared);
                 heard.await();
                 holder.rollback(() -> {});
                 stuck.get();
