@@ -27,9 +27,9 @@ import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
 
 /**
- * What does it cost to know what a transaction has changed? Four statements of one row each (two updates, an insertion, a
- * deletion) and the write set, on a database in memory, by one client; beside the same statements on a bare connection.
- * Neither orders anything nor records a position.
+ * Measures what it costs to know what a transaction has changed. Four statements of one row each (two updates, an
+ * insertion, a deletion) and the write set, on a database in memory, by one client; beside the same statements on a
+ * bare connection. Neither orders anything nor records a position.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)

@@ -9,10 +9,10 @@ import tutti.workload.client.ClientOutcome;
 import tutti.workload.listappend.ListAppendHistory;
 
 /**
- * What do the reads of a list-append history tell for certain: which transactions committed, in which order values were
- * appended to each key, and what each read saw of it? Finds whatever contradicts that there is such an order at all: lists
- * that are no prefixes of each other, values that nobody appended, that were rolled back, doubled, torn apart or lost, and
- * transactions that do not find again what they did or read themselves. Linear in the values read.
+ * What the reads of a list-append history tell for certain: which transactions committed, in which order values were
+ * appended to each key, and what each read saw of it. Finds whatever contradicts that there is such an order at all:
+ * lists that are no prefixes of each other, values that nobody appended, that were rolled back, doubled, torn apart or
+ * lost, and transactions that do not find again what they did or read themselves. Linear in the values read.
  */
 final class Observations {
     private static final int VIOLATIONS_MAX = 20;
