@@ -203,9 +203,9 @@ public final class NodeServer implements NodeRuntime {
         public NodeStatus.Secondaries secondaries() throws IOException {
             NodeStatus.Secondaries now = running().secondaries();
             if (now == null) {
-                throw new IOException(config.engine().equals("postgres")
-                        ? NodeDatabase.NO_SECONDARIES
-                        : "the node is starting; its database is not open yet");
+                throw new IOException(config.isInProcess()
+                        ? "the node is starting; its database is not open yet"
+                        : NodeDatabase.noSecondaries(config));
             }
             return now;
         }

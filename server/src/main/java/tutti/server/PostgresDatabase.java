@@ -34,10 +34,11 @@ import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
 import tutti.node.ReplicaNode;
 import tutti.pgwire.BackendConnection;
-import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.BackendSettings;
+import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Transport;
 import tutti.server.config.NodeConfig;
+import tutti.server.http.NodeStatus;
 import tutti.wire.EngineCapture;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
@@ -75,6 +76,11 @@ final class PostgresDatabase implements NodeDatabase {
     @Override
     public PostgresEngine engine() {
         return engine;
+    }
+
+    @Override
+    public NodeStatus.Secondaries secondaries(int count) throws IOException {
+        throw new IOException(NodeDatabase.noSecondaries(config));
     }
 
     @Override

@@ -26,7 +26,7 @@ import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
 
 /**
- * Do unmodified clients work against a cluster of three nodes? Runs the programs in the directory {@code clients} at the
+ * Unmodified clients work against a cluster of three nodes. Runs the programs in the directory {@code clients} at the
  * top of the project, each of which makes changes on one node and looks for them on the others.
  */
 class ClientsTest {

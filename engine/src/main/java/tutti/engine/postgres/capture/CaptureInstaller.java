@@ -101,7 +101,7 @@ public final class CaptureInstaller {
     }
 
     /**
-     * The watchdog's question: which tables are not captured? Cheap enough to be asked every few seconds.
+     * Finds tables that are not captured, for the watchdog. Cheap enough to be asked every few seconds.
      *
      * @return schema-qualified names; empty if all is well
      */
