@@ -272,6 +272,11 @@ public final class GroupMember {
         return log.base() + 1;
     }
 
+    /** Bytes of the messages that the log holds. */
+    public long logBytes() {
+        return log.bytes();
+    }
+
     /** Bytes submitted and not delivered back. */
     public long queuedBytes() {
         return submissions.queuedBytes();
@@ -352,7 +357,8 @@ public final class GroupMember {
         View view = membership.acceptedView();
         int sequencer = view == null ? -1 : View.maker(view.number(), links.configured());
         boolean enough = Long.bitCount(living) >= majority;
-        boolean ordering = enough && sequencer >= 0 && (living & 1L << sequencer) != 0;
+        long inView = membership.living(now);
+        boolean ordering = sequencer >= 0 && Long.bitCount(inView) >= majority && (inView & 1L << sequencer) != 0;
         int leader = ordering ? links.id(sequencer) : -1;
         if (living != toldLiving || ordering != told.majority() || leader != told.leader()) {
             toldLiving = living;

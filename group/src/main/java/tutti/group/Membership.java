@@ -199,6 +199,22 @@ final class Membership {
         return accepted ? view : null;
     }
 
+    /** The living members of this one's view as bits, as far as they are in the lives that are in it. */
+    long living(long now) {
+        View in = view;
+        long living = 0;
+        if (in != null) {
+            for (int place = 0; place < in.members().length; place++) {
+                int member = in.members()[place];
+                if (peers.alive(member, now)
+                        && (member == self || peers.incarnation(member) <= in.incarnations()[place])) {
+                    living |= 1L << member;
+                }
+            }
+        }
+        return living;
+    }
+
     /** Why this member has no accepted view, while a majority is alive. */
     GroupEffects.Blocked blocked(long now) {
         return switch (status) {

@@ -26,6 +26,7 @@ public final class MessageLog {
     private static final long UNKNOWN = -1;
 
     private long baseView;
+    private long bytes;
     private long incarnation;
     private long promised;
     private long accepted;
@@ -72,6 +73,7 @@ public final class MessageLog {
         copy.runs.addAll(runs);
         copy.senders.putAll(senders);
         copy.baseView = baseView;
+        copy.bytes = bytes;
         copy.incarnation = incarnation;
         copy.promised = promised;
         copy.accepted = accepted;
@@ -116,6 +118,11 @@ public final class MessageLog {
         return messages.last();
     }
 
+    /** Bytes of the messages that are here. */
+    long bytes() {
+        return bytes;
+    }
+
     /** Number of the member's latest life, 0 before the first. */
     public long incarnation() {
         return incarnation;
@@ -148,6 +155,7 @@ public final class MessageLog {
     void begin(long after) {
         messages.restart(after + 1);
         before.restart(after + 1);
+        bytes = 0;
         runs.clear();
         senders.clear();
         beginsLater = true;
@@ -219,6 +227,7 @@ public final class MessageLog {
             runs.addLast(new Run(message.view(), message.position()));
         }
         messages.add(message);
+        bytes += message.encodedSize();
         before.add(sender(message.sender()));
         senders.put(message.sender(), new Sender(message.incarnation(), message.number()));
     }
@@ -230,6 +239,7 @@ public final class MessageLog {
         }
         while (end() > lastKept) {
             Ordered removed = messages.removeLast();
+            bytes -= removed.encodedSize();
             senders.put(removed.sender(), before.removeLast());
         }
         while (!runs.isEmpty() && runs.getLast().first() > lastKept) {
@@ -242,7 +252,9 @@ public final class MessageLog {
             throw new IllegalArgumentException("forget to " + upTo + " of " + base() + " to " + end());
         }
         while (base() < upTo) {
-            baseView = messages.removeFirst().view();
+            Ordered forgotten = messages.removeFirst();
+            baseView = forgotten.view();
+            bytes -= forgotten.encodedSize();
             before.removeFirst();
         }
         while (!runs.isEmpty()) {

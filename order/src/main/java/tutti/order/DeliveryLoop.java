@@ -48,6 +48,7 @@ public final class DeliveryLoop implements AutoCloseable {
     private final Group.@Nullable Listener listener;
     private final Consumer<Throwable> onFailure;
     private final ConcurrentLinkedQueue<Letter> letters = new ConcurrentLinkedQueue<>();
+    private final ConcurrentLinkedQueue<Letter> tentative = new ConcurrentLinkedQueue<>();
     private final AtomicReference<Group.@Nullable View> view = new AtomicReference<>();
     /** A turn has been handed to the loop and has not begun. */
     private final AtomicBoolean queued = new AtomicBoolean();
@@ -105,6 +106,12 @@ public final class DeliveryLoop implements AutoCloseable {
         more(here);
     }
 
+    /** A message will probably be delivered soon; the bytes are kept. Told no later than {@link #more} has it delivered. */
+    public void tentative(int sender, ByteBuffer payload) {
+        tentative.add(new Letter(sender, payload));
+        more(false);
+    }
+
     /** As {@link DurableLog#suspend}. */
     public void suspend() {
         suspended = true;
@@ -149,6 +156,11 @@ public final class DeliveryLoop implements AutoCloseable {
         for (Letter letter = letters.poll(); letter != null && !ended; letter = letters.poll()) {
             if (listener != null) {
                 listener.received(letter.sender(), letter.payload());
+            }
+        }
+        for (Letter soon = tentative.poll(); soon != null; soon = tentative.poll()) {
+            if (!suspended && !ended) {
+                reader.tentative(soon.sender(), soon.payload());
             }
         }
         boolean more = false;
