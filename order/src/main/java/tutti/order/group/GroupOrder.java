@@ -89,7 +89,9 @@ public final class GroupOrder implements Order, DurableLog, Group {
         this.config = config;
         this.machine = machine;
         view = new View(Set.of(config.self()), false, -1);
-        String group = "cluster " + config.cluster() + " of nodes " + config.members();
+        String group = "cluster " + config.cluster() + " of nodes " + config.members().entrySet().stream()
+                .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
+                .collect(Collectors.joining(","));
         tag = Frame.tag(group);
         directory = new GroupDirectory(files, "node " + config.self() + " of " + group, machine.clock());
         life = directory.formerLife() + 1;

@@ -40,6 +40,9 @@ import java.lang.annotation.Target;
     /** The name of a protocol: one of those that Tutti comes with; for texts. */
     boolean protocol() default false;
 
+    /** The kind of an order: one of those on the class path; for texts. */
+    boolean order() default false;
+
     /** What the whole of a text must look like. */
     String pattern() default "";
 

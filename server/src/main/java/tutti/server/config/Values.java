@@ -10,6 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocols;
+import tutti.order.Orders;
 
 /**
  * Single values of the configuration file: from their notation and back. Sizes are written {@code 64 MiB}, {@code 4 KiB}
@@ -160,7 +161,10 @@ final class Values {
 
     /** The only values allowed; empty if there are others. */
     private static List<String> words(Setting setting) {
-        return setting.protocol() ? Protocols.STANDARD.names() : List.of(setting.oneOf());
+        if (setting.protocol()) {
+            return Protocols.STANDARD.names();
+        }
+        return setting.order() ? Orders.STANDARD.names() : List.of(setting.oneOf());
     }
 
     /** The valid range in words, after {@code before}; empty if there is none. */
