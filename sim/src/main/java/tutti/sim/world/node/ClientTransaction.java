@@ -192,6 +192,10 @@ final class ClientTransaction implements LocalTransaction {
 
     @Override
     public void run(Priority priority) {
+        if (over) {
+            // It changed nothing and ended while the node had it rolled back, which the node has not heard of yet.
+            return;
+        }
         SimTransaction present = running;
         if (present != null && !present.isOver()) {
             if (priority == Priority.ORDERED) {
