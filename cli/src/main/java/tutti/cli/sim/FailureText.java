@@ -13,7 +13,7 @@ import tutti.sim.world.mutant.Mutants;
 /** What is wrong with a run, in words: for each check that failed its first violations, and the plan of faults. */
 final class FailureText {
     private static final int VIOLATIONS_MAX = 2;
-    private static final int WIDTH_MAX = 1200;
+    private static final int WIDTH_MAX = 3000;
     private static final int LOG_LINES_MAX = 40;
 
     private FailureText() {}
