@@ -141,7 +141,8 @@ final class BatchHandler implements ResponseHandler {
 
     /** An engine's error; those that another attempt may not meet are transient. */
     static EngineFailure failure(ErrorFields fields) {
-        return new EngineFailure(fields.sqlState(), fields.toString(), ServerTrouble.of(fields) == ServerTrouble.PASSING);
+        return new EngineFailure(fields.sqlState(), fields.toString(),
+                ServerTrouble.of(fields) == ServerTrouble.PASSING);
     }
 
     /** Whether every server gives the same error, so that it is the result of the statement. */

@@ -27,7 +27,8 @@ enum ServerTrouble {
             "alignedalloc.c", "dsa.c", "dsm.c", "dsm_impl.c", "dynahash.c", "shmem.c", "lock.c", "pg_sema.c",
             "sysv_sema.c", "posix_sema.c", "parallel.c");
     private static final Set<String> DAMAGE = Set.of("bufmgr.c", "bufpage.c", "md.c", "nbtpage.c", "nbtsearch.c",
-            "nbtutils.c", "nbtinsert.c", "heapam.c", "heaptoast.c", "toast_internals.c", "detoast.c", "slru.c", "clog.c",
+            "nbtutils.c", "nbtinsert.c", "heapam.c", "heaptoast.c", "toast_internals.c", "detoast.c", "slru.c",
+            "clog.c",
             "multixact.c", "transam.c", "aio_callback.c", "ginpage.c", "gistutil.c", "hashutil.c", "spgutils.c",
             "brin_pageops.c", "relmapper.c");
 

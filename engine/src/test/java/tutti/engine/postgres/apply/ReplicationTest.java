@@ -280,9 +280,11 @@ class ReplicationTest {
             }
             for (String sql : statements) {
                 Result<ExecuteResult> executed = new Result<>();
-                pair.applier.execute(++pair.position, new Statement(sql, TestServer.USER, Map.of()).toBytes(), executed);
+                pair.applier.execute(++pair.position, new Statement(sql, TestServer.USER, Map.of()).toBytes(),
+                        executed);
                 assertFalse(executed.success().tookEffect(), sql);
-                assertEquals(List.of(List.of(Long.toString(pair.position))), Pair.rows(pair.other, "SELECT tutti.position()"), sql);
+                assertEquals(List.of(List.of(Long.toString(pair.position))),
+                        Pair.rows(pair.other, "SELECT tutti.position()"), sql);
             }
         }
     }
