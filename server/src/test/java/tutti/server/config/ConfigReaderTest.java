@@ -115,7 +115,7 @@ class ConfigReaderTest {
                                 + "protocol-parameters: {clusters: \"a:0;b:1\", voters: primary}",
                         "order.kind is group, of which every node is a part"),
                 Arguments.of("order: {election-timeout: 1ms}",
-                        "node.yaml:5: order.election-timeout cannot be \"1ms\"; valid: 100ms to 5min"),
+                        "node.yaml:5: order.election-timeout cannot be \"1ms\"; valid: 100ms to 1min"),
                 Arguments.of("protocol: sii",
                         "node.yaml:5: protocol cannot be \"sii\"; did you mean si? valid: si, dbsm, postgres-r, active, passive, nodo, akara, 2pc, wice"),
                 Arguments.of("protocol: paxos",
