@@ -42,7 +42,7 @@ class RoomsTest {
             entry("model", Set.of("core", "group", "sim", "workload", "yaml")),
             entry("minha", Set.of("sim")),
             entry("pgwire", Set.of()),
-            entry("order", Set.of("core", "runtime")),
+            entry("order", Set.of("core", "group", "runtime")),
             entry("engine", Set.of("core", "pgwire")),
             entry("node", Set.of("core", "runtime")),
             entry("session", Set.of("core", "engine", "node")),

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.SocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -91,8 +92,8 @@ final class PostgresDatabase implements NodeDatabase {
         if (tls != null) {
             front = front.withTls(tls, false);
         }
-        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh, engine.secret(),
-                CaptureInstaller.RECORD);
+        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh,
+                engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }
 

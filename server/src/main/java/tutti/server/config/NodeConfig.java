@@ -13,6 +13,8 @@ import tutti.engine.EngineDescriptor;
 import tutti.engine.Engines;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.postgres.PostgresServer;
+import tutti.order.OrderDescriptor;
+import tutti.order.Orders;
 
 /**
  * Everything that one node is told by its operator. Read by {@link ConfigReader} before anything starts, and never
@@ -36,7 +38,7 @@ public record NodeConfig(
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
         @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. It asks for no"
                 + " password: keep it on loopback or behind a firewall.") Http http,
-        @Setting(doc = "The durable total order of transactions.") Order order,
+        @Setting(doc = "The total order of transactions.") Order order,
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
         @Setting(doc = "Sequences and identity columns.") Sequences sequences,
@@ -46,6 +48,8 @@ public record NodeConfig(
 
     /** The engine of a node whose configuration names none. */
     public static final String DEFAULT_ENGINE = PostgresServer.NAME;
+    /** What a message may have beside a write set, twice. */
+    private static final long PAYLOAD_EXTRA_BYTES = 1 << 20;
 
     public NodeConfig {
         members = List.copyOf(members);
@@ -113,6 +117,44 @@ public record NodeConfig(
             throw new ImpossibleValue("limits.transaction-bytes", "is larger than order.queue-bytes",
                     "a transaction must fit into the queue");
         }
+        checkOrder(protocol, protocolParameters, ids, order, limits);
+    }
+
+    private static void checkOrder(String protocol, Map<String, String> parameters, Set<Integer> ids, Order order,
+            Limits limits) {
+        OrderDescriptor kind = Orders.STANDARD.descriptor(order.kind());
+        String gives = kind.durability().word();
+        if (!order.durability().equals(gives)) {
+            throw new ImpossibleValue("order.durability",
+                    "is " + order.durability() + ", but order.kind " + kind.name() + " gives " + gives,
+                    kind.durability() == OrderDescriptor.Durability.NONE
+                            ? "write `durability: none` beside `kind: " + kind.name() + "` if the cluster may end when a majority"
+                                    + " of its nodes stops, or leave `kind` out"
+                            : "leave it out, or choose an order.kind that keeps nothing on disks");
+        }
+        if (payloadBytesMax(limits) > kind.payloadBytesMax()) {
+            throw new ImpossibleValue("limits.transaction-bytes",
+                    "is larger than order.kind " + kind.name() + " can carry",
+                    "valid with it: 4 KiB to " + (kind.payloadBytesMax() - PAYLOAD_EXTRA_BYTES) / 2 + " bytes");
+        }
+        if (!kind.hasVoters() && !Protocols.STANDARD.choose(protocol, parameters).voters(ids).equals(ids)) {
+            throw new ImpossibleValue("order.kind", "is " + kind.name() + ", of which every node is a part, but protocol "
+                    + protocol + " has some nodes decide without the others", "leave `kind` out");
+        }
+    }
+
+    private static long payloadBytesMax(Limits limits) {
+        return limits.transactionBytes() * 2 + PAYLOAD_EXTRA_BYTES;
+    }
+
+    /** Longest message between nodes, in bytes. */
+    public int payloadBytesMax() {
+        return Math.toIntExact(Math.min(payloadBytesMax(limits), orderKind().payloadBytesMax()));
+    }
+
+    /** The kind of order. */
+    public OrderDescriptor orderKind() {
+        return Orders.STANDARD.descriptor(order.kind());
     }
 
     /** The protocol with its parameters. */
@@ -252,6 +294,11 @@ public record NodeConfig(
 
     /** The total order. */
     public record Order(
+            @Setting(doc = "What makes the order: `raft`, a log on the nodes' disks; or `group`, group communication over UDP,"
+                    + " in the nodes' memory, see below. The same on every node, and for good.", byDefault = Orders.DEFAULT, oneOf = Setting.Choices.ORDERS) String kind,
+            @Setting(doc = "What becomes of ordered transactions when nodes stop: `disk`, they are on the disks of a majority"
+                    + " before they commit; `none`, they are in the memory of a majority, and the cluster ends when a majority"
+                    + " stops. It must be what the kind of order gives, so that nobody chooses less unawares.", byDefault = "disk", oneOf = Setting.Choices.DURABILITIES) String durability,
             @Setting(doc = "Bytes of transactions that may wait at this node to be ordered. When the queue is full,"
                     + " commits wait.", byDefault = "64 MiB", min = "1 MiB", max = "16 GiB", bytes = true) long queueBytes,
             @Setting(doc = "Most bytes of transactions that are ordered as one log entry, with one disk flush. A larger"

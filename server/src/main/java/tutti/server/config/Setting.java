@@ -7,6 +7,7 @@ import java.lang.annotation.Target;
 import java.util.List;
 import tutti.core.protocol.Protocols;
 import tutti.engine.Engines;
+import tutti.order.Orders;
 
 /**
  * What there is to say about one key of the configuration file. Stands on the record component that holds the value, so
@@ -30,6 +31,10 @@ import tutti.engine.Engines;
         PROTOCOLS(Protocols.STANDARD.names()),
         /** Names of engines. */
         ENGINES(Engines.INSTALLED.names()),
+        /** Kinds of orders. */
+        ORDERS(Orders.STANDARD.names()),
+        /** How long ordered transactions are kept. */
+        DURABILITIES(List.of("disk", "none")),
         /** Where a database in the node's process is kept. */
         STORAGES(List.of("files", "memory"));
 

@@ -192,6 +192,12 @@ public final class NodeHost {
         return now != null && now.isQuiet();
     }
 
+    /** The last position that its order has delivered in this life, of messages that change nothing, too; 0 if it is down. */
+    public long delivered() {
+        ReplicaNode now = replica();
+        return now == null ? 0 : now.deliveredPosition();
+    }
+
     /** The present replica, to be asked; null if there is none. */
     public @Nullable ReplicaNode replica() {
         NodeLife now = life;
