@@ -1,11 +1,7 @@
 package tutti.cli;
 
-import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -25,6 +21,7 @@ import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
+import tutti.report.BenchFiles;
 import tutti.server.config.NodeConfig;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
@@ -126,7 +123,7 @@ final class DemoCommand implements Callable<Integer> {
                             settings, NodeJvm.command(ClusterSpec.inProcess(settings))), report, json);
         } finally {
             if (data == null && passed) {
-                delete(directory);
+                BenchFiles.delete(directory);
             } else {
                 screen.line("data and logs are in " + directory.toAbsolutePath().normalize());
             }
@@ -140,24 +137,5 @@ final class DemoCommand implements Callable<Integer> {
         } catch (IllegalArgumentException unknown) {
             throw Failure.usage(String.valueOf(unknown.getMessage()), "choose another --protocol");
         }
-    }
-
-    private static void delete(Path directory) throws IOException {
-        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure) throws IOException {
-                if (failure != null) {
-                    throw failure;
-                }
-                Files.delete(visited);
-                return FileVisitResult.CONTINUE;
-            }
-        });
     }
 }

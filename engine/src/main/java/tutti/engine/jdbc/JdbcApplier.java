@@ -159,7 +159,7 @@ final class JdbcApplier implements Applier {
                     if (closed || cancelled) {
                         return INTERRUPTED;
                     }
-                    engine.tellWaits(this, writes);
+                    engine.opened().tellWaits(this, writes);
                     engine.gate().awaitEnd(ended);
                     continue;
                 }
@@ -172,7 +172,7 @@ final class JdbcApplier implements Applier {
                 if (closed) {
                     return INTERRUPTED;
                 }
-                engine.tellBlocked(position, attempt < EXACT_ATTEMPTS ? writes : null);
+                engine.opened().tellBlocked(position, attempt < EXACT_ATTEMPTS ? writes : null);
                 engine.gate().awaitEnd(ended);
             }
         } catch (IOException | IllegalArgumentException damaged) {
@@ -325,6 +325,6 @@ final class JdbcApplier implements Applier {
             ended();
         });
         thread.close();
-        engine.closed(this);
+        engine.opened().remove(this);
     }
 }
