@@ -15,6 +15,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.engine.postgres.server.PlainServer;
+import tutti.workload.tpcc.TpccDatabase;
 
 /** Three databases that are the same, and what is said when one is not. */
 class ReplicaComparisonTest {
@@ -146,12 +148,13 @@ class ReplicaComparisonTest {
 
     private static CheckResult compare() throws SQLException, InterruptedException {
         return new ReplicaComparison(NAMES.stream()
-                .map(name -> new ReplicaComparison.Source(name, () -> server.database(name).open())).toList())
+                .map(name -> new ReplicaComparison.Source(name, () -> TpccDatabase.of(name, server.url(name)).open()))
+                .toList())
                 .compare();
     }
 
     private static void execute(String database, String sql) throws SQLException {
-        try (Connection connection = server.database(database).open();
+        try (Connection connection = TpccDatabase.of(database, server.url(database)).open();
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         }

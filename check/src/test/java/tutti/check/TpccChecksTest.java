@@ -19,6 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import tutti.engine.postgres.server.PlainServer;
+import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccLedger;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccOptions;
@@ -39,7 +41,7 @@ class TpccChecksTest {
         server = PlainServer.start(directory);
         execute("postgres", "create database original");
         TpccPopulation population = new TpccPopulation(SCALE, 7);
-        new TpccLoader(population).load(server.database("original"), (_, _) -> {});
+        new TpccLoader(population).load(TpccDatabase.of("original", server.url("original")), (_, _) -> {});
         TpccRun earlier = TpccRun.start(options(population, 1, 1), _ -> {});
         assertTrue(earlier.result().total().committed() > 0);
         result = TpccRun.start(options(population, 2, 2), _ -> {}).result();
@@ -51,7 +53,7 @@ class TpccChecksTest {
     }
 
     private static TpccOptions options(TpccPopulation population, int seconds, long runId) {
-        TpccOptions usual = TpccOptions.of(List.of(server.database("original")), population, 4,
+        TpccOptions usual = TpccOptions.of(List.of(TpccDatabase.of("original", server.url("original"))), population, 4,
                 Duration.ofSeconds(seconds), runId);
         return new TpccOptions(usual.databases(), population, 4, usual.placement(), usual.duration(), runId, runId,
                 false, 100, 1_000_000, usual.form());
@@ -188,14 +190,17 @@ class TpccChecksTest {
         for (String name : List.of("left_one", "right_one")) {
             execute("postgres", "create database " + name);
         }
-        new TpccLoader(population, 1, 777).load(server.database("left_one"), (_, _) -> {});
-        new TpccLoader(population, 4, 10_000).load(server.database("right_one"), (_, _) -> {});
+        new TpccLoader(population, 1, 777).load(TpccDatabase.of("left_one", server.url("left_one")), (_, _) -> {});
+        new TpccLoader(population, 4, 10_000).load(TpccDatabase.of("right_one", server.url("right_one")), (_, _) -> {});
         CheckResult same = new ReplicaComparison(List.of(
-                new ReplicaComparison.Source("left_one", () -> server.database("left_one").open()),
-                new ReplicaComparison.Source("right_one", () -> server.database("right_one").open()))).compare();
+                new ReplicaComparison.Source("left_one",
+                        () -> TpccDatabase.of("left_one", server.url("left_one")).open()),
+                new ReplicaComparison.Source("right_one",
+                        () -> TpccDatabase.of("right_one", server.url("right_one")).open())))
+                .compare();
         assertTrue(same.passed(), same.text());
         assertTrue(same.examined().startsWith(TpccTable.values().length + " tables"), same.text());
-        try (Connection connection = server.database("left_one").open()) {
+        try (Connection connection = TpccDatabase.of("left_one", server.url("left_one")).open()) {
             CheckResult consistency = TpccConsistency.check("left_one", connection, SCALE);
             assertTrue(consistency.passed(), consistency.text());
         }
@@ -206,19 +211,19 @@ class TpccChecksTest {
     }
 
     private static CheckResult consistency() throws SQLException {
-        try (Connection connection = server.database("copy").open()) {
+        try (Connection connection = TpccDatabase.of("copy", server.url("copy")).open()) {
             return TpccConsistency.check("copy", connection, SCALE);
         }
     }
 
     private static CheckResult acknowledged(TpccLedger ledger) throws SQLException {
-        try (Connection connection = server.database("copy").open()) {
+        try (Connection connection = TpccDatabase.of("copy", server.url("copy")).open()) {
             return AcknowledgedCheck.check("copy", connection, ledger);
         }
     }
 
     private static void execute(String database, String sql) throws SQLException {
-        try (Connection connection = server.database(database).open();
+        try (Connection connection = TpccDatabase.of(database, server.url(database)).open();
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         }

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.check.bank.BankCheck;
 import tutti.check.isolation.Isolation;
 import tutti.check.listappend.ListAppendCheck;
+import tutti.engine.postgres.server.PlainServer;
 import tutti.workload.bank.BankOptions;
 import tutti.workload.bank.BankRun;
 import tutti.workload.client.ClientOptions;

@@ -1,11 +1,7 @@
 package tutti.cli;
 
-import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -25,6 +21,8 @@ import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
+import tutti.report.BenchFiles;
+import tutti.server.config.NodeConfig;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
@@ -33,7 +31,7 @@ import tutti.workload.tpcc.TpccOptions.Placement;
         + " middle and bring it back, then compare every table of every node and check that nothing acknowledged is"
         + " missing. Exit status 0 only if all of that holds.")
 final class DemoCommand implements Callable<Integer> {
-    @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 1 to 16 (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 1 to 15 (default: ${DEFAULT-VALUE}).")
     private int nodes;
 
     @Option(names = "--warehouses", paramLabel = "N", defaultValue = "2", description = "TPC-C's only measure of size (default: ${DEFAULT-VALUE}).")
@@ -75,7 +73,7 @@ final class DemoCommand implements Callable<Integer> {
             + " round trip. Default: interactive, and stored where the protocol needs whole requests.")
     private @Nullable TpccForm form;
 
-    @Option(names = "--engine", paramLabel = "NAME", defaultValue = "postgres", description = "What holds the nodes' copies: postgres, or h2 or hsqldb in the nodes' own processes (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", paramLabel = "NAME", defaultValue = NodeConfig.DEFAULT_ENGINE, description = "What holds the nodes' copies: postgres, a PostgreSQL server for each; or h2, hsqldb, databases in the nodes' own processes (default: ${DEFAULT-VALUE}).")
     private String engine;
 
     @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
@@ -99,7 +97,7 @@ final class DemoCommand implements Callable<Integer> {
             throw Failure.usage("under protocol " + protocol + " transactions must be handed in whole",
                     "take --form stored");
         }
-        if (chosen == TpccForm.STORED && !engine.equals("postgres")) {
+        if (chosen == TpccForm.STORED && NodeConfig.inProcess(engine)) {
             throw Failure.usage("TPC-C's stored transactions are PL/pgSQL functions, which " + engine + " has not",
                     "take --engine postgres" + (wholeOnly ? ", or another protocol" : ", or --form interactive"));
         }
@@ -125,7 +123,7 @@ final class DemoCommand implements Callable<Integer> {
                             settings, NodeJvm.command(ClusterSpec.inProcess(settings))), report, json);
         } finally {
             if (data == null && passed) {
-                delete(directory);
+                BenchFiles.delete(directory);
             } else {
                 screen.line("data and logs are in " + directory.toAbsolutePath().normalize());
             }
@@ -139,24 +137,5 @@ final class DemoCommand implements Callable<Integer> {
         } catch (IllegalArgumentException unknown) {
             throw Failure.usage(String.valueOf(unknown.getMessage()), "choose another --protocol");
         }
-    }
-
-    private static void delete(Path directory) throws IOException {
-        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure) throws IOException {
-                if (failure != null) {
-                    throw failure;
-                }
-                Files.delete(visited);
-                return FileVisitResult.CONTINUE;
-            }
-        });
     }
 }

@@ -34,15 +34,15 @@ class RoomsTest {
             .importPackages("tutti");
 
     /** Which rooms each room may use, besides itself. */
-    private static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
+    static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
             entry("core", Set.of()),
             entry("runtime", Set.of()),
             entry("group", Set.of("core")),
             entry("sim", Set.of("core", "group", "runtime", "order", "node", "workload", "check")),
-            entry("model", Set.of("core", "group", "sim", "workload")),
+            entry("model", Set.of("core", "group", "sim", "workload", "yaml")),
             entry("minha", Set.of("sim")),
             entry("pgwire", Set.of()),
-            entry("order", Set.of("core", "runtime")),
+            entry("order", Set.of("core", "group", "runtime")),
             entry("engine", Set.of("core", "pgwire")),
             entry("node", Set.of("core", "runtime")),
             entry("session", Set.of("core", "engine", "node")),
@@ -54,14 +54,16 @@ class RoomsTest {
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
             entry("command", Set.of()),
+            entry("yaml", Set.of()),
             entry("report", Set.of("command")),
             entry("server",
-                    Set.of("core", "runtime", "pgwire", "order", "engine", "node", "wire", "pgfront", "command")),
-            entry("cluster", Set.of("core", "server", "command")),
+                    Set.of("core", "runtime", "pgwire", "order", "engine", "node", "wire", "pgfront", "command",
+                            "yaml")),
+            entry("cluster", Set.of("core", "runtime", "server", "command")),
             entry("bench",
                     Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "workload",
                             "server", "cluster", "report", "command")),
-            entry("eval", Set.of("core", "engine", "sim", "model", "workload", "report", "command")),
+            entry("eval", Set.of("core", "engine", "sim", "model", "workload", "report", "command", "yaml")),
             entry("cli",
                     Set.of("core", "runtime", "node", "sim", "minha", "workload", "check", "server", "cluster", "bench",
                             "eval", "report", "command"))));

@@ -130,12 +130,12 @@ public final class ModelRun {
         return replica -> config.protocol().create(where, replica);
     }
 
-    /** Has somebody told, now and then while it runs, how many transactions have been counted. */
+    /** Reports progress while it runs: how many transactions have been counted. */
     public void onProgress(LongConsumer listener) {
         progress = listener;
     }
 
-    /** Has somebody told of every transaction that ends, those of the warm-up excluded. */
+    /** Reports every transaction that ends, except those of the warm-up. */
     public void onEnd(TransactionListener listener) {
         recorder.onEnd(listener);
     }

@@ -31,7 +31,7 @@ final class CommitAdmission {
         return inFlight.get() >= inFlightMax;
     }
 
-    /** Has somebody try when it is its turn; by then it may not want to any more. */
+    /** Calls back when the transaction is admitted; by then it may have been given up. */
     void await(Runnable turn) {
         turns.add(turn);
     }

@@ -1,6 +1,7 @@
 package tutti.pgfront;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.io.IOException;
@@ -47,6 +48,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     private final ClientEngine engine;
     private final ClientPort port;
     private final PgCatalog catalog;
+    private final Dialect dialect;
     private final Translator translator;
     private final Scram.Verifier verifier;
     private final byte[] mockSecret = new byte[32];
@@ -68,12 +70,13 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         this.node = node;
         this.engine = engine;
         this.port = new ClientPort(loops);
-        this.translator = new Translator(settings.dialect());
+        this.dialect = new Dialect(settings.engine().product(), settings.engine().dialect());
+        this.translator = new Translator(dialect);
         byte[] salt = new byte[SALT_BYTES];
         random.nextBytes(salt);
         random.nextBytes(mockSecret);
         verifier = Scram.Verifier.of(settings.password(), salt, SCRAM_ITERATIONS);
-        catalog = new PgCatalog(engine.openSession(() -> null), schema, settings.dialect(), settings.database(),
+        catalog = new PgCatalog(engine.openSession(() -> null), schema, dialect, settings.database(),
                 settings.role(), settings.sequenceStep());
     }
 
@@ -93,8 +96,8 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public boolean full() {
-        return port.connections() > settings.admission().connectionLimit();
+    public boolean admit(Channel client) {
+        return port.admit(client, settings.admission().connectionLimit());
     }
 
     @Override
@@ -125,7 +128,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         CompletableFuture<Client> opened = new CompletableFuture<>();
         Thread.ofVirtual().name("tutti-client-opening").start(() -> {
             try {
-                SessionParameters parameters = new SessionParameters(settings.dialect(), arrival.user(),
+                SessionParameters parameters = new SessionParameters(dialect, arrival.user(),
                         arrival.parameters());
                 PgSession session = new PgSession(node,
                         new EmbeddedSession(node, engine, settings.transactionBytesMax()), catalog, parameters,

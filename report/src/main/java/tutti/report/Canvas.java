@@ -35,7 +35,7 @@ interface Canvas {
     /** A thin grey line. */
     void grid(double fromX, double fromY, double toX, double toY);
 
-    /** Lines from point to point. */
+    /** Lines from point to point. Where {@code y} is not a number they have a gap; a point between two gaps is a dot. */
     void curve(int colour, boolean dashed, String name, double[] x, double[] y);
 
     /** A point of a curve. */

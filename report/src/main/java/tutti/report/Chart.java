@@ -1,6 +1,5 @@
 package tutti.report;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -43,19 +42,11 @@ public record Chart(String title, String across, String up, boolean logAcross, b
      */
     public record Curve(String name, boolean dashed, double[] at, double[] values) {}
 
-    private record Axis(boolean log, double least, double most, List<Double> ticks) {
-        double share(double value) {
-            return log
-                    ? Math.log10(Math.max(value, least) / least) / Math.log10(most / least)
-                    : (value - least) / (most - least);
-        }
-    }
-
     /** The chart as a file of its own, on white. */
     public String svg() {
-        SvgCanvas canvas = new SvgCanvas();
+        SvgCanvas canvas = new SvgCanvas(true);
         canvas.open(WIDTH, HEIGHT, 0, title);
-        canvas.background(WIDTH, HEIGHT);
+        canvas.background(WIDTH, HEIGHT, 0);
         canvas.title(8, 20, title);
         legend(canvas);
         inside(canvas);
@@ -64,11 +55,11 @@ public record Chart(String title, String across, String up, boolean logAcross, b
 
     /** The chart inside HTML, whose style decides about colours. */
     public String html() {
-        SvgCanvas canvas = new SvgCanvas();
+        SvgCanvas canvas = new SvgCanvas(false);
         canvas.open(WIDTH, HEIGHT, CAPTION, title);
         legend(canvas);
         inside(canvas);
-        return "<figure><figcaption>" + Plot.escape(title) + "</figcaption>" + canvas.close() + "</figure>\n";
+        return "<figure><figcaption>" + SvgCanvas.escape(title) + "</figcaption>" + canvas.close() + "</figure>\n";
     }
 
     /**
@@ -134,17 +125,17 @@ public record Chart(String title, String across, String up, boolean logAcross, b
     }
 
     private void inside(Canvas canvas) {
-        Axis horizontal = axis(logAcross, DECADES, curves.stream().map(Curve::at).toList());
-        Axis vertical = axis(logUp, Double.MAX_EXPONENT, curves.stream().map(Curve::values).toList());
-        for (double tick : vertical.ticks) {
+        Axis horizontal = Axis.of(logAcross, DECADES, curves.stream().map(Curve::at).toList());
+        Axis vertical = Axis.of(logUp, Double.MAX_EXPONENT, curves.stream().map(Curve::values).toList());
+        for (double tick : vertical.ticks()) {
             double y = y(vertical, tick);
             canvas.grid(LEFT, y, WIDTH - RIGHT, y);
-            canvas.text(Canvas.Align.END, LEFT - 7, y + 4, Plot.number(tick));
+            canvas.text(Canvas.Align.END, LEFT - 7, y + 4, Axis.number(tick));
         }
-        for (double tick : horizontal.ticks) {
+        for (double tick : horizontal.ticks()) {
             double x = x(horizontal, tick);
             canvas.grid(x, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 4);
-            canvas.text(Canvas.Align.MIDDLE, x, HEIGHT - BOTTOM + 18, Plot.number(tick));
+            canvas.text(Canvas.Align.MIDDLE, x, HEIGHT - BOTTOM + 18, Axis.number(tick));
         }
         canvas.text(Canvas.Align.MIDDLE, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 8, across);
         canvas.upwards(14, (TOP + HEIGHT - BOTTOM) / 2.0, up);
@@ -166,39 +157,10 @@ public record Chart(String title, String across, String up, boolean logAcross, b
     }
 
     private static double x(Axis axis, double value) {
-        return LEFT + (WIDTH - LEFT - RIGHT) * Math.clamp(axis.share(value), 0, 1);
+        return LEFT + (WIDTH - LEFT - RIGHT) * axis.share(value);
     }
 
     private static double y(Axis axis, double value) {
-        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * Math.clamp(axis.share(value), 0, 1);
-    }
-
-    private static Axis axis(boolean log, double decades, List<double[]> all) {
-        double most = 0;
-        double least = Double.MAX_VALUE;
-        for (double[] values : all) {
-            for (double value : values) {
-                if (!Double.isNaN(value)) {
-                    most = Math.max(most, value);
-                    least = value > 0 ? Math.min(least, value) : least;
-                }
-            }
-        }
-        most = most > 0 ? most : 1;
-        List<Double> ticks = new ArrayList<>();
-        if (log) {
-            double lowest = Math.max(Math.min(least, most), most * Math.pow(10, -decades));
-            double tick = Math.pow(10, Math.floor(Math.log10(lowest)));
-            while (ticks.size() < 2 || ticks.getLast() < most) {
-                ticks.add(tick);
-                tick *= 10;
-            }
-        } else {
-            double step = Plot.niceStep(most / 5);
-            for (int i = 0; ticks.size() < 2 || ticks.getLast() < most * 0.9999; i++) {
-                ticks.add(i * step);
-            }
-        }
-        return new Axis(log, ticks.getFirst(), ticks.getLast(), ticks);
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * axis.share(value);
     }
 }

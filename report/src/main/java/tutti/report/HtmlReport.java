@@ -79,7 +79,7 @@ public final class HtmlReport {
     private String page() {
         html.append("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
                 .append("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>")
-                .append(Plot.escape(report.title())).append("</title><style>\n").append(STYLE)
+                .append(SvgCanvas.escape(report.title())).append("</title><style>\n").append(STYLE)
                 .append("</style></head><body><main>\n");
         head();
         plots();
@@ -94,8 +94,8 @@ public final class HtmlReport {
     }
 
     private void head() {
-        html.append("<h1>").append(Plot.escape(report.title())).append("</h1><p class=\"sub\">")
-                .append(Plot.escape(report.startedAt())).append("</p>");
+        html.append("<h1>").append(SvgCanvas.escape(report.title())).append("</h1><p class=\"sub\">")
+                .append(SvgCanvas.escape(report.startedAt())).append("</p>");
         long failed = report.checks().stream().filter(check -> !check.passed()).count();
         String verdict = report.passed()
                 ? "✓ every check passed"
@@ -106,9 +106,9 @@ public final class HtmlReport {
         html.append("<p class=\"verdict ").append(report.passed() ? "ok" : "no").append("\">").append(verdict)
                 .append("</p><div class=\"figures\">");
         for (RunReport.Figure figure : report.figures()) {
-            html.append("<div class=\"figure\"><b>").append(Plot.number(figure.value())).append(" <small>")
-                    .append(Plot.escape(figure.unit())).append("</small></b><span>")
-                    .append(Plot.escape(figure.label())).append("</span></div>");
+            html.append("<div class=\"figure\"><b>").append(Axis.number(figure.value())).append(" <small>")
+                    .append(SvgCanvas.escape(figure.unit())).append("</small></b><span>")
+                    .append(SvgCanvas.escape(figure.label())).append("</span></div>");
         }
         html.append("</div>\n");
     }
@@ -175,7 +175,7 @@ public final class HtmlReport {
         }
         html.append("</tr>");
         report.latencies().forEach((type, latency) -> {
-            html.append("<tr><td>").append(Plot.escape(type)).append("</td>");
+            html.append("<tr><td>").append(SvgCanvas.escape(type)).append("</td>");
             number((double) latency.count());
             for (double millis : new double[]{latency.meanMillis(), latency.p50Millis(), latency.p90Millis(),
                     latency.p95Millis(), latency.p99Millis(), latency.maxMillis()}) {
@@ -187,7 +187,7 @@ public final class HtmlReport {
     }
 
     private void number(double value) {
-        html.append("<td class=\"n\">").append(Plot.number(value)).append("</td>");
+        html.append("<td class=\"n\">").append(Axis.number(value)).append("</td>");
     }
 
     private void aborts() {
@@ -199,7 +199,7 @@ public final class HtmlReport {
         long all = report.aborts().values().stream().mapToLong(Long::longValue).sum();
         html.append("<table><tr><th>cause</th><th class=\"n\">attempts</th><th class=\"n\">share, %</th></tr>");
         report.aborts().forEach((cause, count) -> {
-            html.append("<tr><td>").append(Plot.escape(cause)).append("</td>");
+            html.append("<tr><td>").append(SvgCanvas.escape(cause)).append("</td>");
             number((double) count);
             number(Math.round(1000.0 * count / all) / 10.0);
             html.append("</tr>");
@@ -211,16 +211,16 @@ public final class HtmlReport {
         html.append("<h2>Checks</h2><table><tr><th>verdict</th><th>what must hold</th><th>found</th></tr>");
         for (RunReport.Check check : report.checks()) {
             html.append("<tr><td class=\"").append(check.passed() ? "ok\">✓ holds" : "no\">✗ violated")
-                    .append("</td><td>").append(Plot.escape(check.name())).append("</td><td>")
-                    .append(Plot.escape(check.detail()).replace("\n", "<br>")).append("</td></tr>");
+                    .append("</td><td>").append(SvgCanvas.escape(check.name())).append("</td><td>")
+                    .append(SvgCanvas.escape(check.detail()).replace("\n", "<br>")).append("</td></tr>");
         }
         html.append("</table>\n");
     }
 
     private void pairs(String heading, Map<String, String> pairs) {
         html.append("<section><h2>").append(heading).append("</h2><table>");
-        pairs.forEach((name, value) -> html.append("<tr><td>").append(Plot.escape(name)).append("</td><td>")
-                .append(Plot.escape(value)).append("</td></tr>"));
+        pairs.forEach((name, value) -> html.append("<tr><td>").append(SvgCanvas.escape(name)).append("</td><td>")
+                .append(SvgCanvas.escape(value)).append("</td></tr>"));
         html.append("</table></section>");
     }
 }

@@ -27,6 +27,8 @@ final class ImageCanvas implements Canvas {
     private static final Color GRID = new Color(0xdde1e6);
     private static final float LINE = 1.9f;
     private static final double DOT = 6;
+    /** Length of a line that is a point. */
+    private static final double ALONE = 0.1;
 
     private final BufferedImage image;
     private final Graphics2D graphics;
@@ -103,13 +105,18 @@ final class ImageCanvas implements Canvas {
 
     @Override
     public void curve(int colour, boolean dashed, String name, double[] x, double[] y) {
-        if (x.length == 0) {
-            return;
-        }
         Path2D path = new Path2D.Double();
-        path.moveTo(x[0], y[0]);
-        for (int i = 1; i < x.length; i++) {
-            path.lineTo(x[i], y[i]);
+        boolean down = false;
+        for (int i = 0; i < x.length; i++) {
+            if (Double.isNaN(y[i])) {
+                down = false;
+            } else if (down) {
+                path.lineTo(x[i], y[i]);
+            } else {
+                path.moveTo(x[i], y[i]);
+                path.lineTo(x[i] + ALONE, y[i]);
+                down = true;
+            }
         }
         graphics.setColor(new Color(COLOURS[colour]));
         graphics.setStroke(new BasicStroke(LINE, BasicStroke.CAP_BUTT, BasicStroke.JOIN_ROUND, 1,

@@ -11,29 +11,29 @@ public final class Page {
     public Page(String title, String subtitle) {
         html.append("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
                 .append("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>")
-                .append(Plot.escape(title)).append("</title><style>\n").append(HtmlReport.STYLE)
-                .append(".dot{fill:var(--c)}</style></head><body><main><h1>").append(Plot.escape(title))
-                .append("</h1><p class=\"sub\">").append(Plot.escape(subtitle)).append("</p>");
+                .append(SvgCanvas.escape(title)).append("</title><style>\n").append(HtmlReport.STYLE)
+                .append(".dot{fill:var(--c)}</style></head><body><main><h1>").append(SvgCanvas.escape(title))
+                .append("</h1><p class=\"sub\">").append(SvgCanvas.escape(subtitle)).append("</p>");
     }
 
     /** What is found, in a word or two. */
     public Page verdict(boolean good, String text) {
-        html.append("<p class=\"verdict ").append(good ? "ok\">✓ " : "no\">✗ ").append(Plot.escape(text))
+        html.append("<p class=\"verdict ").append(good ? "ok\">✓ " : "no\">✗ ").append(SvgCanvas.escape(text))
                 .append("</p>");
         return this;
     }
 
     /** A heading. */
     public Page heading(String text) {
-        html.append("<h2>").append(Plot.escape(text)).append("</h2>\n");
+        html.append("<h2>").append(SvgCanvas.escape(text)).append("</h2>\n");
         return this;
     }
 
     /** Numbers that are to be seen first, by what they are; a number and its unit each. */
     public Page figures(Map<String, String> figures) {
         html.append("<div class=\"figures\">");
-        figures.forEach((label, value) -> html.append("<div class=\"figure\"><b>").append(Plot.escape(value))
-                .append("</b><span>").append(Plot.escape(label)).append("</span></div>"));
+        figures.forEach((label, value) -> html.append("<div class=\"figure\"><b>").append(SvgCanvas.escape(value))
+                .append("</b><span>").append(SvgCanvas.escape(label)).append("</span></div>"));
         html.append("</div>\n");
         return this;
     }
@@ -70,7 +70,7 @@ public final class Page {
             for (int column = 0; column < rows.get(row).size(); column++) {
                 String tag = row == 0 ? "th" : "td";
                 html.append('<').append(tag).append(column == 0 || isText(rows, column) ? ">" : " class=\"n\">")
-                        .append(Plot.escape(rows.get(row).get(column))).append("</").append(tag).append('>');
+                        .append(SvgCanvas.escape(rows.get(row).get(column))).append("</").append(tag).append('>');
             }
             html.append("</tr>");
         }

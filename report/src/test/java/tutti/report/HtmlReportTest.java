@@ -102,12 +102,12 @@ class HtmlReportTest {
 
     @Test
     void numbersReadWell() {
-        assertEquals("16,204", Plot.number(16_204));
-        assertEquals("32.4", Plot.number(32.41));
-        assertEquals("0.05", Plot.number(0.05).substring(0, 4));
-        assertEquals(5, Plot.niceStep(3.1));
-        assertEquals(200, Plot.niceStep(110));
-        assertEquals(1, Plot.niceStep(0.9));
+        assertEquals("16,204", Axis.number(16_204));
+        assertEquals("32.4", Axis.number(32.41));
+        assertEquals("0.05", Axis.number(0.05).substring(0, 4));
+        assertEquals(5, Axis.niceStep(3.1));
+        assertEquals(200, Axis.niceStep(110));
+        assertEquals(1, Axis.niceStep(0.9));
     }
 
     @Test

@@ -1,5 +1,6 @@
 package tutti.wire;
 
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
@@ -83,7 +84,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.settings = settings;
         this.port = new ClientPort(loops);
         this.registry = registry;
-        this.services = new SessionServices(transactions, capture, new OwnMessages(capture.sql()),
+        this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), registry);
         this.roles = new Roles(settings.engine(), loops.next());
         new SecureRandom().nextBytes(mockSecret);
@@ -105,8 +106,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public boolean full() {
-        return port.connections() > settings.connectionLimit();
+    public boolean admit(Channel client) {
+        return port.admit(client, settings.connectionLimit());
     }
 
     @Override

@@ -35,8 +35,7 @@ import tutti.sim.world.mutant.Mutants;
         + " the checker that must find it does, within the stated number of scenarios; the table in Markdown. Exit status 1"
         + " if something is not found.")
 final class MutantsCommand implements Callable<Integer> {
-    private static final String BEGIN = "<!-- mutants: made by ./tutti sim mutants --docs docs/testing.md -->";
-    private static final String END = "<!-- end of mutants -->";
+    private static final DocsSection SECTION = new DocsSection("mutants", "./tutti sim mutants --docs docs/testing.md");
     private static final String NOT_FOUND = "**not found so far**";
     private static final int BAR_WIDTH = 40;
 
@@ -86,7 +85,7 @@ final class MutantsCommand implements Callable<Integer> {
             screen.line("numbers: " + json.toAbsolutePath().normalize());
         }
         if (docs != null) {
-            replace(docs, lines);
+            SECTION.replace(docs, lines);
         }
         return hunts.stream().allMatch(Hunt::succeeded) ? Program.OK : Program.FAILURE;
     }
@@ -173,17 +172,5 @@ final class MutantsCommand implements Callable<Integer> {
         report.put("soundPasses", hunt.soundPasses());
         report.put("others", new TreeSet<>(hunt.others()));
         return report;
-    }
-
-    private static void replace(Path file, List<String> lines) throws IOException {
-        String text = Files.readString(file);
-        int begin = text.indexOf(BEGIN);
-        int end = text.indexOf(END);
-        if (begin < 0 || end < begin) {
-            throw new Failure(file + " has no place for the table", "put the lines '" + BEGIN + "' and '" + END
-                    + "' where it belongs");
-        }
-        Files.writeString(file, text.substring(0, begin + BEGIN.length()) + "\n" + String.join("\n", lines) + "\n"
-                + text.substring(end));
     }
 }

@@ -5,13 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -21,14 +15,12 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
-import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.Change;
 import tutti.engine.jdbc.rows.Change.Operation;
@@ -58,7 +50,6 @@ public final class JdbcEngine implements ClientEngine {
     private static final long POSITIONS_KEPT = 10_000;
     /** PostgreSQL's. */
     private static final String IO_ERROR = "58030";
-    private static final BlockedListener NOBODY = (_, _) -> {};
 
     private final EmbeddedDatabase database;
     private final CaptureMode capture;
@@ -67,18 +58,16 @@ public final class JdbcEngine implements ClientEngine {
     private final ReentrantLock adminLock = new ReentrantLock();
     /** Held while the schema must stay as it is, and while it changes. */
     private final ReentrantReadWriteLock schemaLock = new ReentrantReadWriteLock();
-    private final Gate gate = new Gate();
-    private final Standstill standstill = new Standstill();
+    private final StatementGate gate = new StatementGate();
+    private final Quiescence standstill = new Quiescence();
     private final LogRewriting rewriting;
-    private final Set<JdbcSession> sessions = ConcurrentHashMap.newKeySet();
-    private final Set<JdbcApplier> appliers = ConcurrentHashMap.newKeySet();
+    private final OpenedSessions opened = new OpenedSessions();
     private final ExecutorService workers = Executors
             .newThreadPerTaskExecutor(Thread.ofVirtual().name("tutti-engine-", 0).factory());
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean lostWithLog;
     private volatile Tables tables = Tables.EMPTY;
     private volatile Footprints footprints = new Footprints(Tables.EMPTY, List.of());
-    private volatile BlockedListener listener = NOBODY;
 
     private JdbcEngine(EmbeddedDatabase database, EmbeddedDatabase.Session admin, CaptureMode capture,
             SequenceSteps steps) {
@@ -206,11 +195,11 @@ public final class JdbcEngine implements ClientEngine {
         return database;
     }
 
-    Gate gate() {
+    StatementGate gate() {
         return gate;
     }
 
-    Standstill standstill() {
+    Quiescence standstill() {
         return standstill;
     }
 
@@ -220,7 +209,7 @@ public final class JdbcEngine implements ClientEngine {
     }
 
     private void endOutsideReading() throws SQLException {
-        for (JdbcSession session : sessions) {
+        for (JdbcSession session : opened.sessions()) {
             session.endOutsideReading();
         }
     }
@@ -244,16 +233,13 @@ public final class JdbcEngine implements ClientEngine {
     @Override
     public JdbcSession openSession(Supplier<? extends @Nullable LocalTransaction> current) throws SQLException {
         JdbcSession session = new JdbcSession(this, database.openClient(), current, capture);
-        sessions.add(session);
+        opened.add(session);
         return session;
     }
 
-    void closed(JdbcSession session) {
-        sessions.remove(session);
-    }
-
-    void closed(JdbcApplier applier) {
-        appliers.remove(applier);
+    /** Who has something open. */
+    OpenedSessions opened() {
+        return opened;
     }
 
     /** Runs something that may block, soon; at once if the engine is being closed. */
@@ -381,90 +367,18 @@ public final class JdbcEngine implements ClientEngine {
     @Override
     public Applier openApplier() {
         JdbcApplier applier = new JdbcApplier(this);
-        appliers.add(applier);
+        opened.add(applier);
         return applier;
     }
 
     @Override
     public void onBlocked(BlockedListener heard) {
-        listener = heard;
+        opened.onBlocked(heard);
     }
 
     @Override
     public void onLost(Runnable told) {
         lost.set(told);
-    }
-
-    /**
-     * Names the local transactions that are in the way of write sets.
-     *
-     * @param writes null for everything: whoever has a transaction open
-     */
-    void tellBlocked(long position, @Nullable List<WriteSet> writes) {
-        for (JdbcSession session : sessions) {
-            if (!session.open()) {
-                continue;
-            }
-            LocalTransaction holder = session.transaction();
-            if (holder != null
-                    && (writes == null || writes.stream().anyMatch(write -> session.meets(write.keys())))) {
-                listener.blocked(position, holder);
-            }
-        }
-    }
-
-    /** Names everybody else who has something open, to a transaction that has met a row of one of them. */
-    void tellBlocked(JdbcSession waiter) {
-        LocalTransaction waiting = waiter.transaction();
-        for (JdbcSession session : sessions) {
-            LocalTransaction holder = session.open() ? session.transaction() : null;
-            if (waiting != null && holder != null && !holder.equals(waiting)) {
-                listener.blocked(waiting, holder);
-            }
-        }
-    }
-
-    /**
-     * Names whoever is in the way of an applier of no position, and those for whom their statements wait. What a session holds
-     * is not known while its statement runs; if nobody else is in the way, each is named whose statement waits itself. One too
-     * many of these may cost a transaction that would have gone on; one too few, a deadlock that nobody sees.
-     */
-    void tellWaits(JdbcApplier waiter, List<WriteSet> writes) {
-        Set<JdbcSession> holders = new LinkedHashSet<>();
-        for (JdbcSession session : sessions) {
-            if (session.open() && writes.stream().anyMatch(write -> session.meets(write.keys()))) {
-                holders.add(session);
-            }
-        }
-        Set<Applier> others = new LinkedHashSet<>();
-        for (JdbcApplier applier : appliers) {
-            if (!applier.equals(waiter) && applier.inTheWayOf(writes)) {
-                others.add(applier);
-            }
-        }
-        if (holders.isEmpty() && others.isEmpty()) {
-            sessions.stream().filter(session -> session.open() && waits(session)).forEach(holders::add);
-        }
-        Deque<JdbcSession> next = new ArrayDeque<>(holders);
-        for (JdbcSession holder = next.poll(); holder != null; holder = next.poll()) {
-            for (JdbcSession session : sessions) {
-                if (session.isWaitedForBy(holder) && holders.add(session)) {
-                    next.add(session);
-                }
-            }
-            for (JdbcApplier applier : appliers) {
-                if (!applier.equals(waiter) && applier.isWaitedForBy(holder)) {
-                    others.add(applier);
-                }
-            }
-        }
-        listener.waits(waiter, holders.stream().map(JdbcSession::transaction).filter(Objects::nonNull)
-                .collect(Collectors.toSet()), others);
-    }
-
-    private boolean waits(JdbcSession session) {
-        return sessions.stream().anyMatch(other -> other.isWaitedForBy(session))
-                || appliers.stream().anyMatch(applier -> applier.isWaitedForBy(session));
     }
 
     /** No: both engines look for the parent in the transaction's snapshot, and lock nothing. */
@@ -480,7 +394,7 @@ public final class JdbcEngine implements ClientEngine {
         boolean first = false;
         try {
             while (!first) {
-                first = gate.first().tryLock(Gate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
+                first = gate.first().tryLock(StatementGate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
                 if (!first) {
                     giveWay(position, closed);
                 }
@@ -527,7 +441,7 @@ public final class JdbcEngine implements ClientEngine {
         if (closed.getAsBoolean()) {
             throw new SQLException("the applier was closed", "57P01");
         }
-        tellBlocked(position, null);
+        opened.tellBlocked(position, null);
     }
 
     /** Notes that a barrier is about to be executed, as {@link #executeBarrier} does first. */
@@ -556,7 +470,7 @@ public final class JdbcEngine implements ClientEngine {
     private void awaitNobody(long position, BooleanSupplier closed) throws SQLException, InterruptedException {
         while (true) {
             long ended = gate.ended();
-            if (sessions.stream().noneMatch(session -> session.open() && session.transaction() != null)) {
+            if (opened.sessions().stream().noneMatch(session -> session.open() && session.transaction() != null)) {
                 return;
             }
             giveWay(position, closed);
@@ -619,13 +533,9 @@ public final class JdbcEngine implements ClientEngine {
     @Override
     public void close() {
         standstill.close();
-        for (JdbcApplier applier : List.copyOf(appliers)) {
-            applier.close();
-        }
+        List.copyOf(opened.appliers()).forEach(JdbcApplier::close);
         workers.close();
-        for (JdbcSession session : List.copyOf(sessions)) {
-            session.close();
-        }
+        List.copyOf(opened.sessions()).forEach(JdbcSession::close);
         adminLock.lock();
         try {
             admin.close();

@@ -152,7 +152,7 @@ public final class JdbcSession implements ClientSession {
                     boolean met = any(failed, session::inTheWay);
                     boolean waited = state == State.OPEN && met;
                     if (met || again) {
-                        engine.tellBlocked(this);
+                        engine.opened().tellBlocked(this);
                     }
                     if ((!again && !waited) || System.nanoTime() - started > WAIT_NANOS_MAX) {
                         untouched = false;
@@ -451,7 +451,7 @@ public final class JdbcSession implements ClientSession {
             end(State.ROLLED_BACK);
         } finally {
             mutex.unlock();
-            engine.closed(this);
+            engine.opened().remove(this);
         }
     }
 }

@@ -529,7 +529,7 @@ public sealed interface Action {
 
     private static void requireOneOf(String word, List<String> valid) {
         if (!valid.contains(word)) {
-            throw Words.unknown("directory", word, valid);
+            throw FaultKind.unknown("directory", word, valid);
         }
     }
 

@@ -125,11 +125,7 @@ final class Recording implements WorldLog {
 
     @Override
     public void count(String what) {
-        count(what, 1);
-    }
-
-    void count(String what, long times) {
-        counts.merge(what, Math.toIntExact(times), Integer::sum);
+        counts.merge(what, 1, Integer::sum);
     }
 
     Map<String, Integer> counts() {

@@ -8,6 +8,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
@@ -62,8 +64,8 @@ public final class ScenarioRun {
     private final Mix mix;
     private final List<NodeHost> replicas = new ArrayList<>();
     private final Runnable calm;
-    private final Questions questions;
     private final Injector injector;
+    private final Questions questions;
     /** Transactions that have begun and not ended, by a number: as what they count if they never end. */
     private final Map<Long, ListAppendTransaction> open = new LinkedHashMap<>();
     private long begun;
@@ -88,7 +90,7 @@ public final class ScenarioRun {
         for (String name : scenario.hosts()) {
             network.attach(new Host(kernel, threads, name, config), lan);
         }
-        Orders orders = Orders.of(scenario, kernel, network, knobs.fork("order"));
+        Orders orders = Orders.of(scenario, kernel, knobs.fork("order"));
         calm = orders.calm();
         NodeHost.Settings settings = new NodeHost.Settings(scenario.hosts(), scenario.protocol(),
                 (node, all, replica) -> scenario.protocol().create(node, all, replica), orders.factory(),
@@ -196,7 +198,13 @@ public final class ScenarioRun {
 
     /** Runs a scenario. */
     public static ScenarioResult run(Scenario scenario) {
+        return run(scenario, null);
+    }
+
+    /** Runs a scenario, and tells somebody of every event just before it happens. */
+    public static ScenarioResult run(Scenario scenario, Kernel.@Nullable Listener listener) {
         Kernel kernel = new Kernel(scenario.seed());
+        kernel.listen(listener);
         try (Threads threads = new Threads(kernel)) {
             ScenarioRun run = new ScenarioRun(scenario, threads, kernel);
             String why;
@@ -216,10 +224,8 @@ public final class ScenarioRun {
                 run.cut();
             }
             List<CheckResult> checks = run.check();
-            run.injector.happened()
-                    .forEach((kind, times) -> run.recording.count("fault " + kind.word(), times));
             return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
-                    run.recording.counts(), kernel.executed(), kernel.now());
+                    run.recording.counts(), run.injector.happened(), kernel.executed(), kernel.now());
         }
     }
 
@@ -264,8 +270,11 @@ public final class ScenarioRun {
         if (toBegin > 0 || !open.isEmpty() || !serving.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
-        return serving.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1
-                && serving.stream().mapToLong(NodeHost::delivered).distinct().count() == 1;
+        return isSame(replica -> replica.database().visible()) && isSame(NodeHost::delivered);
+    }
+
+    private boolean isSame(ToLongFunction<NodeHost> of) {
+        return serving().stream().mapToLong(of).distinct().count() == 1;
     }
 
     private boolean probe(NodeHost replica) {

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.engine.postgres.server.PlainServer;
 
 /** The two forms of TPC-C's transactions: the same inputs have the same outputs, and leave the same rows. */
 class TpccFormsTest {

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.engine.postgres.server.PlainServer;
 
 /** Terminals at work against a real PostgreSQL. */
 class TpccRunTest {
@@ -27,7 +28,7 @@ class TpccRunTest {
     @BeforeEach
     void start(@TempDir Path directory) throws Exception {
         server = PlainServer.start(directory);
-        database = server.database("one");
+        database = TpccDatabase.of("one", server.url("postgres"));
         new TpccLoader(POPULATION).load(database, (_, _) -> {});
     }
 

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.engine.postgres.server.PlainServer;
 
 /** What the loader puts into a real PostgreSQL and what each transaction does to it. */
 class TpccSessionTest {
@@ -27,7 +28,7 @@ class TpccSessionTest {
     @BeforeAll
     static void start(@TempDir Path directory) throws Exception {
         server = PlainServer.start(directory);
-        database = server.database("one");
+        database = TpccDatabase.of("one", server.url("postgres"));
         List<Long> progress = new ArrayList<>();
         TpccLoader.Report report = new TpccLoader(new TpccPopulation(SCALE, 7), 1, 400)
                 .load(database, (rows, _) -> progress.add(rows));

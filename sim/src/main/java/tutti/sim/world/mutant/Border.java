@@ -5,13 +5,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import tutti.check.CheckResult;
+import tutti.sim.fault.FaultKind;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.Scenario;
 import tutti.sim.world.ScenarioResult;
 import tutti.sim.world.ScenarioRun;
 
 /**
- * Runs a scenario beyond the border of a mutant's class loader. Only classes of the JDK pass it: a scenario goes as its text, and
+ * Runs a scenario beyond the border of a mutant's class loader. Only classes that both sides share pass it: a scenario goes as its text, and
  * comes back as a list of what the result consists of.
  */
 public final class Border implements Function<String, List<Object>> {
@@ -31,7 +32,7 @@ public final class Border implements Function<String, List<Object>> {
             checks.add(List.of(check.check(), check.examined(), violations, check.notes(), check.seconds()));
         }
         return List.of(result.fingerprint(), result.traceHash(), result.end().name(), result.why(), checks,
-                result.counts(), result.events(), result.simulatedNanos());
+                result.counts(), result.happened(), result.events(), result.simulatedNanos());
     }
 
     /** On this side: sends a scenario over, and reads what comes back. */
@@ -51,7 +52,8 @@ public final class Border implements Function<String, List<Object>> {
         }
         return new ScenarioResult(scenario, (String) result.get(0), (long) result.get(1),
                 ScenarioResult.End.valueOf((String) result.get(2)), (String) result.get(3), checks,
-                Border.<Map<String, Integer>>as(result.get(5)), (long) result.get(6), (long) result.get(7));
+                Border.<Map<String, Integer>>as(result.get(5)), Border.<Map<FaultKind, Long>>as(result.get(6)),
+                (long) result.get(7), (long) result.get(8));
     }
 
     @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // Written a few lines above.

@@ -222,7 +222,7 @@ public final class NodeHost {
         return now != null && now.isQuiet();
     }
 
-    /** The last position that its order has delivered to it, 0 if it does not live. */
+    /** The last position that its order has delivered in this life, of messages that change nothing, too; 0 if it is down. */
     public long delivered() {
         ReplicaNode now = replica();
         return now == null ? 0 : now.deliveredPosition();
