@@ -89,7 +89,7 @@ class FlightReplayTest {
     }
 
     private static FlightReplay.Result replay(FlightRecorder recorder, Function<Replica, Protocol> maker) {
-        return FlightReplay.run(FlightRecording.decode(file(recorder), "test"), maker, SI::decode, NOBODY);
+        return FlightReplay.run(FlightRecording.decode(file(recorder), "test"), maker, SI.messages()::decode, NOBODY);
     }
 
     @Test

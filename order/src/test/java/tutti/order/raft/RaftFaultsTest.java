@@ -16,6 +16,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.core.schema.Versions;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
@@ -338,19 +340,19 @@ class RaftFaultsTest {
         start(config(0), 0);
         long before = refused(0);
         try (Socket endless = connected(0)) {
-            byte[] noise = new Greeting.Hello(1, 42, "x".repeat(Greeting.TEXT_BYTES_MAX)).encode().array();
+            byte[] noise = new Greeting.Hello(1, 42, "x".repeat(Greeting.BYTES_MAX)).framed().array();
             endless.getOutputStream().write(noise);
             endless.getOutputStream().write(noise);
             awaitEnd(endless);
         }
-        byte[] letterOfNoType = Frames.finish(Frames.begin(1).put((byte) 99)).array();
-        byte[] noBatch = MessageCodec.submit(new byte[30]).array();
+        byte[] letterOfNoType = frame(new byte[]{1, 99});
+        byte[] noBatch = frame(new PeerMessage.Submit(new byte[30]).bytes());
         byte[] badChecksum = new byte[]{0, 0, 0, 1, 0, 0, 0, 0, 1};
         byte[] endlessFrame = new byte[]{Byte.MAX_VALUE, 0, 0, 0, 0, 0, 0, 0};
         for (byte[] wrong : List.of(letterOfNoType, noBatch, badChecksum, endlessFrame)) {
             try (Socket peer = connected(0)) {
-                peer.getOutputStream().write(new Greeting.Hello(1, 42, config(0).cluster()).encode().array());
-                assertEquals("", new DataInputStream(peer.getInputStream()).readUTF());
+                peer.getOutputStream().write(new Greeting.Hello(1, 42, config(0).cluster()).framed().array());
+                assertEquals("", answer(peer).refusal());
                 peer.getOutputStream().write(Frames.alive().array());
                 peer.getOutputStream().write(wrong);
                 awaitEnd(peer);
@@ -361,6 +363,31 @@ class RaftFaultsTest {
         awaitAll();
         submit(0, 10);
         recorders.get(1).awaitCount(10);
+    }
+
+    private static byte[] frame(byte[] content) {
+        return Frames.finish(Frames.begin(content.length).put(content)).array();
+    }
+
+    private static Greeting.Answer answer(Socket from) throws IOException {
+        DataInputStream in = new DataInputStream(from.getInputStream());
+        byte[] answer = new byte[in.readUnsignedShort()];
+        in.readFully(answer);
+        return Greeting.SET.decode(ByteBuffer.wrap(answer), Greeting.Answer.class);
+    }
+
+    @Test
+    void whoSpeaksNoCommonVersionIsTurnedAwayWithBothRangesAndTheRemedy() throws Exception {
+        members = RaftNodes.members(2);
+        start(config(0), 0);
+        try (Socket peer = connected(0)) {
+            peer.getOutputStream().write(new Greeting.Hello(1, 42, new Versions(200, 201), Set.of(),
+                    config(0).cluster()).framed().array());
+            Greeting.Answer answer = answer(peer);
+            assertEquals(Versions.SPOKEN, answer.speaks());
+            assertEquals("node 0 speaks " + Versions.SPOKEN + ", but you speak wire versions 200 to 201: upgrade node 0 to"
+                    + " a release that speaks a version of the other, one node after the other", answer.refusal());
+        }
     }
 
     @Test
