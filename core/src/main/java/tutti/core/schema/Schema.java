@@ -188,8 +188,12 @@ public final class Schema<R> extends Type<R> {
     void print(R value, StringBuilder to, String indent) {
         to.append(head.name);
         for (Field<R, ?> field : fields) {
-            to.append('\n').append(indent).append("  ").append(field.name).append(": ");
-            field.print(value, to, indent + "  ");
+            to.append('\n').append(indent).append("  ").append(field.name).append(':');
+            int before = to.length();
+            field.print(value, to.append(' '), indent + "  ");
+            if (to.charAt(before + 1) == '\n') {
+                to.deleteCharAt(before);
+            }
         }
     }
 

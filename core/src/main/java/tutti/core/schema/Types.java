@@ -333,8 +333,10 @@ public final class Types {
     }
 
     private static void hex(ByteBuffer bytes, StringBuilder to) {
+        to.append(bytes.hasRemaining() ? "" : "empty");
         for (int at = bytes.position(); at < bytes.limit(); at++) {
-            to.append(Character.forDigit(bytes.get(at) >> 4 & 0xf, 16)).append(Character.forDigit(bytes.get(at) & 0xf, 16));
+            to.append(Character.forDigit(bytes.get(at) >> 4 & 0xf, 16))
+                    .append(Character.forDigit(bytes.get(at) & 0xf, 16));
         }
     }
 
@@ -578,7 +580,7 @@ public final class Types {
         void print(List<T> value, StringBuilder to, String indent) {
             to.append(value.isEmpty() ? "none" : "");
             for (T one : value) {
-                to.append('\n').append(indent).append("- ");
+                to.append('\n').append(indent).append("  - ");
                 of.print(one, to, indent + "  ");
             }
         }
@@ -648,7 +650,7 @@ public final class Types {
         void print(Map<K, V> value, StringBuilder to, String indent) {
             to.append(value.isEmpty() ? "none" : "");
             new TreeMap<>(value).forEach((key, one) -> {
-                to.append('\n').append(indent).append("- ");
+                to.append('\n').append(indent).append("  - ");
                 keys.print(key, to, indent + "  ");
                 to.append(" -> ");
                 values.print(one, to, indent + "  ");
@@ -787,7 +789,7 @@ public final class Types {
         @Override
         void print(ByteStrings value, StringBuilder to, String indent) {
             for (ByteBuffer rest = value.encoded(); rest.hasRemaining();) {
-                to.append('\n').append(indent).append("- ");
+                to.append('\n').append(indent).append("  - ");
                 hex(ByteStrings.next(rest), to);
             }
         }
