@@ -131,7 +131,7 @@ class SchemaTest {
                   words:
                     - "x"
                     - "y\"""", Nest.SCHEMA.text(nest));
-        assertEquals("eggs: [1].newest: 0 is not between 1 and 255", assertThrows(DecodeException.class,
+        assertEquals("eggs[1].newest: 0 is not between 1 and 255", assertThrows(DecodeException.class,
                 () -> Nest.SCHEMA.read(bytes.put(7, (byte) 0).rewind())).getMessage());
     }
 

@@ -41,10 +41,10 @@ final class Greeting {
         /** It takes {@linkplain PeerMessage.Letter letters}. */
         static final String LETTERS = "letters";
 
+        private static final Type<Set<String>> NAMES = Types.set(Types.text(64), 64);
+
         private Capability() {}
     }
-
-    private static final Type<Set<String>> NAMES = Types.set(Types.text(64), 64);
 
     /**
      * Who connects.
@@ -60,7 +60,7 @@ final class Greeting {
         static final Schema<Hello> SCHEMA = Schema.message("hello", 1, Hello.class, "Who connects.").of(
                 Field.of("node", Types.INT, Hello::node), Field.of("process", Types.LONG, Hello::process),
                 Field.of("speaks", Versions.SCHEMA, Hello::speaks),
-                Field.of("capabilities", NAMES, Hello::capabilities),
+                Field.of("capabilities", Capability.NAMES, Hello::capabilities),
                 Field.of("cluster", Types.text(BYTES_MAX), Hello::cluster), Hello::new);
 
         /** One of this build. */
@@ -90,7 +90,7 @@ final class Greeting {
         static final Schema<Answer> SCHEMA = Schema.message("answer", 2, Answer.class, "Whether that is welcome.").of(
                 Field.of("refusal", Types.text(BYTES_MAX), Answer::refusal),
                 Field.of("speaks", Versions.SCHEMA, Answer::speaks),
-                Field.of("capabilities", NAMES, Answer::capabilities), Answer::new);
+                Field.of("capabilities", Capability.NAMES, Answer::capabilities), Answer::new);
 
         /** One of this build. */
         Answer(String refusal) {

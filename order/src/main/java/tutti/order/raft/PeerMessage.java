@@ -5,14 +5,10 @@ import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
-import tutti.core.schema.Type;
 import tutti.core.schema.Types;
 
 /** What the nodes of a Raft order tell each other, each in one of {@link Frames}: messages of their own, and Raft's. */
 sealed interface PeerMessage extends Encoded {
-    /** Limit of the bytes in a message. */
-    Type<byte[]> BYTES = Types.bytes(Types.BYTES_MAX);
-
     /**
      * A batch for the leader to put into the log.
      *
@@ -20,7 +16,7 @@ sealed interface PeerMessage extends Encoded {
      */
     record Submit(byte[] batch) implements PeerMessage {
         static final Schema<Submit> SCHEMA = Schema.message("submit", 1, Submit.class, "A batch for the leader to put into the log.").of(
-                Field.of("batch", BYTES, Submit::batch), Submit::read);
+                Field.of("batch", Types.bytes(Types.BYTES_MAX), Submit::batch), Submit::read);
 
         private static Submit read(byte[] batch) {
             Batch.of(batch);
@@ -51,7 +47,7 @@ sealed interface PeerMessage extends Encoded {
     /** What the sender's caller told this node outside of the order. */
     record Letter(byte[] payload) implements PeerMessage {
         static final Schema<Letter> SCHEMA = Schema.message("letter", 10, Letter.class, "What the sender's node tells this one outside of the order.").of(
-                Field.of("payload", BYTES, Letter::payload), Letter::new);
+                Field.of("payload", Types.bytes(Types.BYTES_MAX), Letter::payload), Letter::new);
 
         @Override
         public Schema<Letter> schema() {
@@ -74,7 +70,7 @@ sealed interface PeerMessage extends Encoded {
     record Entry(int term, int kind, byte[] body) {
         static final Schema<Entry> SCHEMA = Schema.part("entry", Entry.class).of(
                 Field.of("term", Types.COUNT, Entry::term), Field.of("kind", Types.u8(0, 127), Entry::kind),
-                Field.of("body", BYTES, Entry::body), Entry::new);
+                Field.of("body", Types.bytes(Types.BYTES_MAX), Entry::body), Entry::new);
     }
 
     /** Entries behind one that sender and receiver should have in common. */
