@@ -9,6 +9,26 @@ import java.util.TreeSet;
 
 /** The page that describes message sets byte by byte. */
 public final class FormatPage {
+    private static final String BEGINNING = """
+            # Wire format
+
+            What nodes tell each other and keep, byte by byte. This page is made from the declarations in the source
+            (`tutti.core.schema`); [decision 0012](decisions/0012-wire-format.md) says why they are as they are.
+
+            A message is 1 byte with the version in which it was written, 1 byte with its kind, and its fields one after
+            the other, big-endian, without padding. Whatever has no fixed size begins with its count or length, 4 bytes. Bytes
+            behind the end of a message, unknown kinds and versions, and values outside of what is said here are refused.
+
+            This build speaks %s.
+
+            - **Nodes** tell each other in their [greetings](#greetings) what they speak, and use the newest version
+              that both speak between them, and the newest that all speak in the log. A node with which there is none in
+              common is turned away. Names of capabilities that a node does not know mean nothing to it.
+            - **The log, files and snapshots** hold each message in the version in which it was written. A node
+              that finds one that it does not read refuses to start, and says whether an older or a newer release wrote it.
+            - **A new field or kind** says since which version it is there, and what a field is for those who do not know it.
+            """;
+
     private final StringBuilder page = new StringBuilder();
 
     private FormatPage() {}
@@ -16,6 +36,7 @@ public final class FormatPage {
     /** Sections for these, and for the parts that they are made of. */
     public static String of(Collection<? extends MessageSet<?>> sets) {
         FormatPage page = new FormatPage();
+        page.page.append(String.format(BEGINNING, Versions.SPOKEN));
         Set<Schema<?>> parts = new TreeSet<>(Comparator.comparing(Schema::name));
         sets.stream().sorted(Comparator.comparing(MessageSet::name)).forEach(set -> page.section(set, parts));
         page.page.append("\n# Parts of messages\n");

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.RandomAccessFile;
@@ -290,21 +289,13 @@ class RaftFaultsTest {
     void aSecondNodeWithTheSameIdIsTurnedAway() throws Exception {
         startAll(3);
         try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
-            DataOutputStream out = new DataOutputStream(second.getOutputStream());
-            out.writeLong(0x5475_7474_694f_7231L);
-            out.writeInt(1);
-            out.writeLong(42);
-            out.writeUTF(config(0).cluster());
-            String answer = new DataInputStream(second.getInputStream()).readUTF();
+            second.getOutputStream().write(new Greeting.Hello(1, 42, config(0).cluster()).framed().array());
+            String answer = answer(second).refusal();
             assertTrue(answer.contains("another process runs as node 1"), answer);
         }
         try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
-            DataOutputStream out = new DataOutputStream(second.getOutputStream());
-            out.writeLong(0x5475_7474_694f_7231L);
-            out.writeInt(0);
-            out.writeLong(42);
-            out.writeUTF(config(0).cluster());
-            String answer = new DataInputStream(second.getInputStream()).readUTF();
+            second.getOutputStream().write(new Greeting.Hello(0, 42, config(0).cluster()).framed().array());
+            String answer = answer(second).refusal();
             assertTrue(answer.contains("two nodes were given the id 0"), answer);
         }
         try (Socket noise = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
