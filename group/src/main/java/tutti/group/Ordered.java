@@ -4,7 +4,6 @@ import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 
-
 /**
  * A message with its place in the total order, as it lies in every member's log.
  *

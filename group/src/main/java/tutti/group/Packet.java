@@ -39,9 +39,11 @@ public sealed interface Packet extends Encoded {
             }
         }
 
-        static final Schema<Data> SCHEMA = Schema.message("data", 1, Data.class, "Messages that a member submitted.").of(
-                Field.of("firstNumber", Types.POSITIVE, Data::firstNumber),
-                Field.of("payloads", Types.list(Types.bytes(PAYLOAD_BYTES_MAX), COUNT_MAX), Data::payloads), Data::new);
+        static final Schema<Data> SCHEMA = Schema.message("data", 1, Data.class, "Messages that a member submitted.")
+                .of(
+                        Field.of("firstNumber", Types.POSITIVE, Data::firstNumber),
+                        Field.of("payloads", Types.list(Types.bytes(PAYLOAD_BYTES_MAX), COUNT_MAX), Data::payloads),
+                        Data::new);
 
         @Override
         public Schema<Data> schema() {
@@ -95,11 +97,12 @@ public sealed interface Packet extends Encoded {
      * @param logged up to which position the sender's log has reached stable storage, 0 if it does not yet say
      */
     record Stream(long view, long sequence, long logged, Body body) implements Packet {
-        static final Schema<Stream> SCHEMA = Schema.message("stream", 3, Stream.class, "A message of a member's stream in a view.").of(
-                Field.of("view", Types.NATURAL, Stream::view),
-                Field.of("sequence", Types.NATURAL, Stream::sequence),
-                Field.of("logged", Types.NATURAL, Stream::logged),
-                Field.of("body", Body.SET, Stream::body), Stream::new);
+        static final Schema<Stream> SCHEMA = Schema
+                .message("stream", 3, Stream.class, "A message of a member's stream in a view.").of(
+                        Field.of("view", Types.NATURAL, Stream::view),
+                        Field.of("sequence", Types.NATURAL, Stream::sequence),
+                        Field.of("logged", Types.NATURAL, Stream::logged),
+                        Field.of("body", Body.SET, Stream::body), Stream::new);
 
         @Override
         public Schema<Stream> schema() {
@@ -115,9 +118,10 @@ public sealed interface Packet extends Encoded {
     record Missing(long view, List<Range> ranges) implements Packet {
         static final int RANGES_MAX = 32;
 
-        static final Schema<Missing> SCHEMA = Schema.message("missing", 4, Missing.class, "Asks for messages of the receiver's stream again.").of(
-                Field.of("view", Types.NATURAL, Missing::view),
-                Field.of("ranges", Types.list(Range.SCHEMA, COUNT_MAX), Missing::ranges), Missing::new);
+        static final Schema<Missing> SCHEMA = Schema
+                .message("missing", 4, Missing.class, "Asks for messages of the receiver's stream again.").of(
+                        Field.of("view", Types.NATURAL, Missing::view),
+                        Field.of("ranges", Types.list(Range.SCHEMA, COUNT_MAX), Missing::ranges), Missing::new);
 
         @Override
         public Schema<Missing> schema() {
@@ -139,10 +143,11 @@ public sealed interface Packet extends Encoded {
      * @param logged as in {@link Stream}
      */
     record Progress(long view, long sent, long logged) implements Packet {
-        static final Schema<Progress> SCHEMA = Schema.message("progress", 5, Progress.class, "How far the sender's stream and log have come.").of(
-                Field.of("view", Types.NATURAL, Progress::view),
-                Field.of("sent", Types.NATURAL, Progress::sent),
-                Field.of("logged", Types.NATURAL, Progress::logged), Progress::new);
+        static final Schema<Progress> SCHEMA = Schema
+                .message("progress", 5, Progress.class, "How far the sender's stream and log have come.").of(
+                        Field.of("view", Types.NATURAL, Progress::view),
+                        Field.of("sent", Types.NATURAL, Progress::sent),
+                        Field.of("logged", Types.NATURAL, Progress::logged), Progress::new);
 
         @Override
         public Schema<Progress> schema() {
@@ -171,14 +176,15 @@ public sealed interface Packet extends Encoded {
             }
         }
 
-        static final Schema<Gossip> SCHEMA = Schema.message("gossip", 6, Gossip.class, "The same, with the state of the stability detection.").of(
-                Field.of("view", Types.NATURAL, Gossip::view),
-                Field.of("sent", Types.NATURAL, Gossip::sent),
-                Field.of("logged", Types.NATURAL, Gossip::logged),
-                Field.of("round", Types.NATURAL, Gossip::round),
-                Field.of("stable", Types.longs(Long.SIZE - 1), Gossip::stable),
-                Field.of("voted", Types.NATURAL, Gossip::voted),
-                Field.of("received", Types.longs(Long.SIZE - 1), Gossip::received), Gossip::new);
+        static final Schema<Gossip> SCHEMA = Schema
+                .message("gossip", 6, Gossip.class, "The same, with the state of the stability detection.").of(
+                        Field.of("view", Types.NATURAL, Gossip::view),
+                        Field.of("sent", Types.NATURAL, Gossip::sent),
+                        Field.of("logged", Types.NATURAL, Gossip::logged),
+                        Field.of("round", Types.NATURAL, Gossip::round),
+                        Field.of("stable", Types.longs(Long.SIZE - 1), Gossip::stable),
+                        Field.of("voted", Types.NATURAL, Gossip::voted),
+                        Field.of("received", Types.longs(Long.SIZE - 1), Gossip::received), Gossip::new);
 
         @Override
         public Schema<Gossip> schema() {
@@ -211,8 +217,9 @@ public sealed interface Packet extends Encoded {
 
     /** Asks to leave all lower views and to say what the log holds. */
     record Prepare(long view) implements Packet {
-        static final Schema<Prepare> SCHEMA = Schema.message("prepare", 8, Prepare.class, "Asks to leave all lower views.").of(
-                Field.of("view", Types.NATURAL, Prepare::view), Prepare::new);
+        static final Schema<Prepare> SCHEMA = Schema
+                .message("prepare", 8, Prepare.class, "Asks to leave all lower views.").of(
+                        Field.of("view", Types.NATURAL, Prepare::view), Prepare::new);
 
         @Override
         public Schema<Prepare> schema() {
@@ -229,12 +236,13 @@ public sealed interface Packet extends Encoded {
      * @param endView in which view that was ordered
      */
     record Flushed(long view, long incarnation, long accepted, long end, long endView) implements Packet {
-        static final Schema<Flushed> SCHEMA = Schema.message("flushed", 9, Flushed.class, "The sender has left all views below.").of(
-                Field.of("view", Types.NATURAL, Flushed::view),
-                Field.of("incarnation", Types.NATURAL, Flushed::incarnation),
-                Field.of("accepted", Types.NATURAL, Flushed::accepted),
-                Field.of("end", Types.NATURAL, Flushed::end),
-                Field.of("endView", Types.NATURAL, Flushed::endView), Flushed::new);
+        static final Schema<Flushed> SCHEMA = Schema
+                .message("flushed", 9, Flushed.class, "The sender has left all views below.").of(
+                        Field.of("view", Types.NATURAL, Flushed::view),
+                        Field.of("incarnation", Types.NATURAL, Flushed::incarnation),
+                        Field.of("accepted", Types.NATURAL, Flushed::accepted),
+                        Field.of("end", Types.NATURAL, Flushed::end),
+                        Field.of("endView", Types.NATURAL, Flushed::endView), Flushed::new);
 
         @Override
         public Schema<Flushed> schema() {
@@ -285,10 +293,11 @@ public sealed interface Packet extends Encoded {
      * @param afterView in which view the sender's log has it
      */
     record Fetch(long view, long after, long afterView) implements Packet {
-        static final Schema<Fetch> SCHEMA = Schema.message("fetch", 11, Fetch.class, "Asks for what follows a position in the receiver's log.").of(
-                Field.of("view", Types.NATURAL, Fetch::view),
-                Field.of("after", Types.NATURAL, Fetch::after),
-                Field.of("afterView", Types.NATURAL, Fetch::afterView), Fetch::new);
+        static final Schema<Fetch> SCHEMA = Schema
+                .message("fetch", 11, Fetch.class, "Asks for what follows a position in the receiver's log.").of(
+                        Field.of("view", Types.NATURAL, Fetch::view),
+                        Field.of("after", Types.NATURAL, Fetch::after),
+                        Field.of("afterView", Types.NATURAL, Fetch::afterView), Fetch::new);
 
         @Override
         public Schema<Fetch> schema() {
@@ -313,11 +322,12 @@ public sealed interface Packet extends Encoded {
 
     /** Answers {@link Fetch}: the logs are not equal at {@code after}; the sender's has this at {@code position}. */
     record Differs(long view, long after, long position, long positionView) implements Packet {
-        static final Schema<Differs> SCHEMA = Schema.message("differs", 13, Differs.class, "The logs are not equal there.").of(
-                Field.of("view", Types.NATURAL, Differs::view),
-                Field.of("after", Types.NATURAL, Differs::after),
-                Field.of("position", Types.NATURAL, Differs::position),
-                Field.of("positionView", Types.NATURAL, Differs::positionView), Differs::new);
+        static final Schema<Differs> SCHEMA = Schema
+                .message("differs", 13, Differs.class, "The logs are not equal there.").of(
+                        Field.of("view", Types.NATURAL, Differs::view),
+                        Field.of("after", Types.NATURAL, Differs::after),
+                        Field.of("position", Types.NATURAL, Differs::position),
+                        Field.of("positionView", Types.NATURAL, Differs::positionView), Differs::new);
 
         @Override
         public Schema<Differs> schema() {
@@ -327,10 +337,11 @@ public sealed interface Packet extends Encoded {
 
     /** Answers {@link Fetch}: what follows {@code after} has been forgotten; the log begins at a later position. */
     record Forgotten(long view, long after, long firstRetained) implements Packet {
-        static final Schema<Forgotten> SCHEMA = Schema.message("forgotten", 14, Forgotten.class, "What follows there has been forgotten.").of(
-                Field.of("view", Types.NATURAL, Forgotten::view),
-                Field.of("after", Types.NATURAL, Forgotten::after),
-                Field.of("firstRetained", Types.NATURAL, Forgotten::firstRetained), Forgotten::new);
+        static final Schema<Forgotten> SCHEMA = Schema
+                .message("forgotten", 14, Forgotten.class, "What follows there has been forgotten.").of(
+                        Field.of("view", Types.NATURAL, Forgotten::view),
+                        Field.of("after", Types.NATURAL, Forgotten::after),
+                        Field.of("firstRetained", Types.NATURAL, Forgotten::firstRetained), Forgotten::new);
 
         @Override
         public Schema<Forgotten> schema() {
@@ -339,7 +350,8 @@ public sealed interface Packet extends Encoded {
     }
 
     /** All of them. */
-    MessageSet<Packet> SET = new MessageSet<>("group packets", "Between the members of a group, each alone in a datagram.",
+    MessageSet<Packet> SET = new MessageSet<>("group packets",
+            "Between the members of a group, each alone in a datagram.",
             List.of(Stream.SCHEMA, Missing.SCHEMA, Progress.SCHEMA, Gossip.SCHEMA, Alive.SCHEMA, Prepare.SCHEMA,
                     Flushed.SCHEMA, Install.SCHEMA, Fetch.SCHEMA, Entries.SCHEMA, Differs.SCHEMA, Forgotten.SCHEMA));
 }

@@ -15,8 +15,9 @@ import tutti.core.schema.Types;
 public sealed interface StableRecord extends Encoded {
     /** The member began a new life. */
     record Started(long incarnation) implements StableRecord {
-        static final Schema<Started> SCHEMA = Schema.message("started", 1, Started.class, "The member began a new life.").of(
-                Field.of("incarnation", Types.NATURAL, Started::incarnation), Started::new);
+        static final Schema<Started> SCHEMA = Schema
+                .message("started", 1, Started.class, "The member began a new life.").of(
+                        Field.of("incarnation", Types.NATURAL, Started::incarnation), Started::new);
 
         @Override
         public Schema<Started> schema() {
@@ -26,8 +27,9 @@ public sealed interface StableRecord extends Encoded {
 
     /** The member takes no part in views below this one any more. */
     record Promised(long view) implements StableRecord {
-        static final Schema<Promised> SCHEMA = Schema.message("promised", 2, Promised.class, "It takes no part in lower views any more.").of(
-                Field.of("view", Types.NATURAL, Promised::view), Promised::new);
+        static final Schema<Promised> SCHEMA = Schema
+                .message("promised", 2, Promised.class, "It takes no part in lower views any more.").of(
+                        Field.of("view", Types.NATURAL, Promised::view), Promised::new);
 
         @Override
         public Schema<Promised> schema() {
@@ -37,8 +39,9 @@ public sealed interface StableRecord extends Encoded {
 
     /** The member's log holds all that this view began with. */
     record Accepted(long view) implements StableRecord {
-        static final Schema<Accepted> SCHEMA = Schema.message("accepted", 3, Accepted.class, "Its log holds all that this view began with.").of(
-                Field.of("view", Types.NATURAL, Accepted::view), Accepted::new);
+        static final Schema<Accepted> SCHEMA = Schema
+                .message("accepted", 3, Accepted.class, "Its log holds all that this view began with.").of(
+                        Field.of("view", Types.NATURAL, Accepted::view), Accepted::new);
 
         @Override
         public Schema<Accepted> schema() {
@@ -52,8 +55,10 @@ public sealed interface StableRecord extends Encoded {
             messages = List.copyOf(messages);
         }
 
-        static final Schema<Appended> SCHEMA = Schema.message("appended", 4, Appended.class, "Messages at the end of the log.").of(
-                Field.of("messages", Types.list(Ordered.SCHEMA, Packet.COUNT_MAX), Appended::messages), Appended::new);
+        static final Schema<Appended> SCHEMA = Schema
+                .message("appended", 4, Appended.class, "Messages at the end of the log.").of(
+                        Field.of("messages", Types.list(Ordered.SCHEMA, Packet.COUNT_MAX), Appended::messages),
+                        Appended::new);
 
         @Override
         public Schema<Appended> schema() {
@@ -63,8 +68,9 @@ public sealed interface StableRecord extends Encoded {
 
     /** The messages after this position are given up: another view decided otherwise before a majority had them. */
     record Cut(long lastKept) implements StableRecord {
-        static final Schema<Cut> SCHEMA = Schema.message("cut", 5, Cut.class, "The messages after this position are given up.").of(
-                Field.of("lastKept", Types.NATURAL, Cut::lastKept), Cut::new);
+        static final Schema<Cut> SCHEMA = Schema
+                .message("cut", 5, Cut.class, "The messages after this position are given up.").of(
+                        Field.of("lastKept", Types.NATURAL, Cut::lastKept), Cut::new);
 
         @Override
         public Schema<Cut> schema() {
@@ -74,8 +80,10 @@ public sealed interface StableRecord extends Encoded {
 
     /** The messages up to this position are not needed by anybody any more. */
     record Forgotten(long upTo) implements StableRecord {
-        static final Schema<Forgotten> SCHEMA = Schema.message("forgotten", 6, Forgotten.class, "The messages up to this position are not needed any more.").of(
-                Field.of("upTo", Types.NATURAL, Forgotten::upTo), Forgotten::new);
+        static final Schema<Forgotten> SCHEMA = Schema
+                .message("forgotten", 6, Forgotten.class, "The messages up to this position are not needed any more.")
+                .of(
+                        Field.of("upTo", Types.NATURAL, Forgotten::upTo), Forgotten::new);
 
         @Override
         public Schema<Forgotten> schema() {

@@ -46,8 +46,9 @@ sealed interface Control extends Encoded {
      * @param position of a protocol snapshot in the node's files, restart in its engine
      */
     record Restart(long position) implements Control {
-        static final Schema<Restart> SCHEMA = Schema.message("restart", 2, Restart.class, "After a crash now, the node would need the log from behind this position.").of(
-                Field.of("position", Types.NATURAL, Restart::position), Restart::new);
+        static final Schema<Restart> SCHEMA = Schema.message("restart", 2, Restart.class,
+                "After a crash now, the node would need the log from behind this position.").of(
+                        Field.of("position", Types.NATURAL, Restart::position), Restart::new);
 
         @Override
         public Schema<Restart> schema() {
@@ -57,8 +58,9 @@ sealed interface Control extends Encoded {
 
     /** Somebody wants to know what became of a transaction: its node is to end it if need be, and say so. */
     record Question(TransactionId transaction) implements Control {
-        static final Schema<Question> SCHEMA = Schema.message("question", 3, Question.class, "Somebody wants to know what became of a transaction.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Question::transaction), Question::new);
+        static final Schema<Question> SCHEMA = Schema
+                .message("question", 3, Question.class, "Somebody wants to know what became of a transaction.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Question::transaction), Question::new);
 
         @Override
         public Schema<Question> schema() {
@@ -68,8 +70,9 @@ sealed interface Control extends Encoded {
 
     /** A transaction of the sender has ended: if it has committed, that was ordered before this. */
     record Ended(TransactionId transaction) implements Control {
-        static final Schema<Ended> SCHEMA = Schema.message("ended", 4, Ended.class, "A transaction of the sender has ended.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Ended::transaction), Ended::new);
+        static final Schema<Ended> SCHEMA = Schema
+                .message("ended", 4, Ended.class, "A transaction of the sender has ended.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Ended::transaction), Ended::new);
 
         @Override
         public Schema<Ended> schema() {
@@ -79,9 +82,10 @@ sealed interface Control extends Encoded {
 
     /** From here on nothing counts that this life of a node has sent; see {@link Outcomes}. */
     record Fence(int node, long incarnation) implements Control {
-        static final Schema<Fence> SCHEMA = Schema.message("fence", 5, Fence.class, "From here on nothing counts that this life of a node has sent.").of(
-                Field.of("node", Types.u8(0, 255), Fence::node),
-                Field.of("incarnation", Types.NATURAL, Fence::incarnation), Fence::new);
+        static final Schema<Fence> SCHEMA = Schema
+                .message("fence", 5, Fence.class, "From here on nothing counts that this life of a node has sent.").of(
+                        Field.of("node", Types.u8(0, 255), Fence::node),
+                        Field.of("incarnation", Types.NATURAL, Fence::incarnation), Fence::new);
 
         @Override
         public Schema<Fence> schema() {
@@ -91,8 +95,9 @@ sealed interface Control extends Encoded {
 
     /** The sender wants to know when it has caught up with this. */
     record Mark(long number) implements Control {
-        static final Schema<Mark> SCHEMA = Schema.message("mark", 6, Mark.class, "The sender wants to know when it has caught up with this.").of(
-                Field.of("number", Types.LONG, Mark::number), Mark::new);
+        static final Schema<Mark> SCHEMA = Schema
+                .message("mark", 6, Mark.class, "The sender wants to know when it has caught up with this.").of(
+                        Field.of("number", Types.LONG, Mark::number), Mark::new);
 
         @Override
         public Schema<Mark> schema() {

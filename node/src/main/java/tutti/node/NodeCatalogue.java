@@ -12,6 +12,7 @@ public final class NodeCatalogue implements Catalogue {
 
     @Override
     public List<MessageSet<?>> sets() {
-        return List.of(new Control.Messages(Protocols.STANDARD.choose(Protocols.DEFAULT).messages()).set(), NodeFiles.SET);
+        return List.of(new Control.Messages(Protocols.STANDARD.choose(Protocols.DEFAULT).messages()).set(),
+                NodeFiles.SET);
     }
 }

@@ -5,7 +5,6 @@ import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 
-
 /**
  * What a node keeps of a position of the order, so that it need not be delivered what came before: the protocol's state,
  * and which transactions have committed.

@@ -215,7 +215,6 @@ final class ReplicaCore {
         return inbox;
     }
 
-
     LogKeeping logKeeping() {
         return logKeeping;
     }

@@ -55,7 +55,8 @@ final class Words {
                 from.getLong();
                 yield transaction + ": " + keysAndDigest(from);
             }
-            case APPLY, COMMIT -> TransactionId.SCHEMA.read(from) + " at " + from.getLong() + ": " + keysAndDigest(from);
+            case APPLY, COMMIT ->
+                TransactionId.SCHEMA.read(from) + " at " + from.getLong() + ": " + keysAndDigest(from);
             case EXECUTE -> TransactionId.SCHEMA.read(from) + " at " + from.getLong() + ": request of " + digest(from);
             case SKIP -> Long.toString(from.getLong());
             case ABORT -> TransactionId.SCHEMA.read(from).toString();

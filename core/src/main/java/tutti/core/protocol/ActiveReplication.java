@@ -45,9 +45,10 @@ public final class ActiveReplication implements Protocol {
 
     /** Asks every replica to execute a request. */
     record Execute(TransactionId transaction, Request.Whole request) implements Message {
-        static final Schema<Execute> SCHEMA = Schema.message("execute", 1, Execute.class, "Asks every replica to execute a request.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
-                Field.of("request", Request.Whole.SCHEMA, Execute::request), Execute::new);
+        static final Schema<Execute> SCHEMA = Schema
+                .message("execute", 1, Execute.class, "Asks every replica to execute a request.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
+                        Field.of("request", Request.Whole.SCHEMA, Execute::request), Execute::new);
 
         @Override
         public Schema<Execute> schema() {

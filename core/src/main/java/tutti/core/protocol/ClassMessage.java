@@ -15,9 +15,10 @@ import tutti.core.txn.WriteSet;
 sealed interface ClassMessage extends Message {
     /** Asks for a place in the class queues. */
     record Submit(TransactionId transaction, ConflictClasses classes) implements ClassMessage {
-        static final Schema<Submit> SCHEMA = Schema.message("submit", 1, Submit.class, "Asks for a place in the class queues.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Submit::transaction),
-                Field.of("classes", ConflictClasses.SCHEMA, Submit::classes), Submit::new);
+        static final Schema<Submit> SCHEMA = Schema
+                .message("submit", 1, Submit.class, "Asks for a place in the class queues.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Submit::transaction),
+                        Field.of("classes", ConflictClasses.SCHEMA, Submit::classes), Submit::new);
 
         @Override
         public Schema<Submit> schema() {
@@ -27,9 +28,10 @@ sealed interface ClassMessage extends Message {
 
     /** What a transaction changed that was first in its queues: commits it and frees them. */
     record Changes(TransactionId transaction, WriteSet writes) implements ClassMessage {
-        static final Schema<Changes> SCHEMA = Schema.message("changes", 2, Changes.class, "What a transaction changed that was first in its queues.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
-                Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
+        static final Schema<Changes> SCHEMA = Schema
+                .message("changes", 2, Changes.class, "What a transaction changed that was first in its queues.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
+                        Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
 
         @Override
         public Schema<Changes> schema() {
@@ -39,9 +41,10 @@ sealed interface ClassMessage extends Message {
 
     /** A request that was first in its queues: every replica executes it, and they are free. */
     record Execute(TransactionId transaction, Request.Whole request) implements ClassMessage {
-        static final Schema<Execute> SCHEMA = Schema.message("execute", 3, Execute.class, "A request that was first in its queues, for every replica to execute.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
-                Field.of("request", Request.Whole.SCHEMA, Execute::request), Execute::new);
+        static final Schema<Execute> SCHEMA = Schema.message("execute", 3, Execute.class,
+                "A request that was first in its queues, for every replica to execute.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
+                        Field.of("request", Request.Whole.SCHEMA, Execute::request), Execute::new);
 
         @Override
         public Schema<Execute> schema() {
@@ -55,8 +58,9 @@ sealed interface ClassMessage extends Message {
             transactions = List.copyOf(transactions);
         }
 
-        static final Schema<Release> SCHEMA = Schema.message("release", 4, Release.class, "These change nothing, and leave the queues.").of(
-                Field.of("transactions", TransactionId.LIST, Release::transactions), Release::new);
+        static final Schema<Release> SCHEMA = Schema
+                .message("release", 4, Release.class, "These change nothing, and leave the queues.").of(
+                        Field.of("transactions", TransactionId.LIST, Release::transactions), Release::new);
 
         @Override
         public Schema<Release> schema() {

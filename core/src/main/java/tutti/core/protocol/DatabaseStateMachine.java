@@ -112,14 +112,15 @@ public final class DatabaseStateMachine extends NonVotingCertification {
      */
     record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon, WriteSet writes,
             KeySet reads, @Nullable BloomFilter rows) implements Candidate {
-        static final Schema<Certify> SCHEMA = Schema.message("certify", 1, Certify.class, "Asks for a transaction to be certified.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Certify::transaction),
-                Field.of("begun", Types.NATURAL, Certify::begun),
-                Field.of("lastCommitted", Types.NATURAL, Certify::lastCommitted),
-                Field.of("horizon", Types.NATURAL, Certify::horizon),
-                Field.of("writes", WriteSet.SCHEMA, Certify::writes),
-                Field.of("reads", KeySet.SCHEMA, Certify::reads),
-                Field.of("rows", Types.optional(BloomFilter.SCHEMA), Certify::rows), Certify::new);
+        static final Schema<Certify> SCHEMA = Schema
+                .message("certify", 1, Certify.class, "Asks for a transaction to be certified.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Certify::transaction),
+                        Field.of("begun", Types.NATURAL, Certify::begun),
+                        Field.of("lastCommitted", Types.NATURAL, Certify::lastCommitted),
+                        Field.of("horizon", Types.NATURAL, Certify::horizon),
+                        Field.of("writes", WriteSet.SCHEMA, Certify::writes),
+                        Field.of("reads", KeySet.SCHEMA, Certify::reads),
+                        Field.of("rows", Types.optional(BloomFilter.SCHEMA), Certify::rows), Certify::new);
 
         @Override
         public Schema<Certify> schema() {

@@ -33,8 +33,10 @@ import tutti.core.schema.Types;
 final class Horizons {
     /** Says how far a replica has come, when it has had nothing else to say. */
     record Progress(long horizon) implements Message {
-        static final Schema<Progress> SCHEMA = Schema.message("progress", 3, Progress.class, "How far a replica has come that has had nothing else to say.").of(
-                Field.of("horizon", Types.NATURAL, Progress::horizon), Progress::new);
+        static final Schema<Progress> SCHEMA = Schema
+                .message("progress", 3, Progress.class, "How far a replica has come that has had nothing else to say.")
+                .of(
+                        Field.of("horizon", Types.NATURAL, Progress::horizon), Progress::new);
 
         @Override
         public Schema<Progress> schema() {

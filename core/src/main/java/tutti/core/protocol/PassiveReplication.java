@@ -86,13 +86,14 @@ public final class PassiveReplication implements Protocol {
     /** What the primary of an epoch has changed. */
     record Changes(long epoch, TransactionId transaction, long begun, long lastCommitted, long horizon,
             WriteSet writes) implements Message {
-        static final Schema<Changes> SCHEMA = Schema.message("changes", 1, Changes.class, "What the primary of an epoch has changed.").of(
-                Field.of("epoch", Types.NATURAL, Changes::epoch),
-                Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
-                Field.of("begun", Types.NATURAL, Changes::begun),
-                Field.of("lastCommitted", Types.NATURAL, Changes::lastCommitted),
-                Field.of("horizon", Types.NATURAL, Changes::horizon),
-                Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
+        static final Schema<Changes> SCHEMA = Schema
+                .message("changes", 1, Changes.class, "What the primary of an epoch has changed.").of(
+                        Field.of("epoch", Types.NATURAL, Changes::epoch),
+                        Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
+                        Field.of("begun", Types.NATURAL, Changes::begun),
+                        Field.of("lastCommitted", Types.NATURAL, Changes::lastCommitted),
+                        Field.of("horizon", Types.NATURAL, Changes::horizon),
+                        Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
 
         @Override
         public Schema<Changes> schema() {
@@ -102,10 +103,12 @@ public final class PassiveReplication implements Protocol {
 
     /** What the primary of an epoch has every replica execute alone. */
     record Barrier(long epoch, TransactionId transaction, Request.Whole request) implements Message {
-        static final Schema<Barrier> SCHEMA = Schema.message("barrier", 2, Barrier.class, "What the primary of an epoch has every replica execute alone.").of(
-                Field.of("epoch", Types.NATURAL, Barrier::epoch),
-                Field.of("transaction", TransactionId.SCHEMA, Barrier::transaction),
-                Field.of("request", Request.Whole.SCHEMA, Barrier::request), Barrier::new);
+        static final Schema<Barrier> SCHEMA = Schema
+                .message("barrier", 2, Barrier.class, "What the primary of an epoch has every replica execute alone.")
+                .of(
+                        Field.of("epoch", Types.NATURAL, Barrier::epoch),
+                        Field.of("transaction", TransactionId.SCHEMA, Barrier::transaction),
+                        Field.of("request", Request.Whole.SCHEMA, Barrier::request), Barrier::new);
 
         @Override
         public Schema<Barrier> schema() {
@@ -115,8 +118,9 @@ public final class PassiveReplication implements Protocol {
 
     /** The sender wants to be the primary of this epoch. */
     record TakeOver(long epoch) implements Message {
-        static final Schema<TakeOver> SCHEMA = Schema.message("take-over", 3, TakeOver.class, "The sender wants to be the primary of this epoch.").of(
-                Field.of("epoch", Types.NATURAL, TakeOver::epoch), TakeOver::new);
+        static final Schema<TakeOver> SCHEMA = Schema
+                .message("take-over", 3, TakeOver.class, "The sender wants to be the primary of this epoch.").of(
+                        Field.of("epoch", Types.NATURAL, TakeOver::epoch), TakeOver::new);
 
         @Override
         public Schema<TakeOver> schema() {
@@ -397,12 +401,13 @@ public final class PassiveReplication implements Protocol {
     /** What it keeps in a snapshot. */
     record Snapshot(long delivered, long epoch, int primary, long epochBegan,
             CertificationIndex.Image index) implements Encoded {
-        static final Schema<Snapshot> SCHEMA = Schema.message("passive", 5, Snapshot.class, "Of protocol `passive`.").of(
-                Field.of("delivered", Types.NATURAL, Snapshot::delivered),
-                Field.of("epoch", Types.NATURAL, Snapshot::epoch),
-                Field.of("primary", Types.INT, Snapshot::primary),
-                Field.of("epochBegan", Types.NATURAL, Snapshot::epochBegan),
-                Field.of("index", CertificationIndex.Image.SCHEMA, Snapshot::index), Snapshot::new);
+        static final Schema<Snapshot> SCHEMA = Schema.message("passive", 5, Snapshot.class, "Of protocol `passive`.")
+                .of(
+                        Field.of("delivered", Types.NATURAL, Snapshot::delivered),
+                        Field.of("epoch", Types.NATURAL, Snapshot::epoch),
+                        Field.of("primary", Types.INT, Snapshot::primary),
+                        Field.of("epochBegan", Types.NATURAL, Snapshot::epochBegan),
+                        Field.of("index", CertificationIndex.Image.SCHEMA, Snapshot::index), Snapshot::new);
 
         @Override
         public Schema<Snapshot> schema() {

@@ -101,9 +101,10 @@ public final class PostgresR implements Protocol {
 
     /** What a transaction has changed. */
     record Changes(TransactionId transaction, WriteSet writes) implements Message {
-        static final Schema<Changes> SCHEMA = Schema.message("changes", 1, Changes.class, "What a transaction has changed.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
-                Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
+        static final Schema<Changes> SCHEMA = Schema
+                .message("changes", 1, Changes.class, "What a transaction has changed.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
+                        Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
 
         @Override
         public Schema<Changes> schema() {
@@ -113,9 +114,10 @@ public final class PostgresR implements Protocol {
 
     /** What the replica that executed it has decided. */
     record Vote(TransactionId transaction, boolean commit) implements Message {
-        static final Schema<Vote> SCHEMA = Schema.message("vote", 3, Vote.class, "What the replica that executed it has decided.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Vote::transaction),
-                Field.of("commit", Types.BOOLEAN, Vote::commit), Vote::new);
+        static final Schema<Vote> SCHEMA = Schema
+                .message("vote", 3, Vote.class, "What the replica that executed it has decided.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Vote::transaction),
+                        Field.of("commit", Types.BOOLEAN, Vote::commit), Vote::new);
 
         @Override
         public Schema<Vote> schema() {
@@ -125,8 +127,9 @@ public final class PostgresR implements Protocol {
 
     /** These abort, unless they have been decided: who should decide seems to be gone. */
     record Resolve(List<TransactionId> transactions) implements Message {
-        static final Schema<Resolve> SCHEMA = Schema.message("resolve", 4, Resolve.class, "These abort, unless they have been decided: who should decide seems to be gone.").of(
-                Field.of("transactions", TransactionId.LIST, Resolve::transactions), Resolve::new);
+        static final Schema<Resolve> SCHEMA = Schema.message("resolve", 4, Resolve.class,
+                "These abort, unless they have been decided: who should decide seems to be gone.").of(
+                        Field.of("transactions", TransactionId.LIST, Resolve::transactions), Resolve::new);
 
         @Override
         public Schema<Resolve> schema() {

@@ -92,12 +92,13 @@ public final class SnapshotIsolation extends NonVotingCertification {
     /** Asks for a transaction to be certified. */
     record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon,
             WriteSet writes) implements Candidate {
-        static final Schema<Certify> SCHEMA = Schema.message("certify", 1, Certify.class, "Asks for a transaction to be certified.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Certify::transaction),
-                Field.of("begun", Types.NATURAL, Certify::begun),
-                Field.of("lastCommitted", Types.NATURAL, Certify::lastCommitted),
-                Field.of("horizon", Types.NATURAL, Certify::horizon),
-                Field.of("writes", WriteSet.SCHEMA, Certify::writes), Certify::new);
+        static final Schema<Certify> SCHEMA = Schema
+                .message("certify", 1, Certify.class, "Asks for a transaction to be certified.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Certify::transaction),
+                        Field.of("begun", Types.NATURAL, Certify::begun),
+                        Field.of("lastCommitted", Types.NATURAL, Certify::lastCommitted),
+                        Field.of("horizon", Types.NATURAL, Certify::horizon),
+                        Field.of("writes", WriteSet.SCHEMA, Certify::writes), Certify::new);
 
         @Override
         public Schema<Certify> schema() {

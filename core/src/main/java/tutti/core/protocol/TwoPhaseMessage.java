@@ -16,10 +16,11 @@ sealed interface TwoPhaseMessage extends Message {
      * @param epoch which members: those as of this position
      */
     record Decide(TransactionId transaction, long epoch, WriteSet writes) implements TwoPhaseMessage {
-        static final Schema<Decide> SCHEMA = Schema.message("decide", 1, Decide.class, "All members have voted yes.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Decide::transaction),
-                Field.of("epoch", Types.NATURAL, Decide::epoch),
-                Field.of("writes", WriteSet.SCHEMA, Decide::writes), Decide::new);
+        static final Schema<Decide> SCHEMA = Schema.message("decide", 1, Decide.class, "All members have voted yes.")
+                .of(
+                        Field.of("transaction", TransactionId.SCHEMA, Decide::transaction),
+                        Field.of("epoch", Types.NATURAL, Decide::epoch),
+                        Field.of("writes", WriteSet.SCHEMA, Decide::writes), Decide::new);
 
         @Override
         public Schema<Decide> schema() {
@@ -29,9 +30,10 @@ sealed interface TwoPhaseMessage extends Message {
 
     /** Every replica executes this. */
     record Everywhere(TransactionId transaction, Request.Whole request) implements TwoPhaseMessage {
-        static final Schema<Everywhere> SCHEMA = Schema.message("everywhere", 2, Everywhere.class, "Every replica executes this.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Everywhere::transaction),
-                Field.of("request", Request.Whole.SCHEMA, Everywhere::request), Everywhere::new);
+        static final Schema<Everywhere> SCHEMA = Schema
+                .message("everywhere", 2, Everywhere.class, "Every replica executes this.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Everywhere::transaction),
+                        Field.of("request", Request.Whole.SCHEMA, Everywhere::request), Everywhere::new);
 
         @Override
         public Schema<Everywhere> schema() {
@@ -45,9 +47,10 @@ sealed interface TwoPhaseMessage extends Message {
      * @param incarnation its lives below this one are over
      */
     record Join(int node, long incarnation) implements TwoPhaseMessage {
-        static final Schema<Join> SCHEMA = Schema.message("join", 3, Join.class, "A replica becomes a member, or begins a new life as one.").of(
-                Field.of("node", Types.u8(0, 255), Join::node),
-                Field.of("incarnation", Types.NATURAL, Join::incarnation), Join::new);
+        static final Schema<Join> SCHEMA = Schema
+                .message("join", 3, Join.class, "A replica becomes a member, or begins a new life as one.").of(
+                        Field.of("node", Types.u8(0, 255), Join::node),
+                        Field.of("incarnation", Types.NATURAL, Join::incarnation), Join::new);
 
         @Override
         public Schema<Join> schema() {
@@ -57,8 +60,9 @@ sealed interface TwoPhaseMessage extends Message {
 
     /** A replica is no member any more. */
     record Leave(int node) implements TwoPhaseMessage {
-        static final Schema<Leave> SCHEMA = Schema.message("leave", 4, Leave.class, "A replica is no member any more.").of(
-                Field.of("node", Types.u8(0, 255), Leave::node), Leave::new);
+        static final Schema<Leave> SCHEMA = Schema.message("leave", 4, Leave.class, "A replica is no member any more.")
+                .of(
+                        Field.of("node", Types.u8(0, 255), Leave::node), Leave::new);
 
         @Override
         public Schema<Leave> schema() {
@@ -72,10 +76,11 @@ sealed interface TwoPhaseMessage extends Message {
      * @param round the epoch in which it is asked
      */
     record Prepare(TransactionId transaction, long round, WriteSet writes) implements TwoPhaseMessage {
-        static final Schema<Prepare> SCHEMA = Schema.message("prepare", 5, Prepare.class, "Asks a member to make these changes and hold their locks.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Prepare::transaction),
-                Field.of("round", Types.NATURAL, Prepare::round),
-                Field.of("writes", WriteSet.SCHEMA, Prepare::writes), Prepare::new);
+        static final Schema<Prepare> SCHEMA = Schema
+                .message("prepare", 5, Prepare.class, "Asks a member to make these changes and hold their locks.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Prepare::transaction),
+                        Field.of("round", Types.NATURAL, Prepare::round),
+                        Field.of("writes", WriteSet.SCHEMA, Prepare::writes), Prepare::new);
 
         @Override
         public Schema<Prepare> schema() {
@@ -102,9 +107,10 @@ sealed interface TwoPhaseMessage extends Message {
      * @param after if it was committed, that is at or below this position: whoever has delivered that may forget it
      */
     record Ended(TransactionId transaction, long after) implements TwoPhaseMessage {
-        static final Schema<Ended> SCHEMA = Schema.message("ended", 7, Ended.class, "A coordinator has ended a transaction.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Ended::transaction),
-                Field.of("after", Types.NATURAL, Ended::after), Ended::new);
+        static final Schema<Ended> SCHEMA = Schema
+                .message("ended", 7, Ended.class, "A coordinator has ended a transaction.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Ended::transaction),
+                        Field.of("after", Types.NATURAL, Ended::after), Ended::new);
 
         @Override
         public Schema<Ended> schema() {
@@ -114,8 +120,9 @@ sealed interface TwoPhaseMessage extends Message {
 
     /** A participant asks a coordinator how a transaction has ended. */
     record Inquire(TransactionId transaction) implements TwoPhaseMessage {
-        static final Schema<Inquire> SCHEMA = Schema.message("inquire", 8, Inquire.class, "Asks a coordinator how a transaction has ended.").of(
-                Field.of("transaction", TransactionId.SCHEMA, Inquire::transaction), Inquire::new);
+        static final Schema<Inquire> SCHEMA = Schema
+                .message("inquire", 8, Inquire.class, "Asks a coordinator how a transaction has ended.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Inquire::transaction), Inquire::new);
 
         @Override
         public Schema<Inquire> schema() {
@@ -136,8 +143,9 @@ sealed interface TwoPhaseMessage extends Message {
             waits = List.copyOf(waits);
         }
 
-        static final Schema<Waits> SCHEMA = Schema.message("waits", 9, Waits.class, "All waits for locks at the sender.").of(
-                Field.of("waits", Types.list(Wait.SCHEMA, 1 << 20), Waits::waits), Waits::new);
+        static final Schema<Waits> SCHEMA = Schema
+                .message("waits", 9, Waits.class, "All waits for locks at the sender.").of(
+                        Field.of("waits", Types.list(Wait.SCHEMA, 1 << 20), Waits::waits), Waits::new);
 
         @Override
         public Schema<Waits> schema() {

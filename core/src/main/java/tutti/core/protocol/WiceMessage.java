@@ -16,11 +16,13 @@ sealed interface WiceMessage extends Message {
      * @param number from 1; 0 if it does not matter how often it is said
      */
     record Numbered(int origin, long life, long number, Message message) implements WiceMessage {
-        static final Schema<Numbered> SCHEMA = Schema.message("numbered", 1, Numbered.class, "A message of the certification, on its way into the order.").of(
-                Field.of("origin", Types.u8(0, 255), Numbered::origin),
-                Field.of("life", Types.NATURAL, Numbered::life),
-                Field.of("number", Types.NATURAL, Numbered::number),
-                Field.of("message", SnapshotIsolation.MESSAGES, Numbered::message), Numbered::new);
+        static final Schema<Numbered> SCHEMA = Schema
+                .message("numbered", 1, Numbered.class, "A message of the certification, on its way into the order.")
+                .of(
+                        Field.of("origin", Types.u8(0, 255), Numbered::origin),
+                        Field.of("life", Types.NATURAL, Numbered::life),
+                        Field.of("number", Types.NATURAL, Numbered::number),
+                        Field.of("message", SnapshotIsolation.MESSAGES, Numbered::message), Numbered::new);
 
         @Override
         public Schema<Numbered> schema() {
@@ -34,10 +36,11 @@ sealed interface WiceMessage extends Message {
      * @param previous the position before it, lower by more than one where the world uses positions for itself
      */
     record Relay(long position, long previous, Numbered message) implements WiceMessage {
-        static final Schema<Relay> SCHEMA = Schema.message("relay", 2, Relay.class, "A message with its position in the order.").of(
-                Field.of("position", Types.NATURAL, Relay::position),
-                Field.of("previous", Types.NATURAL, Relay::previous),
-                Field.of("message", Numbered.SCHEMA, Relay::message), Relay::new);
+        static final Schema<Relay> SCHEMA = Schema
+                .message("relay", 2, Relay.class, "A message with its position in the order.").of(
+                        Field.of("position", Types.NATURAL, Relay::position),
+                        Field.of("previous", Types.NATURAL, Relay::previous),
+                        Field.of("message", Numbered.SCHEMA, Relay::message), Relay::new);
 
         @Override
         public Schema<Relay> schema() {
@@ -52,9 +55,10 @@ sealed interface WiceMessage extends Message {
      * @param reached everything up to it has been handed on there; below {@code position} only while it recovers
      */
     record Stored(long position, long reached) implements WiceMessage {
-        static final Schema<Stored> SCHEMA = Schema.message("stored", 3, Stored.class, "How far the sender has come.").of(
-                Field.of("position", Types.NATURAL, Stored::position),
-                Field.of("reached", Types.NATURAL, Stored::reached), Stored::new);
+        static final Schema<Stored> SCHEMA = Schema.message("stored", 3, Stored.class, "How far the sender has come.")
+                .of(
+                        Field.of("position", Types.NATURAL, Stored::position),
+                        Field.of("reached", Types.NATURAL, Stored::reached), Stored::new);
 
         @Override
         public Schema<Stored> schema() {
@@ -64,7 +68,8 @@ sealed interface WiceMessage extends Message {
 
     /** Somebody waits to hear how far the receiver has come: what was said of it may have been lost. */
     record Ask() implements WiceMessage {
-        static final Schema<Ask> SCHEMA = Schema.message("ask", 4, Ask.class, "Somebody waits to hear how far the receiver has come.").of(Ask::new);
+        static final Schema<Ask> SCHEMA = Schema
+                .message("ask", 4, Ask.class, "Somebody waits to hear how far the receiver has come.").of(Ask::new);
 
         @Override
         public Schema<Ask> schema() {

@@ -50,7 +50,8 @@ public final class Field<R, T extends @Nullable Object> {
             type.write(value, to, version);
         } else if (!Objects.deepEquals(value, otherwise)) {
             throw new IllegalArgumentException(
-                    name + " is " + value + ", which cannot be said in wire version " + version + ", only since " + since);
+                    name + " is " + value + ", which cannot be said in wire version " + version + ", only since "
+                            + since);
         }
     }
 

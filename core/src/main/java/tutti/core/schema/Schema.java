@@ -309,21 +309,27 @@ public final class Schema<R> extends Type<R> {
         @SuppressWarnings("unchecked") // Each place of the array holds what the field of the same place has read.
         public <A, B, C, D, E> Schema<R> of(Field<R, A> a, Field<R, B> b, Field<R, C> c, Field<R, D> d, Field<R, E> e,
                 Make5<A, B, C, D, E, R> make) {
-            return new Schema<>(this, v -> make.of((A) v[0], (B) v[1], (C) v[2], (D) v[3], (E) v[4]), List.of(a, b, c, d, e));
+            return new Schema<>(this, v -> make.of((A) v[0], (B) v[1], (C) v[2], (D) v[3], (E) v[4]),
+                    List.of(a, b, c, d, e));
         }
 
         /** With these fields. */
         @SuppressWarnings("unchecked") // Each place of the array holds what the field of the same place has read.
-        public <A, B, C, D, E, F> Schema<R> of(Field<R, A> a, Field<R, B> b, Field<R, C> c, Field<R, D> d, Field<R, E> e, Field<R, F> f,
+        public <A, B, C, D, E, F> Schema<R> of(Field<R, A> a, Field<R, B> b, Field<R, C> c, Field<R, D> d,
+                Field<R, E> e, Field<R, F> f,
                 Make6<A, B, C, D, E, F, R> make) {
-            return new Schema<>(this, v -> make.of((A) v[0], (B) v[1], (C) v[2], (D) v[3], (E) v[4], (F) v[5]), List.of(a, b, c, d, e, f));
+            return new Schema<>(this, v -> make.of((A) v[0], (B) v[1], (C) v[2], (D) v[3], (E) v[4], (F) v[5]),
+                    List.of(a, b, c, d, e, f));
         }
 
         /** With these fields. */
         @SuppressWarnings("unchecked") // Each place of the array holds what the field of the same place has read.
-        public <A, B, C, D, E, F, G> Schema<R> of(Field<R, A> a, Field<R, B> b, Field<R, C> c, Field<R, D> d, Field<R, E> e, Field<R, F> f, Field<R, G> g,
+        public <A, B, C, D, E, F, G> Schema<R> of(Field<R, A> a, Field<R, B> b, Field<R, C> c, Field<R, D> d,
+                Field<R, E> e, Field<R, F> f, Field<R, G> g,
                 Make7<A, B, C, D, E, F, G, R> make) {
-            return new Schema<>(this, v -> make.of((A) v[0], (B) v[1], (C) v[2], (D) v[3], (E) v[4], (F) v[5], (G) v[6]), List.of(a, b, c, d, e, f, g));
+            return new Schema<>(this,
+                    v -> make.of((A) v[0], (B) v[1], (C) v[2], (D) v[3], (E) v[4], (F) v[5], (G) v[6]),
+                    List.of(a, b, c, d, e, f, g));
         }
     }
 }

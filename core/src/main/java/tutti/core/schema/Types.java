@@ -112,9 +112,11 @@ public final class Types {
     }
 
     private static String upTo(String things, int max) {
-        return max == Integer.MAX_VALUE ? things : things + ", up to " + (Integer.bitCount(max) == 1 && max > 4096
-                ? "2^" + Integer.numberOfTrailingZeros(max)
-                : Integer.toString(max));
+        return max == Integer.MAX_VALUE
+                ? things
+                : things + ", up to " + (Integer.bitCount(max) == 1 && max > 4096
+                        ? "2^" + Integer.numberOfTrailingZeros(max)
+                        : Integer.toString(max));
     }
 
     // ------------------------------------------------------------------------------------------ numbers

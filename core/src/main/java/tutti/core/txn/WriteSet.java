@@ -4,7 +4,6 @@ import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 
-
 /**
  * What a transaction changed: the keys that certification compares, and the changes themselves in the form of the
  * engine that captured them. A protocol looks at the keys only. Immutable; the changes must not be modified.

@@ -69,8 +69,10 @@ class SchemaTest {
 
     @Test
     void whatIsNotKnownIsRefusedByVersionAndKindWithTheRemedy() {
-        assertEquals("zoo: kind 1 in wire version 4, but this build reads wire versions 1 to 3: it was written by a newer"
-                + " release, so upgrade this node to that one", refusal(4, 1, 0));
+        assertEquals(
+                "zoo: kind 1 in wire version 4, but this build reads wire versions 1 to 3: it was written by a newer"
+                        + " release, so upgrade this node to that one",
+                refusal(4, 1, 0));
         assertTrue(refusal(0, 1, 0).contains("kind 1 in wire version 0, but this build reads wire versions 1 to 3"));
         assertEquals("zoo, kind 9, wire version 2: unknown kind 9; zoo has 1 animal, 2 plant", refusal(2, 9));
         assertEquals("zoo, plant, kind 2, wire version 1: plant in wire version 1, but it is there only since 2",

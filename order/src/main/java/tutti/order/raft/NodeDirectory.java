@@ -54,7 +54,9 @@ final class NodeDirectory implements AutoCloseable {
     }
 
     private long nextIncarnation(Clock clock) throws IOException {
-        long last = directory.exists(INCARNATION) ? RaftFiles.read(directory, INCARNATION, RaftFiles.Incarnation.class).last() : 0;
+        long last = directory.exists(INCARNATION)
+                ? RaftFiles.read(directory, INCARNATION, RaftFiles.Incarnation.class).last()
+                : 0;
         // The clock makes it grow even after the directory was lost.
         long next = Math.max(last + 1, clock.now().toEpochMilli());
         RaftFiles.write(directory, INCARNATION, new RaftFiles.Incarnation(next));

@@ -15,8 +15,9 @@ sealed interface PeerMessage extends Encoded {
      * @param batch bytes of a {@link Batch}
      */
     record Submit(byte[] batch) implements PeerMessage {
-        static final Schema<Submit> SCHEMA = Schema.message("submit", 1, Submit.class, "A batch for the leader to put into the log.").of(
-                Field.of("batch", Types.bytes(Types.BYTES_MAX), Submit::batch), Submit::read);
+        static final Schema<Submit> SCHEMA = Schema
+                .message("submit", 1, Submit.class, "A batch for the leader to put into the log.").of(
+                        Field.of("batch", Types.bytes(Types.BYTES_MAX), Submit::batch), Submit::read);
 
         private static Submit read(byte[] batch) {
             Batch.of(batch);
@@ -35,8 +36,9 @@ sealed interface PeerMessage extends Encoded {
      * @param firstRetained a position
      */
     record Truncated(long firstRetained) implements PeerMessage {
-        static final Schema<Truncated> SCHEMA = Schema.message("truncated", 2, Truncated.class, "The leader's log begins after what the receiver needs.").of(
-                Field.of("firstRetained", Types.NATURAL, Truncated::firstRetained), Truncated::new);
+        static final Schema<Truncated> SCHEMA = Schema
+                .message("truncated", 2, Truncated.class, "The leader's log begins after what the receiver needs.").of(
+                        Field.of("firstRetained", Types.NATURAL, Truncated::firstRetained), Truncated::new);
 
         @Override
         public Schema<Truncated> schema() {
@@ -46,8 +48,9 @@ sealed interface PeerMessage extends Encoded {
 
     /** What the sender's caller told this node outside of the order. */
     record Letter(byte[] payload) implements PeerMessage {
-        static final Schema<Letter> SCHEMA = Schema.message("letter", 10, Letter.class, "What the sender's node tells this one outside of the order.").of(
-                Field.of("payload", Types.bytes(Types.BYTES_MAX), Letter::payload), Letter::new);
+        static final Schema<Letter> SCHEMA = Schema
+                .message("letter", 10, Letter.class, "What the sender's node tells this one outside of the order.").of(
+                        Field.of("payload", Types.bytes(Types.BYTES_MAX), Letter::payload), Letter::new);
 
         @Override
         public Schema<Letter> schema() {
@@ -76,14 +79,15 @@ sealed interface PeerMessage extends Encoded {
     /** Entries behind one that sender and receiver should have in common. */
     record Append(int term, int previousTerm, long previousIndex, long commitIndex, long query, long flow,
             List<Entry> entries) implements Raft {
-        static final Schema<Append> SCHEMA = Schema.message("append", 3, Append.class, "Entries behind one that sender and receiver should have in common.").of(
-                Field.of("term", Types.COUNT, Append::term),
-                Field.of("previousTerm", Types.COUNT, Append::previousTerm),
-                Field.of("previousIndex", Types.NATURAL, Append::previousIndex),
-                Field.of("commitIndex", Types.NATURAL, Append::commitIndex),
-                Field.of("query", Types.NATURAL, Append::query),
-                Field.of("flow", Types.NATURAL, Append::flow),
-                Field.of("entries", Types.list(Entry.SCHEMA, 1 << 20), Append::entries), Append::new);
+        static final Schema<Append> SCHEMA = Schema.message("append", 3, Append.class,
+                "Entries behind one that sender and receiver should have in common.").of(
+                        Field.of("term", Types.COUNT, Append::term),
+                        Field.of("previousTerm", Types.COUNT, Append::previousTerm),
+                        Field.of("previousIndex", Types.NATURAL, Append::previousIndex),
+                        Field.of("commitIndex", Types.NATURAL, Append::commitIndex),
+                        Field.of("query", Types.NATURAL, Append::query),
+                        Field.of("flow", Types.NATURAL, Append::flow),
+                        Field.of("entries", Types.list(Entry.SCHEMA, 1 << 20), Append::entries), Append::new);
 
         @Override
         public Schema<Append> schema() {
@@ -93,11 +97,12 @@ sealed interface PeerMessage extends Encoded {
 
     /** The receiver of an append has the entries. */
     record Appended(int term, long lastIndex, long query, long flow) implements Raft {
-        static final Schema<Appended> SCHEMA = Schema.message("appended", 4, Appended.class, "Its receiver has the entries.").of(
-                Field.of("term", Types.COUNT, Appended::term),
-                Field.of("lastIndex", Types.NATURAL, Appended::lastIndex),
-                Field.of("query", Types.NATURAL, Appended::query),
-                Field.of("flow", Types.NATURAL, Appended::flow), Appended::new);
+        static final Schema<Appended> SCHEMA = Schema
+                .message("appended", 4, Appended.class, "Its receiver has the entries.").of(
+                        Field.of("term", Types.COUNT, Appended::term),
+                        Field.of("lastIndex", Types.NATURAL, Appended::lastIndex),
+                        Field.of("query", Types.NATURAL, Appended::query),
+                        Field.of("flow", Types.NATURAL, Appended::flow), Appended::new);
 
         @Override
         public Schema<Appended> schema() {
@@ -121,12 +126,13 @@ sealed interface PeerMessage extends Encoded {
 
     /** The receiver of an append lacks what comes before the entries. */
     record NotAppended(int term, long expectedIndex, long query, long flow, LogEnd end) implements Raft {
-        static final Schema<NotAppended> SCHEMA = Schema.message("not-appended", 5, NotAppended.class, "Its receiver lacks what comes before the entries.").of(
-                Field.of("term", Types.COUNT, NotAppended::term),
-                Field.of("expectedIndex", Types.NATURAL, NotAppended::expectedIndex),
-                Field.of("query", Types.NATURAL, NotAppended::query),
-                Field.of("flow", Types.NATURAL, NotAppended::flow),
-                Field.of("end", LogEnd.SCHEMA, NotAppended::end), NotAppended::new);
+        static final Schema<NotAppended> SCHEMA = Schema
+                .message("not-appended", 5, NotAppended.class, "Its receiver lacks what comes before the entries.").of(
+                        Field.of("term", Types.COUNT, NotAppended::term),
+                        Field.of("expectedIndex", Types.NATURAL, NotAppended::expectedIndex),
+                        Field.of("query", Types.NATURAL, NotAppended::query),
+                        Field.of("flow", Types.NATURAL, NotAppended::flow),
+                        Field.of("end", LogEnd.SCHEMA, NotAppended::end), NotAppended::new);
 
         @Override
         public Schema<NotAppended> schema() {
@@ -136,11 +142,12 @@ sealed interface PeerMessage extends Encoded {
 
     /** Asks for a vote. */
     record VoteRequest(int term, int lastTerm, long lastIndex, boolean sticky) implements Raft {
-        static final Schema<VoteRequest> SCHEMA = Schema.message("vote-request", 6, VoteRequest.class, "Asks for a vote.").of(
-                Field.of("term", Types.COUNT, VoteRequest::term),
-                Field.of("lastTerm", Types.COUNT, VoteRequest::lastTerm),
-                Field.of("lastIndex", Types.NATURAL, VoteRequest::lastIndex),
-                Field.of("sticky", Types.BOOLEAN, VoteRequest::sticky), VoteRequest::new);
+        static final Schema<VoteRequest> SCHEMA = Schema
+                .message("vote-request", 6, VoteRequest.class, "Asks for a vote.").of(
+                        Field.of("term", Types.COUNT, VoteRequest::term),
+                        Field.of("lastTerm", Types.COUNT, VoteRequest::lastTerm),
+                        Field.of("lastIndex", Types.NATURAL, VoteRequest::lastIndex),
+                        Field.of("sticky", Types.BOOLEAN, VoteRequest::sticky), VoteRequest::new);
 
         @Override
         public Schema<VoteRequest> schema() {
@@ -150,9 +157,10 @@ sealed interface PeerMessage extends Encoded {
 
     /** Answers it. */
     record VoteResponse(int term, boolean granted) implements Raft {
-        static final Schema<VoteResponse> SCHEMA = Schema.message("vote-response", 7, VoteResponse.class, "Answers it.").of(
-                Field.of("term", Types.COUNT, VoteResponse::term),
-                Field.of("granted", Types.BOOLEAN, VoteResponse::granted), VoteResponse::new);
+        static final Schema<VoteResponse> SCHEMA = Schema.message("vote-response", 7, VoteResponse.class, "Answers it.")
+                .of(
+                        Field.of("term", Types.COUNT, VoteResponse::term),
+                        Field.of("granted", Types.BOOLEAN, VoteResponse::granted), VoteResponse::new);
 
         @Override
         public Schema<VoteResponse> schema() {
@@ -162,10 +170,11 @@ sealed interface PeerMessage extends Encoded {
 
     /** Asks whether there would be a vote. */
     record PreVoteRequest(int term, int lastTerm, long lastIndex) implements Raft {
-        static final Schema<PreVoteRequest> SCHEMA = Schema.message("pre-vote-request", 8, PreVoteRequest.class, "Asks whether there would be a vote.").of(
-                Field.of("term", Types.COUNT, PreVoteRequest::term),
-                Field.of("lastTerm", Types.COUNT, PreVoteRequest::lastTerm),
-                Field.of("lastIndex", Types.NATURAL, PreVoteRequest::lastIndex), PreVoteRequest::new);
+        static final Schema<PreVoteRequest> SCHEMA = Schema
+                .message("pre-vote-request", 8, PreVoteRequest.class, "Asks whether there would be a vote.").of(
+                        Field.of("term", Types.COUNT, PreVoteRequest::term),
+                        Field.of("lastTerm", Types.COUNT, PreVoteRequest::lastTerm),
+                        Field.of("lastIndex", Types.NATURAL, PreVoteRequest::lastIndex), PreVoteRequest::new);
 
         @Override
         public Schema<PreVoteRequest> schema() {
@@ -175,9 +184,10 @@ sealed interface PeerMessage extends Encoded {
 
     /** Answers it. */
     record PreVoteResponse(int term, boolean granted) implements Raft {
-        static final Schema<PreVoteResponse> SCHEMA = Schema.message("pre-vote-response", 9, PreVoteResponse.class, "Answers it.").of(
-                Field.of("term", Types.COUNT, PreVoteResponse::term),
-                Field.of("granted", Types.BOOLEAN, PreVoteResponse::granted), PreVoteResponse::new);
+        static final Schema<PreVoteResponse> SCHEMA = Schema
+                .message("pre-vote-response", 9, PreVoteResponse.class, "Answers it.").of(
+                        Field.of("term", Types.COUNT, PreVoteResponse::term),
+                        Field.of("granted", Types.BOOLEAN, PreVoteResponse::granted), PreVoteResponse::new);
 
         @Override
         public Schema<PreVoteResponse> schema() {
@@ -187,10 +197,11 @@ sealed interface PeerMessage extends Encoded {
 
     /** The leader hands over. */
     record Lead(int term, int lastTerm, long lastIndex) implements Raft {
-        static final Schema<Lead> SCHEMA = Schema.message("lead", 11, Lead.class, "The leader would have the receiver lead.").of(
-                Field.of("term", Types.COUNT, Lead::term),
-                Field.of("lastTerm", Types.COUNT, Lead::lastTerm),
-                Field.of("lastIndex", Types.NATURAL, Lead::lastIndex), Lead::new);
+        static final Schema<Lead> SCHEMA = Schema
+                .message("lead", 11, Lead.class, "The leader would have the receiver lead.").of(
+                        Field.of("term", Types.COUNT, Lead::term),
+                        Field.of("lastTerm", Types.COUNT, Lead::lastTerm),
+                        Field.of("lastIndex", Types.NATURAL, Lead::lastIndex), Lead::new);
 
         @Override
         public Schema<Lead> schema() {

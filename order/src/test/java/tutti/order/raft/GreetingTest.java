@@ -65,8 +65,9 @@ class GreetingTest {
         assertEquals("node 1 speaks wire versions 3 to 5, but you speak wire versions 1 to 2: upgrade your node to a"
                 + " release that speaks a version of the other, one node after the other",
                 Greeting.foreign(1, new Versions(3, 5), new Versions(1, 2)));
-        assertEquals("node 1 speaks wire version 1, but you speak wire versions 2 to 3: upgrade node 1 to a release that"
-                + " speaks a version of the other, one node after the other",
+        assertEquals(
+                "node 1 speaks wire version 1, but you speak wire versions 2 to 3: upgrade node 1 to a release that"
+                        + " speaks a version of the other, one node after the other",
                 Greeting.foreign(1, new Versions(1, 1), new Versions(2, 3)));
     }
 

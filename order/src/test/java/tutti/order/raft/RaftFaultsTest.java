@@ -376,8 +376,10 @@ class RaftFaultsTest {
                     config(0).cluster()).framed().array());
             Greeting.Answer answer = answer(peer);
             assertEquals(Versions.SPOKEN, answer.speaks());
-            assertEquals("node 0 speaks " + Versions.SPOKEN + ", but you speak wire versions 200 to 201: upgrade node 0 to"
-                    + " a release that speaks a version of the other, one node after the other", answer.refusal());
+            assertEquals(
+                    "node 0 speaks " + Versions.SPOKEN + ", but you speak wire versions 200 to 201: upgrade node 0 to"
+                            + " a release that speaks a version of the other, one node after the other",
+                    answer.refusal());
         }
     }
 
