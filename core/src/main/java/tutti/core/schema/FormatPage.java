@@ -19,7 +19,7 @@ public final class FormatPage {
             the other, big-endian, without padding. Whatever has no fixed size begins with its count or length, 4 bytes. Bytes
             behind the end of a message, unknown kinds and versions, and values outside of what is said here are refused.
 
-            This build speaks %s.
+            This build speaks SPOKEN.
 
             - **Nodes** tell each other in their [greetings](#greetings) what they speak, and use the newest version
               that both speak between them, and the newest that all speak in the log. A node with which there is none in
@@ -36,7 +36,7 @@ public final class FormatPage {
     /** Sections for these, and for the parts that they are made of. */
     public static String of(Collection<? extends MessageSet<?>> sets) {
         FormatPage page = new FormatPage();
-        page.page.append(String.format(BEGINNING, Versions.SPOKEN));
+        page.page.append(BEGINNING.replace("SPOKEN", Versions.SPOKEN.toString()));
         Set<Schema<?>> parts = new TreeSet<>(Comparator.comparing(Schema::name));
         sets.stream().sorted(Comparator.comparing(MessageSet::name)).forEach(set -> page.section(set, parts));
         page.page.append("\n# Parts of messages\n");
