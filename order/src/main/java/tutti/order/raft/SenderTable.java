@@ -13,7 +13,7 @@ import tutti.core.schema.Types;
  * table is a function of the log alone. Not thread safe.
  */
 final class SenderTable {
-    private record Sender(long incarnation, long lastSequence) {
+    record Sender(long incarnation, long lastSequence) {
         static final Schema<Sender> SCHEMA = Schema.part("sender", Sender.class).of(
                 Field.of("incarnation", Types.NATURAL, Sender::incarnation),
                 Field.of("lastSequence", Types.NATURAL, Sender::lastSequence), Sender::new);
