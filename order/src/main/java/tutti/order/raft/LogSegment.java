@@ -20,7 +20,7 @@ import tutti.runtime.DataFile;
  *
  * <pre>
  * header: magic 8 | {@link Header} | CRC32C of both 4
- * record: CRC32C of the record 4 | {@link Record}
+ * record: CRC32C of the record 4 | {@link LogRecord}
  * </pre>
  *
  * The header says in which version the file is written. {@code synced} is how many bytes of this file were known to be on disk when the record was written. It tells damage
@@ -48,11 +48,11 @@ final class LogSegment {
      *
      * @param body a view of what was read
      */
-    record Record(long index, int term, long synced, int kind, ByteBuffer body) {
-        static final Schema<Record> SCHEMA = Schema.part("log record", Record.class).of(
-                Field.of("index", Types.POSITIVE, Record::index), Field.of("term", Types.COUNT, Record::term),
-                Field.of("synced", Types.NATURAL, Record::synced), Field.of("kind", Types.u8(0, 127), Record::kind),
-                Field.of("body", Types.view(Types.BYTES_MAX), Record::body), Record::new);
+    record LogRecord(long index, int term, long synced, int kind, ByteBuffer body) {
+        static final Schema<LogRecord> SCHEMA = Schema.part("log record", LogRecord.class).of(
+                Field.of("index", Types.POSITIVE, LogRecord::index), Field.of("term", Types.COUNT, LogRecord::term),
+                Field.of("synced", Types.NATURAL, LogRecord::synced), Field.of("kind", Types.u8(0, 127), LogRecord::kind),
+                Field.of("body", Types.view(Types.BYTES_MAX), LogRecord::body), LogRecord::new);
     }
 
     /** Beginnings of files. */
@@ -66,9 +66,9 @@ final class LogSegment {
     private static final int BEGINNING_BYTES = Long.BYTES + new Header(1).encodedSize();
     static final int HEADER_BYTES = BEGINNING_BYTES + CRC_BYTES;
     static final int RECORD_HEADER_BYTES = CRC_BYTES
-            + Record.SCHEMA.size(new Record(1, 0, 0, 0, ByteBuffer.allocate(0)));
-    private static final int INDEX_AT = CRC_BYTES + Record.SCHEMA.offset("index");
-    private static final int SYNCED_AT = CRC_BYTES + Record.SCHEMA.offset("synced");
+            + LogRecord.SCHEMA.size(new LogRecord(1, 0, 0, 0, ByteBuffer.allocate(0)));
+    private static final int INDEX_AT = CRC_BYTES + LogRecord.SCHEMA.offset("index");
+    private static final int SYNCED_AT = CRC_BYTES + LogRecord.SCHEMA.offset("synced");
 
     /** Name of the file. */
     final String name;
@@ -159,8 +159,8 @@ final class LogSegment {
     /** Appends a record to a buffer that has room for it. */
     static void encode(ByteBuffer to, LogEntry entry, long synced) {
         int start = to.position();
-        Record.SCHEMA.write(
-                new Record(entry.index(), entry.term(), synced, entry.kind(), ByteBuffer.wrap(entry.body())),
+        LogRecord.SCHEMA.write(
+                new LogRecord(entry.index(), entry.term(), synced, entry.kind(), ByteBuffer.wrap(entry.body())),
                 to.putInt(0));
         to.putInt(start, crc(to.slice(start + CRC_BYTES, to.position() - start - CRC_BYTES)));
     }
@@ -192,9 +192,9 @@ final class LogSegment {
             return null;
         }
         ByteBuffer from = in.duplicate().position(at + CRC_BYTES);
-        Record record;
+        LogRecord record;
         try {
-            record = Record.SCHEMA.read(from);
+            record = LogRecord.SCHEMA.read(from);
         } catch (DecodeException torn) {
             return null;
         }
