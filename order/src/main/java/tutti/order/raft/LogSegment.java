@@ -51,7 +51,8 @@ final class LogSegment {
     record LogRecord(long index, int term, long synced, int kind, ByteBuffer body) {
         static final Schema<LogRecord> SCHEMA = Schema.part("log record", LogRecord.class).of(
                 Field.of("index", Types.POSITIVE, LogRecord::index), Field.of("term", Types.COUNT, LogRecord::term),
-                Field.of("synced", Types.NATURAL, LogRecord::synced), Field.of("kind", Types.u8(0, 127), LogRecord::kind),
+                Field.of("synced", Types.NATURAL, LogRecord::synced),
+                Field.of("kind", Types.u8(0, 127), LogRecord::kind),
                 Field.of("body", Types.view(Types.BYTES_MAX), LogRecord::body), LogRecord::new);
     }
 
