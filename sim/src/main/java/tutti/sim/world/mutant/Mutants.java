@@ -257,7 +257,7 @@ public final class Mutants {
             byte[] statement = request.statement().clone();
             if (sometimes.now()) {
                 // A bit of the program's tag, upon which depends what it writes to registers.
-                statement[TransactionId.ENCODED_BYTES] ^= 1;
+                statement[TransactionId.SCHEMA.size(new TransactionId(0, 0))] ^= 1;
             }
             world.execute(transaction, position,
                     new Request.Whole(statement, request.classes(), request.keys(), request.placement()));
