@@ -202,7 +202,8 @@ public final class ScenarioRun {
         if (toBegin > 0 || open > 0 || !replicas.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
-        return replicas.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1;
+        return replicas.stream().mapToLong(NodeHost::delivered).distinct().count() == 1
+                && replicas.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1;
     }
 
     private boolean probe(NodeHost replica) {

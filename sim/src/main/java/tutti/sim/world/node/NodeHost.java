@@ -192,6 +192,12 @@ public final class NodeHost {
         return now != null && now.isQuiet();
     }
 
+    /** Last position that it was delivered; -1 if it does not run. */
+    public long delivered() {
+        ReplicaNode now = replica();
+        return now == null ? -1 : now.deliveredPosition();
+    }
+
     /** The present replica, to be asked; null if there is none. */
     public @Nullable ReplicaNode replica() {
         NodeLife now = life;
