@@ -235,8 +235,9 @@ public final class GroupMember {
     public void submit(long now, List<byte[]> payloads) {
         for (byte[] payload : payloads) {
             if (payload.length > parameters.flow().payloadBytesMax() || !submissions.submit(payload)) {
-                throw new IllegalArgumentException("a message of " + payload.length + " bytes does not fit: the limit is "
-                        + parameters.flow().payloadBytesMax() + ", " + submissions.queuedBytes() + " wait");
+                throw new IllegalArgumentException(
+                        "a message of " + payload.length + " bytes does not fit: the limit is "
+                                + parameters.flow().payloadBytesMax() + ", " + submissions.queuedBytes() + " wait");
             }
         }
         finish(now);

@@ -52,7 +52,8 @@ class GroupOrderClusterTest {
     private static void assertRows(FaultCluster cluster, int rows, int... nodes) throws SQLException {
         for (int node : nodes) {
             try (Connection connection = at(cluster, node)) {
-                assertEquals(String.valueOf(rows), DriverClients.value(connection, "SELECT count(*) FROM item"), "node " + node);
+                assertEquals(String.valueOf(rows), DriverClients.value(connection, "SELECT count(*) FROM item"),
+                        "node " + node);
             }
         }
     }

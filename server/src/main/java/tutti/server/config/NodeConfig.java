@@ -123,7 +123,8 @@ public record NodeConfig(
             throw new ImpossibleValue("order.durability",
                     "is " + order.durability() + ", but order.kind " + kind.name() + " gives " + gives,
                     kind.durability() == OrderDescriptor.Durability.NONE
-                            ? "write `durability: none` beside `kind: " + kind.name() + "` if the cluster may end when a majority"
+                            ? "write `durability: none` beside `kind: " + kind.name()
+                                    + "` if the cluster may end when a majority"
                                     + " of its nodes stops, or leave `kind` out"
                             : "leave it out, or choose an order.kind that keeps nothing on disks");
         }
@@ -133,8 +134,10 @@ public record NodeConfig(
                     "valid with it: 4 KiB to " + (kind.payloadBytesMax() - PAYLOAD_EXTRA_BYTES) / 2 + " bytes");
         }
         if (!kind.hasVoters() && !Protocols.STANDARD.choose(protocol, parameters).voters(ids).equals(ids)) {
-            throw new ImpossibleValue("order.kind", "is " + kind.name() + ", of which every node is a part, but protocol "
-                    + protocol + " has some nodes decide without the others", "leave `kind` out");
+            throw new ImpossibleValue("order.kind",
+                    "is " + kind.name() + ", of which every node is a part, but protocol "
+                            + protocol + " has some nodes decide without the others",
+                    "leave `kind` out");
         }
     }
 
