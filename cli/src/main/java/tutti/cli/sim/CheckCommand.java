@@ -1,14 +1,18 @@
 package tutti.cli.sim;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.NoSuchElementException;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -16,13 +20,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tools.jackson.databind.SerializationFeature;
-import tools.jackson.databind.json.JsonMapper;
-import tutti.command.Program;
 import tutti.command.Failure;
+import tutti.command.Program;
+import tutti.command.QuietLog;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultProfile;
+import tutti.sim.world.Build;
 import tutti.sim.world.Campaign;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
@@ -31,35 +35,52 @@ import tutti.sim.world.ScenarioResult;
 import tutti.sim.world.mutant.Mutants;
 
 /** Runs random scenarios and checks their histories. */
-@Command(name = "check", description = "Run random scenarios of a protocol and check each history: the order's properties,"
+@Command(name = "check", description = "Run random scenarios of protocols and check each history: the order's properties,"
         + " equal replicas, true answers, and the isolation that the protocol claims. A scenario that fails is made small,"
-        + " explained and written to a file for `tutti sim replay`; exit status 1.")
+        + " explained and written to a file for `tutti sim replay`; exit status 1. With --minutes a campaign: fresh seeds"
+        + " until the time is up, its numbers in a file from which --resume goes on.")
 final class CheckCommand implements Callable<Integer> {
     private static final String ALL = "all";
+    private static final String RESUME = "--resume";
     private static final int SEEDS_MAX = 10_000_000;
     private static final int TRANSACTIONS_MAX = 1_000_000;
-    private static final int FAILURES_MAX = 5;
+    private static final double MINUTES_MAX = 100_000;
+    /** Failures of each series that are made small and told at length; more are only written to files. */
+    private static final int TOLD_MAX = 5;
     private static final int BAR_WIDTH = 40;
-    private static final long HASH_FACTOR = 31;
+    private static final int FRESH_SEED_BITS = 40;
     private static final double NANOS_PER_SECOND = 1e9;
+    private static final double SECONDS_PER_MINUTE = 60;
+    private static final double WRITE_SECONDS = 10;
+    private static final double TELL_SECONDS = 60;
+    private static final DocsSection SECTION = new DocsSection("campaign", "./tutti sim check --docs docs/campaign.md");
+    /** What says which scenarios there are, and cannot change when a campaign goes on. */
+    private static final List<String> WHAT = List.of("--protocol", "--seeds", "--first-seed", "--transactions",
+            "--faults", "--order", "--set", "--mutant");
 
-    @Option(names = "--protocol", paramLabel = "P", required = true, split = ",", description = "Protocols, or `all`.")
+    @Option(names = "--protocol", paramLabel = "P", split = ",", defaultValue = ALL, description = "Protocols, or `all` (default: ${DEFAULT-VALUE}).")
     private List<String> protocols = List.of();
 
-    @Option(names = "--seeds", paramLabel = "N", defaultValue = "200", description = "Scenarios of each protocol (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--minutes", paramLabel = "N", description = "Run scenarios with fresh seeds for so long, of all protocols, orders and profiles of faults by turns; with --resume: for so much longer.")
+    private @Nullable Double minutes;
+
+    @Option(names = RESUME, paramLabel = "FILE", description = "Go on with the campaign of this file, which the same build has begun.")
+    private @Nullable Path resume;
+
+    @Option(names = "--seeds", paramLabel = "N", defaultValue = "200", description = "Scenarios of each protocol, order and profile of faults (default: ${DEFAULT-VALUE}).")
     private int seeds;
 
-    @Option(names = "--first-seed", paramLabel = "K", defaultValue = "1", description = "Seed of the first (default: ${DEFAULT-VALUE}).")
-    private long firstSeed;
+    @Option(names = "--first-seed", paramLabel = "K", description = "Seed of the first (default: 1; with --minutes one from the system's randomness).")
+    private @Nullable Long firstSeed;
 
     @Option(names = "--transactions", paramLabel = "T", defaultValue = "1000", description = "Transactions of a scenario (default: ${DEFAULT-VALUE}).")
     private int transactions;
 
-    @Option(names = "--faults", paramLabel = "KINDS", defaultValue = "all", description = "none, network, hosts, engine, all, or kinds such as loss,crash (default: ${DEFAULT-VALUE}).")
-    private String faults = "";
+    @Option(names = "--faults", paramLabel = "KINDS", defaultValue = "all", description = "none, network, hosts, engine, all, disks, beyond, or kinds such as loss,crash; may be repeated for several profiles (default: ${DEFAULT-VALUE}).")
+    private List<String> faults = List.of();
 
-    @Option(names = "--order", paramLabel = "KIND", defaultValue = "raft", description = "raft: the log that nodes have, over simulated disks and connections; group: group communication over the simulated network; ideal: an order that is simply there (default: ${DEFAULT-VALUE}).")
-    private Scenario.OrderKind order = Scenario.OrderKind.RAFT;
+    @Option(names = "--order", paramLabel = "KIND", split = ",", defaultValue = "raft", description = "raft: the log that nodes have, over simulated disks and connections; group: group communication over the simulated network; ideal: an order that is simply there (default: ${DEFAULT-VALUE}).")
+    private List<Scenario.OrderKind> orders = List.of();
 
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol that is not to be left to chance; may be repeated.")
     private Map<String, String> pinned = Map.of();
@@ -70,148 +91,221 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--shrink", paramLabel = "RUNS", defaultValue = "200", description = "Runs that may be spent on making a failing plan small (default: ${DEFAULT-VALUE}).")
     private int shrinkRuns;
 
-    @Option(names = "--threads", paramLabel = "N", defaultValue = "0", description = "Scenarios side by side; 0 for one per core (default: ${DEFAULT-VALUE}).")
-    private int threads;
+    @Option(names = "--jobs", paramLabel = "N", defaultValue = "0", description = "Scenarios side by side; 0 for one per core (default: ${DEFAULT-VALUE}).")
+    private int jobs;
 
-    @Option(names = "--failures", paramLabel = "DIR", defaultValue = "sim-failures", description = "Where failing scenarios are written (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--failures", paramLabel = "DIR", defaultValue = "sim-failures", description = "Where failing scenarios and campaigns are written (default: ${DEFAULT-VALUE}).")
     private Path failures = Path.of("sim-failures");
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
+    @Option(names = "--json", paramLabel = "FILE", description = "Where all numbers are written as JSON, while it runs too; --resume takes it (default: with --minutes a file in the directory of failures).")
     private @Nullable Path json;
+
+    @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section on the campaign is to be replaced.")
+    private @Nullable Path docs;
 
     @Spec
     private CommandSpec spec;
 
-    /** What came of one protocol's scenarios. */
-    private static final class Tally {
-        final String protocol;
-        final TreeMap<String, Integer> counts = new TreeMap<>();
-        final List<ScenarioResult> failed = new ArrayList<>();
-        final List<Map<String, Object>> reports = new ArrayList<>();
-        int done;
-        long events;
-        /** Of the hashes of all runs, in order of seed: equal if every run was the same. */
-        long hash;
-        double seconds;
-
-        Tally(String protocol) {
-            this.protocol = protocol;
-        }
-    }
+    private final OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    private Screen screen;
+    private Supplier<Mutation> mutation;
+    private CampaignNumbers numbers;
+    private @Nullable Path file;
+    private long begun;
+    private double secondsBefore;
+    private double processorSecondsBefore;
+    private double written;
+    private double shown;
 
     @Override
     public Integer call() throws Exception {
+        require(shrinkRuns >= 0 && jobs >= 0, "--shrink and --jobs must not be negative");
+        require(minutes == null || (minutes > 0 && minutes <= MINUTES_MAX),
+                "--minutes must be above 0, up to " + (int) MINUTES_MAX + ", was " + minutes);
+        screen = Screen.standard(spec.commandLine().getOut());
+        numbers = resume == null ? fromOptions() : resumed(resume);
+        mutation = usage(() -> Mutants.mutation(numbers.mutant()));
+        file = json != null
+                ? json
+                : resume != null
+                        ? resume
+                        : numbers.seeds() > 0
+                                ? null
+                                : failures.resolve("campaign-" + numbers.firstSeed() + ".json");
+        screen.line("build " + numbers.build() + ", "
+                + (numbers.seeds() == 0
+                        ? "seeds from " + numbers.firstSeed() + (numbers.fresh() ? ", drawn now" : "")
+                        : "seeds " + numbers.firstSeed() + " to " + (numbers.firstSeed() + numbers.seeds() - 1))
+                + (resume == null ? "" : ", after " + numbers.scenarios() + " scenarios")
+                + (file == null ? "" : "; goes on after an interruption with: ./tutti sim check --resume " + file));
+        secondsBefore = numbers.seconds();
+        processorSecondsBefore = numbers.processorSeconds() - processorSeconds();
+        begun = System.nanoTime();
+        try (QuietLog log = new QuietLog()) {
+            int next = numbers.scenarios();
+            Campaign.run(new Rest(next), jobs == 0 ? Runtime.getRuntime().availableProcessors() : jobs, mutation,
+                    finished -> heard(log, finished));
+        }
+        screen.live(List.of());
+        end();
+        return numbers.failed() == 0 ? Program.OK : Program.FAILURE;
+    }
+
+    private CampaignNumbers fromOptions() {
+        boolean timed = minutes != null;
+        require(!timed || !isGiven("--seeds"), "--minutes and --seeds exclude each other");
         require(seeds >= 1 && seeds <= SEEDS_MAX, "--seeds must be 1 to " + SEEDS_MAX + ", was " + seeds);
         require(transactions >= 1 && transactions <= TRANSACTIONS_MAX,
                 "--transactions must be 1 to " + TRANSACTIONS_MAX + ", was " + transactions);
-        require(shrinkRuns >= 0 && threads >= 0, "--shrink and --threads must not be negative");
-        FaultProfile profile = usage(() -> FaultProfile.parse(faults));
-        Supplier<Mutation> mutation = usage(() -> Mutants.mutation(mutant));
-        Screen screen = Screen.standard(spec.commandLine().getOut());
-        List<Tally> tallies = new ArrayList<>();
+        List<Series> series = new ArrayList<>();
         for (String protocol : protocols.contains(ALL) ? Protocols.STANDARD.names() : protocols) {
             usage(() -> Protocols.STANDARD.choose(protocol, pinned));
-            tallies.add(check(screen, protocol, profile, mutation));
+            for (Scenario.OrderKind order : orders) {
+                for (String profile : faults) {
+                    usage(() -> FaultProfile.parse(profile));
+                    series.add(Series.of(protocol, order, profile));
+                }
+            }
         }
-        if (json != null) {
-            write(json, tallies);
-            screen.line("numbers: " + json.toAbsolutePath().normalize());
-        }
-        return tallies.stream().allMatch(tally -> tally.failed.isEmpty()) ? Program.OK : Program.FAILURE;
+        boolean fresh = timed && firstSeed == null;
+        long first = fresh
+                ? new SecureRandom().nextLong(1L << FRESH_SEED_BITS)
+                : firstSeed == null ? 1 : firstSeed;
+        return new CampaignNumbers(Build.fingerprint(), mutant, transactions, pinned, first, fresh, timed ? 0 : seeds,
+                timed ? minutes : 0, 0, 0, series, List.of());
     }
 
-    private Tally check(Screen screen, String protocol, FaultProfile profile, Supplier<Mutation> mutation)
-            throws InterruptedException, IOException {
-        Tally tally = new Tally(protocol);
-        long begun = System.nanoTime();
-        int workers = threads == 0 ? Runtime.getRuntime().availableProcessors() : threads;
-        Campaign.run(
-                seed -> Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), pinned, order, transactions,
-                        profile),
-                firstSeed, seeds,
-                workers, mutation, result -> {
-                    tally.done++;
-                    tally.events += result.events();
-                    tally.hash = HASH_FACTOR * tally.hash + result.traceHash();
-                    result.counts().forEach((what, count) -> tally.counts.merge(what, count, Integer::sum));
-                    if (!result.passed()) {
-                        tally.failed.add(result);
-                    }
-                    tally.seconds = (System.nanoTime() - begun) / NANOS_PER_SECOND;
-                    screen.live(List.of(bar(screen, tally)));
-                });
-        screen.live(List.of());
-        screen.line(summary(screen, tally));
-        for (ScenarioResult failed : tally.failed.subList(0, Math.min(FAILURES_MAX, tally.failed.size()))) {
-            report(screen, tally, failed, mutation);
+    private CampaignNumbers resumed(Path from) throws IOException {
+        for (String option : WHAT) {
+            require(!isGiven(option), option + " cannot be given with --resume: " + from + " says it");
         }
-        if (tally.failed.size() > FAILURES_MAX) {
-            screen.line("… and " + (tally.failed.size() - FAILURES_MAX) + " more");
+        CampaignNumbers read = CampaignNumbers.read(from);
+        String build = Build.fingerprint();
+        if (!read.build().equals(build)) {
+            throw Failure.usage(from + " was begun by build " + read.build() + ", this is " + build,
+                    "begin a new campaign: the numbers of two builds do not add up");
         }
-        return tally;
+        if (minutes == null) {
+            return read;
+        }
+        require(read.seeds() == 0, from + " has a number of seeds, no time: --minutes does not go with it");
+        return read.lasting(read.seconds() / SECONDS_PER_MINUTE + minutes);
     }
 
-    private String bar(Screen screen, Tally tally) {
-        int full = BAR_WIDTH * tally.done / seeds;
-        String text = String.format(Locale.ROOT, "%-12s [%s%s] %d of %d, %.0f scenarios/min", tally.protocol,
-                "=".repeat(full), " ".repeat(BAR_WIDTH - full), tally.done, seeds,
-                60 * tally.done / Math.max(1e-9, tally.seconds));
-        return tally.failed.isEmpty() ? text : text + ", " + screen.bad(tally.failed.size() + " FAILED");
+    private boolean isGiven(String option) {
+        return spec.commandLine().getParseResult().hasMatchedOption(option);
     }
 
-    private String summary(Screen screen, Tally tally) {
-        int committed = tally.counts.getOrDefault("committed", 0);
-        String verdict = tally.failed.isEmpty()
-                ? screen.good("passed")
-                : screen.bad(tally.failed.size() + " FAILED");
-        return String.format(Locale.ROOT,
-                "%-12s %s  %d scenarios of %d transactions (%d committed, %d crashes), seeds %d to %d, %.1f s, %.0f per minute, %.1f million events, hash %016x",
-                tally.protocol, verdict, tally.done, transactions, committed, tally.counts.getOrDefault("crash", 0),
-                firstSeed, firstSeed + seeds - 1, tally.seconds, 60 * tally.done / Math.max(1e-9, tally.seconds),
-                tally.events / 1e6, tally.hash);
+    /** The scenarios that are left. */
+    private final class Rest implements Iterator<Scenario> {
+        private final CampaignNumbers all = numbers;
+        private int next;
+
+        Rest(int next) {
+            this.next = next;
+        }
+
+        @Override
+        public boolean hasNext() {
+            return next < all.scenariosMax() && (all.seeds() > 0 || seconds() < all.minutes() * SECONDS_PER_MINUTE);
+        }
+
+        @Override
+        public Scenario next() {
+            if (next >= all.scenariosMax()) {
+                throw new NoSuchElementException();
+            }
+            return all.scenario(next++);
+        }
     }
 
-    private void report(Screen screen, Tally tally, ScenarioResult failed, Supplier<Mutation> mutation)
-            throws IOException {
-        ScenarioResult small = shrinkRuns == 0 ? failed : Campaign.shrink(failed, mutation, shrinkRuns);
+    private double seconds() {
+        return secondsBefore + (System.nanoTime() - begun) / NANOS_PER_SECOND;
+    }
+
+    private double processorSeconds() {
+        return system.getProcessCpuTime() / NANOS_PER_SECOND;
+    }
+
+    private void heard(QuietLog log, Campaign.Finished finished) {
+        int index = numbers.seriesOf(numbers.scenarios());
+        numbers = numbers.plus(finished);
+        Series now = numbers.series().get(index);
+        try {
+            if (!finished.result().passed()) {
+                report(log, now, finished.result());
+            }
+            if (numbers.seeds() > 0 && now.scenarios() == numbers.seeds()) {
+                screen.line(CampaignText.line(screen, numbers, now));
+            }
+            numbers = numbers.after(seconds(), processorSecondsBefore + processorSeconds());
+            if (file != null && seconds() - written > WRITE_SECONDS) {
+                numbers.write(file);
+                written = seconds();
+            }
+        } catch (IOException cannot) {
+            throw new UncheckedIOException(cannot);
+        }
+        screen.live(List.of(progress(now)));
+        if (!screen.isTerminal() && seconds() - shown > TELL_SECONDS) {
+            screen.line(progress(now));
+            shown = seconds();
+        }
+    }
+
+    private String progress(Series now) {
+        boolean timed = numbers.seeds() == 0;
+        double done = timed
+                ? Math.min(1, numbers.seconds() / SECONDS_PER_MINUTE / numbers.minutes())
+                : (double) now.scenarios() / numbers.seeds();
+        int full = (int) (BAR_WIDTH * done);
+        String text = String.format(Locale.ROOT, "%-12s [%s%s] %d scenarios, %.0f a minute",
+                timed ? "all" : now.name(numbers.series()), "=".repeat(full), " ".repeat(BAR_WIDTH - full),
+                timed ? numbers.scenarios() : now.scenarios(),
+                SECONDS_PER_MINUTE * numbers.scenarios() / numbers.seconds());
+        return numbers.failed() == 0 ? text : text + ", " + screen.bad(numbers.failed() + " FAILED");
+    }
+
+    private void end() throws IOException {
+        numbers = numbers.after(seconds(), processorSecondsBefore + processorSeconds());
+        if (numbers.seeds() == 0) {
+            numbers.series().forEach(one -> screen.line(CampaignText.line(screen, numbers, one)));
+        }
+        CampaignText.summary(numbers).forEach(screen::line);
+        if (file != null) {
+            numbers.write(file);
+            screen.line("numbers: " + file.toAbsolutePath().normalize());
+        }
+        if (docs != null) {
+            SECTION.replace(docs, CampaignText.docs(numbers));
+            screen.line("section: " + docs.toAbsolutePath().normalize());
+        }
+    }
+
+    private void report(QuietLog log, Series series, ScenarioResult failed) throws IOException {
+        boolean told = series.failed() <= TOLD_MAX;
+        boolean shrunk = told && shrinkRuns > 0;
+        ScenarioResult small = shrunk ? Campaign.shrink(failed, mutation, shrinkRuns) : failed;
         Files.createDirectories(failures);
-        Path file = failures.resolve(tally.protocol + "-" + failed.scenario().seed() + ".txt");
-        Files.writeString(file,
-                new ReplayFile(small.scenario(), mutant, small.failed(), small.fingerprint()).text());
-        screen.line("");
-        screen.line(screen.bad("FAILED ") + "with " + failed.scenario().plan().faults().size() + " faults, of which "
-                + small.scenario().plan().faults().size() + " are needed:");
-        List<String> lines = FailureText.lines(small);
-        lines.forEach(screen::line);
-        screen.line("again: ./tutti sim replay " + file);
-        Map<String, Object> report = new LinkedHashMap<>();
-        report.put("seed", failed.scenario().seed());
-        report.put("failed", small.failed());
-        report.put("replay", file.toString());
-        report.put("text", lines);
-        tally.reports.add(report);
-    }
-
-    private void write(Path file, List<Tally> tallies) throws IOException {
-        List<Map<String, Object>> all = new ArrayList<>();
-        for (Tally tally : tallies) {
-            Map<String, Object> one = new LinkedHashMap<>();
-            one.put("protocol", tally.protocol);
-            one.put("order", order.name().toLowerCase(Locale.ROOT));
-            one.put("faults", faults);
-            one.put("firstSeed", firstSeed);
-            one.put("scenarios", tally.done);
-            one.put("transactions", transactions);
-            one.put("failed", tally.failed.stream().map(result -> result.scenario().seed()).toList());
-            one.put("seconds", tally.seconds);
-            one.put("events", tally.events);
-            one.put("hash", Long.toHexString(tally.hash));
-            one.put("counts", tally.counts);
-            one.put("failures", tally.reports);
-            all.add(one);
+        Path replay = failures.resolve(series.protocol() + "-" + series.order() + "-" + failed.scenario().seed()
+                + ".txt");
+        Files.writeString(replay, "# build " + numbers.build() + ", faults " + series.faults() + "\n"
+                + new ReplayFile(small.scenario(), numbers.mutant(), small.failed(), small.fingerprint()).text());
+        List<String> lines = new ArrayList<>();
+        lines.add(screen.bad("FAILED ") + series.protocol() + ", seed " + failed.scenario().seed() + ", "
+                + series.order() + " order, faults " + series.faults() + ", by " + String.join("; ", failed.failed())
+                + ": with " + failed.scenario().plan().faults().size() + " faults, of which "
+                + small.scenario().plan().faults().size() + (shrunk ? " are needed:" : " may be needed:"));
+        List<String> text = told ? FailureText.lines(small) : List.of();
+        lines.addAll(text);
+        if (told) {
+            lines.addAll(FailureText.log(log, small, numbers.mutant()));
         }
-        Files.writeString(file, JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build()
-                .writeValueAsString(all));
+        lines.add("again: ./tutti sim replay " + replay);
+        screen.line("");
+        lines.forEach(screen::line);
+        numbers = numbers.plus(new CampaignNumbers.Found(series.protocol(), series.order(), series.faults(),
+                failed.scenario().seed(), failed.failed(), replay.toString(), text));
     }
 
     private static <T> T usage(Supplier<T> made) {

@@ -1,7 +1,6 @@
 package tutti.cli.sim;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -26,8 +25,7 @@ import tutti.sim.world.mutant.Mutants;
 @Command(name = "mutants", description = "Break protocols and their world on purpose, one thing at a time, and tell which"
         + " checker finds it at which seed, as a table in Markdown. Exit status 1 if something is not found.")
 final class MutantsCommand implements Callable<Integer> {
-    private static final String BEGIN = "<!-- mutants: made by ./tutti sim mutants --docs docs/testing.md -->";
-    private static final String END = "<!-- end of mutants -->";
+    private static final DocsSection SECTION = new DocsSection("mutants", "./tutti sim mutants --docs docs/testing.md");
     private static final int SEEDS_MAX = 1_000_000;
     private static final Map<String, String> CHECKS = Map.of("total order", "`TotalOrderCheck`",
             "equal commit sequences", "`CommitSequenceCheck`", "acknowledged transactions are present",
@@ -72,7 +70,7 @@ final class MutantsCommand implements Callable<Integer> {
         screen.live(List.of());
         lines.forEach(screen::line);
         if (docs != null) {
-            replace(docs, lines);
+            SECTION.replace(docs, lines);
         }
         return allFound ? Program.OK : Program.FAILURE;
     }
@@ -109,17 +107,5 @@ final class MutantsCommand implements Callable<Integer> {
             return "`IsolationCheck`";
         }
         return check.startsWith("snapshots") ? "`PrefixSnapshotCheck`" : check;
-    }
-
-    private static void replace(Path file, List<String> lines) throws IOException {
-        String text = Files.readString(file);
-        int begin = text.indexOf(BEGIN);
-        int end = text.indexOf(END);
-        if (begin < 0 || end < begin) {
-            throw new Failure(file + " has no place for the table", "put the lines '" + BEGIN + "' and '" + END
-                    + "' where it belongs");
-        }
-        Files.writeString(file, text.substring(0, begin + BEGIN.length()) + "\n" + String.join("\n", lines) + "\n"
-                + text.substring(end));
     }
 }

@@ -14,6 +14,7 @@ import picocli.CommandLine.Spec;
 import tutti.command.Program;
 import tutti.cli.flight.FlightReport;
 import tutti.command.Failure;
+import tutti.command.QuietLog;
 import tutti.command.Screen;
 import tutti.core.flight.FlightRecording;
 import tutti.sim.world.Mutation;
@@ -44,6 +45,12 @@ final class ReplayCommand implements Callable<Integer> {
             return flight(bytes, screen);
         }
         ReplayFile replay = scenario(bytes);
+        try (QuietLog log = new QuietLog()) {
+            return scenario(replay, log, screen);
+        }
+    }
+
+    private int scenario(ReplayFile replay, QuietLog log, Screen screen) {
         ScenarioResult result = ScenarioRun.run(replay.scenario(), mutation(replay));
         if (result.passed()) {
             screen.line(screen.good("passed") + "  " + result.scenario().describe());
@@ -52,6 +59,7 @@ final class ReplayCommand implements Callable<Integer> {
         } else {
             screen.line(screen.bad("FAILED"));
             FailureText.lines(result).forEach(screen::line);
+            FailureText.log(log, result, replay.mutant()).forEach(screen::line);
         }
         if (!replay.fingerprint().isEmpty()) {
             screen.line(replay.fingerprint().equals(result.fingerprint())

@@ -11,7 +11,8 @@ import tutti.core.txn.Outcome;
 public interface LocalTransaction {
     /**
      * Its statements may run now, or, of a whole request, run again after what it had done was rolled back. Only asked of
-     * transactions that were handed in to wait for their turn; again with a higher priority while they run.
+     * transactions that were handed in to wait for their turn; again with a higher priority while they run. May come once more
+     * after the session has said that it ended; then it means nothing.
      *
      * @param priority against other local transactions
      */

@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -17,6 +18,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import tutti.yaml.Problem;
+import tutti.yaml.UnusableFileException;
 
 class ConfigReaderTest {
     private static final String SMALLEST = """
@@ -27,7 +30,7 @@ class ConfigReaderTest {
             """;
 
     @Test
-    void whatIsLeftOutHasItsDefault() throws ConfigException {
+    void whatIsLeftOutHasItsDefault() throws UnusableFileException {
         NodeConfig config = read(SMALLEST);
         assertEquals("b", config.self().name());
         assertEquals("si", config.protocol());
@@ -41,7 +44,7 @@ class ConfigReaderTest {
     }
 
     @Test
-    void whatIsGivenIsRead() throws ConfigException {
+    void whatIsGivenIsRead() throws UnusableFileException {
         NodeConfig config = read(SMALLEST + """
                 data: /var/lib/tutti
                 cluster: shop
@@ -67,13 +70,13 @@ class ConfigReaderTest {
     }
 
     @Test
-    void parametersOfTheEmbeddedServerAreTextsByName() throws ConfigException {
+    void parametersOfTheEmbeddedServerAreTextsByName() throws UnusableFileException {
         NodeConfig config = read(SMALLEST + "postgres: {embedded: {parameters: {work_mem: 8MB, jit: off}}}\n");
         assertEquals(Map.of("work_mem", "8MB", "jit", "off"), config.postgres().embedded().parameters());
     }
 
     @Test
-    void aPasswordIsNotShown() throws ConfigException {
+    void aPasswordIsNotShown() throws UnusableFileException {
         assertTrue(!read(SMALLEST + "postgres: {password: very-secret}").toString().contains("very-secret"));
     }
 
@@ -137,7 +140,7 @@ class ConfigReaderTest {
     @ParameterizedTest
     @MethodSource
     void refused(String wrong, String expected) {
-        ConfigException refusal = assertThrows(ConfigException.class, () -> read(SMALLEST + wrong));
+        UnusableFileException refusal = assertThrows(UnusableFileException.class, () -> read(SMALLEST + wrong));
         assertTrue(refusal.getMessage().contains(expected), refusal.getMessage());
         assertEquals(1, refusal.problems().size(), refusal.getMessage());
     }
@@ -158,34 +161,42 @@ class ConfigReaderTest {
     @ParameterizedTest
     @MethodSource
     void refusedMembers(String members, String expected) {
-        ConfigException refusal = assertThrows(ConfigException.class, () -> read("node: 1\n" + members + "\n"));
+        UnusableFileException refusal = assertThrows(UnusableFileException.class,
+                () -> read("node: 1\n" + members + "\n"));
         assertTrue(refusal.getMessage().contains(expected), refusal.getMessage());
     }
 
     @Test
     void everythingThatIsWrongIsSaidAtOnce() {
-        ConfigException refusal = assertThrows(ConfigException.class,
+        UnusableFileException refusal = assertThrows(UnusableFileException.class,
                 () -> read(SMALLEST + "listen: {port: 0}\nhttp: {prot: 1}\nprotocol: x\n"));
         assertEquals(List.of(5, 6, 7),
-                refusal.problems().stream().map(ConfigException.Problem::line).sorted().toList());
+                refusal.problems().stream().map(Problem::line).sorted().toList());
     }
 
     @Test
     void anEmptyOrMissingFileIsRefused(@TempDir Path directory) throws Exception {
-        assertThrows(ConfigException.class, () -> read(""));
-        ConfigException missing = assertThrows(ConfigException.class,
+        assertThrows(UnusableFileException.class, () -> read(""));
+        UnusableFileException missing = assertThrows(UnusableFileException.class,
                 () -> ConfigReader.read(directory.resolve("none.yaml")));
         assertTrue(missing.getMessage().contains("there is no such file"), missing.getMessage());
         Path binary = Files.write(directory.resolve("binary.yaml"), new byte[]{(byte) 0xff, (byte) 0xfe, 0});
-        assertThrows(ConfigException.class, () -> ConfigReader.read(binary));
+        assertThrows(UnusableFileException.class, () -> ConfigReader.read(binary));
     }
 
     @Test
-    void thePrintedConfigurationIsOneWithTheDefaults() throws ConfigException {
+    void thePrintedConfigurationIsOneWithTheDefaults() throws UnusableFileException {
         NodeConfig printed = read(ConfigManual.yaml());
         NodeConfig smallest = read("node: 0\nmembers: [{id: 0, name: a, order: \"127.0.0.1:7800\","
                 + " http: \"127.0.0.1:8008\"}]\n");
         assertEquals(smallest, printed);
+    }
+
+    @Test
+    void everySettingExplainsItself() {
+        for (String path : Schema.paths(NodeConfig.class, "")) {
+            assertEquals(path, path.toLowerCase(Locale.ROOT));
+        }
     }
 
     @Test
@@ -198,7 +209,7 @@ class ConfigReaderTest {
                 "docs/configuration.md is out of date: mvn -pl server -am verify -Dtutti.write-manual=true renews it");
     }
 
-    private static NodeConfig read(String text) throws ConfigException {
+    private static NodeConfig read(String text) throws UnusableFileException {
         return ConfigReader.read(text, "node.yaml", Path.of("/etc/tutti"));
     }
 }

@@ -166,7 +166,7 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
     private static void headLine(String line, String expected, Map<String, String> head) {
         String[] words = line.split("\\s+", 2);
         if (!words[0].equals(expected) || words.length < 2) {
-            throw Words.unknown("line here that begins with", words[0], List.of(expected));
+            throw FaultKind.unknown("line here that begins with", words[0], List.of(expected));
         }
         switch (expected) {
             case FORMAT -> {

@@ -1,20 +1,35 @@
 package tutti.sim.world;
 
-import java.util.ArrayDeque;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.Iterator;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.Shrinker;
 
 /** Many scenarios, side by side on several threads, each deterministic by itself; and failing ones made small. */
 public final class Campaign {
+    /** Scenarios that have run and not been heard of: while a failing one is made small, the threads go on. */
+    private static final int UNHEARD_MAX = 1000;
+
     private Campaign() {}
+
+    /**
+     * A scenario that was run.
+     *
+     * @param result of it
+     * @param processorNanos that its thread used
+     */
+    public record Finished(ScenarioResult result, long processorNanos) {}
 
     /**
      * Runs scenarios.
@@ -29,21 +44,76 @@ public final class Campaign {
     public static void run(LongFunction<Scenario> scenario, long firstSeed, int seeds, int threads,
             Supplier<Mutation> mutation,
             Consumer<ScenarioResult> heard) throws InterruptedException {
-        try (ExecutorService workers = Executors.newFixedThreadPool(threads)) {
-            ArrayDeque<Future<ScenarioResult>> results = new ArrayDeque<>();
-            for (int i = 0; i < seeds; i++) {
-                long seed = firstSeed + i;
-                results.add(workers.submit(() -> ScenarioRun.run(scenario.apply(seed), mutation.get())));
+        run(LongStream.range(firstSeed, firstSeed + seeds).mapToObj(scenario).iterator(), threads, mutation,
+                finished -> heard.accept(finished.result()));
+    }
+
+    /**
+     * Runs scenarios until there are none left. A thread asks for its next one when it begins it, so that whoever gives them can
+     * end by the clock.
+     *
+     * @param scenarios asked by one thread at a time
+     * @param threads on which they run
+     * @param mutation makes what is broken on purpose, for each run anew
+     * @param heard of each as soon as it is there, in their order, on the caller's thread
+     */
+    public static void run(Iterator<Scenario> scenarios, int threads, Supplier<Mutation> mutation,
+            Consumer<Finished> heard) throws InterruptedException {
+        Work work = new Work(scenarios);
+        ExecutorService workers = Executors.newFixedThreadPool(threads);
+        try {
+            for (int i = 0; i < threads; i++) {
+                workers.execute(() -> work.run(mutation));
             }
+            for (Place place = work.begun.take(); place.scenario != null; place = work.begun.take()) {
+                heard.accept(place.finished.join());
+            }
+        } finally {
+            // Nobody hears of what runs still, if anything does.
+            workers.shutdownNow();
+            workers.close();
+        }
+    }
+
+    /** A scenario's place among all; the last one has none. */
+    private record Place(@Nullable Scenario scenario, CompletableFuture<Finished> finished) {}
+
+    /** What the threads share. */
+    private static final class Work {
+        private final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
+        private final Iterator<Scenario> scenarios;
+        private final BlockingQueue<Place> begun = new LinkedBlockingQueue<>(UNHEARD_MAX);
+        private boolean ended;
+
+        Work(Iterator<Scenario> scenarios) {
+            this.scenarios = scenarios;
+        }
+
+        void run(Supplier<Mutation> mutation) {
             try {
-                while (!results.isEmpty()) {
-                    heard.accept(results.remove().get());
+                for (Place place = next(); place.scenario != null; place = next()) {
+                    try {
+                        long before = clock.getCurrentThreadCpuTime();
+                        ScenarioResult result = ScenarioRun.run(place.scenario, mutation.get());
+                        place.finished.complete(new Finished(result, clock.getCurrentThreadCpuTime() - before));
+                    } catch (Throwable thrown) {
+                        place.finished.completeExceptionally(thrown);
+                    }
                 }
-            } catch (ExecutionException e) {
-                throw new CompletionException(e.getCause());
-            } finally {
-                workers.shutdownNow();
+            } catch (InterruptedException over) {
+                Thread.currentThread().interrupt();
             }
+        }
+
+        /** Waits if too much has not been heard. */
+        private synchronized Place next() throws InterruptedException {
+            Scenario scenario = !ended && scenarios.hasNext() ? scenarios.next() : null;
+            Place place = new Place(scenario, new CompletableFuture<>());
+            if (!ended) {
+                begun.put(place);
+            }
+            ended |= scenario == null;
+            return place;
         }
     }
 

@@ -3,6 +3,7 @@ package tutti.sim.world;
 import java.util.List;
 import java.util.Map;
 import tutti.check.CheckResult;
+import tutti.sim.fault.FaultKind;
 
 /**
  * What came of a scenario.
@@ -14,11 +15,12 @@ import tutti.check.CheckResult;
  * @param why if it did not come to rest, what is wrong; otherwise empty
  * @param checks what the checkers say; empty if it did not come to rest
  * @param counts how often things happened, by name
+ * @param happened how often faults of a kind have done something, of those kinds that were planned
  * @param events of the kernel
  * @param simulatedNanos how long it took in the simulated world
  */
 public record ScenarioResult(Scenario scenario, String fingerprint, long traceHash, End end, String why,
-        List<CheckResult> checks, Map<String, Integer> counts, long events, long simulatedNanos) {
+        List<CheckResult> checks, Map<String, Integer> counts, Map<FaultKind, Long> happened, long events, long simulatedNanos) {
     /** How a run ended. */
     public enum End {
         /** Everything ended and the replicas came to rest: checkers have judged. */
@@ -37,6 +39,7 @@ public record ScenarioResult(Scenario scenario, String fingerprint, long traceHa
     public ScenarioResult {
         checks = List.copyOf(checks);
         counts = Map.copyOf(counts);
+        happened = Map.copyOf(happened);
     }
 
     /** Whether nothing is wrong. */

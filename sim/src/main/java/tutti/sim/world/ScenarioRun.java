@@ -3,6 +3,8 @@ package tutti.sim.world;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
@@ -54,6 +56,7 @@ public final class ScenarioRun {
     private final Mix mix;
     private final List<NodeHost> replicas = new ArrayList<>();
     private final Runnable calm;
+    private final Injector injector;
     private final Questions questions;
     private int toBegin;
     private int open;
@@ -96,7 +99,8 @@ public final class ScenarioRun {
         }
         questions = new Questions(kernel, recording, replicas);
         replicas.forEach(replica -> replica.host().boot());
-        new Injector(kernel, network, new Faults(), scenario.plan()).start(() -> {
+        injector = new Injector(kernel, network, new Faults(), scenario.plan());
+        injector.start(() -> {
             healed = true;
             calm.run();
         });
@@ -146,7 +150,17 @@ public final class ScenarioRun {
 
     /** Runs a scenario with something broken on purpose. */
     public static ScenarioResult run(Scenario scenario, Mutation mutation) {
+        return run(scenario, mutation, null);
+    }
+
+    /** Runs a scenario, and tells somebody of every event just before it happens. */
+    public static ScenarioResult run(Scenario scenario, Kernel.Listener listener) {
+        return run(scenario, Mutation.NONE, listener);
+    }
+
+    private static ScenarioResult run(Scenario scenario, Mutation mutation, Kernel.@Nullable Listener listener) {
         Kernel kernel = new Kernel(scenario.seed());
+        kernel.listen(listener);
         try (Threads threads = new Threads(kernel)) {
             ScenarioRun run = new ScenarioRun(scenario, mutation, threads, kernel);
             String why;
@@ -162,7 +176,7 @@ public final class ScenarioRun {
             }
             List<CheckResult> checks = end == ScenarioResult.End.RESTED ? run.check() : List.of();
             return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
-                    run.recording.counts(), kernel.executed(), kernel.now());
+                    run.recording.counts(), run.injector.happened(), kernel.executed(), kernel.now());
         }
     }
 
@@ -202,8 +216,11 @@ public final class ScenarioRun {
         if (toBegin > 0 || open > 0 || !replicas.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
-        return replicas.stream().mapToLong(NodeHost::delivered).distinct().count() == 1
-                && replicas.stream().mapToLong(replica -> replica.database().visible()).distinct().count() == 1;
+        return isSame(replica -> replica.database().visible()) && isSame(NodeHost::delivered);
+    }
+
+    private boolean isSame(ToLongFunction<NodeHost> of) {
+        return replicas.stream().mapToLong(of).distinct().count() == 1;
     }
 
     private boolean probe(NodeHost replica) {

@@ -40,6 +40,8 @@ final class ClientTransaction implements LocalTransaction {
     private boolean mayCommit;
     private boolean answered;
     private boolean over;
+    /** The session is ending it by itself, with nothing to commit. */
+    private boolean ending;
     private int runs;
 
     ClientTransaction(NodeLife life, Transactions node, Submission submission, Client client) {
@@ -139,6 +141,7 @@ final class ClientTransaction implements LocalTransaction {
                 }
             });
         } else if (submission.rollsBack() && !submission.isWhole()) {
+            ending = true;
             of.rollback(() -> {
                 if (!over) {
                     ticket().failed(new AbortReason.Failed("user"));
@@ -170,6 +173,7 @@ final class ClientTransaction implements LocalTransaction {
         executed = of.run();
         life.log().executed(of.run());
         if (writes.isEmpty()) {
+            ending = true;
             of.commitUnchanged(() -> {
                 if (!over) {
                     ticket().ended();
@@ -192,6 +196,10 @@ final class ClientTransaction implements LocalTransaction {
 
     @Override
     public void run(Priority priority) {
+        if (over || ending) {
+            // Its node has not heard of that yet.
+            return;
+        }
         SimTransaction present = running;
         if (present != null && !present.isOver()) {
             if (priority == Priority.ORDERED) {

@@ -192,10 +192,10 @@ public final class NodeHost {
         return now != null && now.isQuiet();
     }
 
-    /** Last position that it was delivered; -1 if it does not run. */
+    /** The last position that its order has delivered in this life, of messages that change nothing, too; 0 if it is down. */
     public long delivered() {
         ReplicaNode now = replica();
-        return now == null ? -1 : now.deliveredPosition();
+        return now == null ? 0 : now.deliveredPosition();
     }
 
     /** The present replica, to be asked; null if there is none. */

@@ -1,0 +1,149 @@
+package tutti.cli.sim;
+
+import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.Function;
+import tutti.command.Screen;
+import tutti.report.Machine;
+import tutti.sim.world.ReplayFile;
+
+/** A campaign in words: what people see at its end, and the section of the page that publishes it. */
+final class CampaignText {
+    private static final double NANOS_PER_SECOND = 1e9;
+    private static final double MILLION = 1e6;
+    private static final double SECONDS_PER_MINUTE = 60;
+    private static final double LITTLE = 1e-9;
+
+    private CampaignText() {}
+
+    /** One line on a series. */
+    static String line(Screen screen, CampaignNumbers all, Series one) {
+        String verdict = one.failed() == 0 ? screen.good("passed") : screen.bad(one.failed() + " FAILED");
+        double seconds = one.processorNanos() / NANOS_PER_SECOND;
+        return String.format(Locale.ROOT,
+                "%-12s %s  %d scenarios of %d transactions (%d committed, %d crashes), seeds %s, %.1f s of a processor, %.0f per minute, %.1f million events, hash %s",
+                one.name(all.series()), verdict, one.scenarios(), all.transactions(), one.count("committed"),
+                one.count("crash"), seeds(all, one), seconds,
+                SECONDS_PER_MINUTE * one.scenarios() / Math.max(LITTLE, seconds), one.events() / MILLION, one.hash());
+    }
+
+    private static String seeds(CampaignNumbers all, Series one) {
+        return one.scenarios() == 0
+                ? "none"
+                : all.firstSeed() + " to " + (all.firstSeed() + one.scenarios() - 1);
+    }
+
+    /** What was done in all: kinds of faults, checkers, and how fast it was. */
+    static List<String> summary(CampaignNumbers all) {
+        List<String> lines = new ArrayList<>(Screen.table(faults(all)));
+        lines.add("");
+        lines.addAll(Screen.table(checks(all)));
+        lines.add("");
+        lines.add(sum(all));
+        return lines;
+    }
+
+    private static List<List<String>> faults(CampaignNumbers all) {
+        List<List<String>> rows = new ArrayList<>();
+        rows.add(List.of("fault", "planned", "what it did"));
+        rows.addAll(rows(all, Series::planned, Series::happened));
+        return rows;
+    }
+
+    private static List<List<String>> checks(CampaignNumbers all) {
+        List<List<String>> rows = new ArrayList<>();
+        rows.add(List.of("check", "scenarios", "failed"));
+        rows.addAll(rows(all, Series::checks, Series::violated));
+        return rows;
+    }
+
+    private static List<List<String>> rows(CampaignNumbers all, Function<Series, Map<String, Long>> first,
+            Function<Series, Map<String, Long>> second) {
+        Map<String, Long> one = Series.sum(all.series().stream().map(first).toList());
+        Map<String, Long> other = Series.sum(all.series().stream().map(second).toList());
+        TreeSet<String> words = new TreeSet<>(one.keySet());
+        words.addAll(other.keySet());
+        return words.stream().map(word -> List.of(word, Long.toString(one.getOrDefault(word, 0L)),
+                Long.toString(other.getOrDefault(word, 0L)))).toList();
+    }
+
+    private static String sum(CampaignNumbers all) {
+        double virtual = all.series().stream().mapToLong(Series::simulatedNanos).sum() / NANOS_PER_SECOND;
+        long events = all.series().stream().mapToLong(Series::events).sum();
+        return String.format(Locale.ROOT,
+                "%d scenarios, %d failed; %s of virtual time in %s: %.0f times faster than real time, %.2f million events a second (of processor time, which was %s: %.0f times, %.2f million)",
+                all.scenarios(), all.failed(), duration(virtual), duration(all.seconds()), virtual / all.seconds(),
+                events / all.seconds() / MILLION, duration(all.processorSeconds()),
+                virtual / all.processorSeconds(), events / all.processorSeconds() / MILLION);
+    }
+
+    private static String duration(double seconds) {
+        Duration of = Duration.ofMillis(Math.round(seconds * 1e3));
+        if (of.toHours() > 0) {
+            return of.toHours() + " h " + of.toMinutesPart() + " min";
+        }
+        return of.toMinutes() > 0
+                ? of.toMinutes() + " min " + of.toSecondsPart() + " s"
+                : String.format(Locale.ROOT, "%.1f s", seconds);
+    }
+
+    /** The section of a page. */
+    static List<String> docs(CampaignNumbers all) {
+        List<String> lines = new ArrayList<>();
+        Map<String, String> machine = Machine.describe();
+        lines.add("On " + DateTimeFormatter.ofPattern("d MMMM yyyy", Locale.ENGLISH).format(
+                LocalDate.now(ZoneOffset.UTC)) + ", build `" + all.build() + "`, " + machine.get("processors")
+                + ", Java "
+                + machine.get("Java") + ".");
+        lines.add((all.fresh() ? "Fresh seeds from " : "Seeds from ") + all.firstSeed() + ", "
+                + (all.seeds() == 0
+                        ? "each for every row of the table in turn, until the time was up"
+                        : "each row by itself")
+                + "; scenarios of " + all.transactions() + " transactions"
+                + (all.set().isEmpty() ? "" : ", with " + all.set())
+                + (all.mutant().equals(ReplayFile.NO_MUTANT) ? "" : ", broken on purpose by `" + all.mutant() + "`")
+                + ". " + sum(all) + ".");
+        lines.add("");
+        List<List<String>> rows = new ArrayList<>();
+        rows.add(List.of("protocol", "order", "faults", "seeds", "scenarios", "failed", "committed", "crashes",
+                "virtual time"));
+        for (Series one : all.series()) {
+            rows.add(List.of("`" + one.protocol() + "`", one.order(), one.faults(), seeds(all, one),
+                    Integer.toString(one.scenarios()), Integer.toString(one.failed()),
+                    Long.toString(one.count("committed")), Long.toString(one.count("crash")),
+                    duration(one.simulatedNanos() / NANOS_PER_SECOND)));
+        }
+        lines.addAll(markdown(rows));
+        lines.add("");
+        lines.addAll(markdown(faults(all)));
+        lines.add("");
+        lines.addAll(markdown(checks(all)));
+        lines.add("");
+        if (all.failures().isEmpty()) {
+            lines.add("Nothing failed.");
+        }
+        for (CampaignNumbers.Found found : all.failures()) {
+            lines.add("* Failed: `" + found.protocol() + "`, seed " + found.seed() + ", " + found.order()
+                    + " order, faults " + found.faults() + ": " + String.join("; ", found.failed()));
+        }
+        return lines;
+    }
+
+    private static List<String> markdown(List<List<String>> rows) {
+        List<String> lines = new ArrayList<>();
+        for (List<String> row : rows) {
+            lines.add("| " + String.join(" | ", row) + " |");
+            if (lines.size() == 1) {
+                lines.add("|" + "---|".repeat(row.size()));
+            }
+        }
+        return lines;
+    }
+}
