@@ -7,7 +7,8 @@ import java.util.TreeMap;
 /** Which kinds of order there are, by name: those of all jars of the class path. Immutable, for any thread. */
 public final class Orders {
     /** All there are. */
-    public static final Orders STANDARD = new Orders(ServiceLoader.load(OrderDescriptor.class, Orders.class.getClassLoader()));
+    public static final Orders STANDARD = new Orders(
+            ServiceLoader.load(OrderDescriptor.class, Orders.class.getClassLoader()));
 
     /** Name of the order that is used if none is chosen. */
     public static final String DEFAULT = "raft";

@@ -130,7 +130,8 @@ public final class Recorder implements DurableLog.Reader, Group.Listener {
     }
 
     private void await(BooleanSupplier condition, String what) throws InterruptedException {
-        waiting.await(this, condition, () -> what + "; " + deliveries.size() + " deliveries, view " + view + ", failure "
-                + failure);
+        waiting.await(this, condition,
+                () -> what + "; " + deliveries.size() + " deliveries, view " + view + ", failure "
+                        + failure);
     }
 }

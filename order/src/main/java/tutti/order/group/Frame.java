@@ -89,9 +89,11 @@ sealed interface Frame {
         return seal(switch (frame) {
             case PacketFrame(ByteBuffer packet) -> begin(tag, from, PACKET, packet.remaining()).put(packet.duplicate());
             case Letter(Channel channel, long toLife, long number, byte kind, ByteBuffer bytes) -> put(
-                    begin(tag, from, LETTER, 4 * 8 + 1 + bytes.remaining()), channel).putLong(toLife).putLong(number).put(kind)
+                    begin(tag, from, LETTER, 4 * 8 + 1 + bytes.remaining()), channel).putLong(toLife).putLong(number)
+                    .put(kind)
                     .put(bytes.duplicate());
-            case Receipt(Channel channel, long number) -> put(begin(tag, from, RECEIPT, 3 * 8), channel).putLong(number);
+            case Receipt(Channel channel, long number) ->
+                put(begin(tag, from, RECEIPT, 3 * 8), channel).putLong(number);
             case Greeting(Channel channel, long life) -> put(begin(tag, from, GREETING, 3 * 8), channel).putLong(life);
         });
     }

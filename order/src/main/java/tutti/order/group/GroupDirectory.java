@@ -41,11 +41,13 @@ final class GroupDirectory implements AutoCloseable {
                 promised = known.get() != 0;
                 String owner = StandardCharsets.UTF_8.decode(known).toString();
                 if (!owner.equals(identity)) {
-                    throw new IOException(directory.location() + " belongs to " + owner + ", but this node is configured as "
-                            + identity + ": use the same members as before, or another directory");
+                    throw new IOException(
+                            directory.location() + " belongs to " + owner + ", but this node is configured as "
+                                    + identity + ": use the same members as before, or another directory");
                 }
                 former = Math.max(last, now - 1);
-            } else if (directory.list().stream().anyMatch(name -> !name.equals(LOCK) && !name.endsWith(DurableFiles.ASIDE))) {
+            } else if (directory.list().stream()
+                    .anyMatch(name -> !name.equals(LOCK) && !name.endsWith(DurableFiles.ASIDE))) {
                 throw new IOException(directory.location() + " holds the log of an order of another kind, "
                         + directory.list() + ": choose that order.kind, or begin a new cluster in empty directories");
             } else {

@@ -342,8 +342,10 @@ public final class GroupOrder implements Order, DurableLog, Group {
         refused.incrementAndGet();
         if (!refusedTold) {
             refusedTold = true;
-            LOG.warn("node {}: a datagram from {} is dropped, and {} have been in all: damaged, or not of this group; see that all"
-                    + " nodes have the same cluster and members, and that nobody else sends to this port", config.self(),
+            LOG.warn(
+                    "node {}: a datagram from {} is dropped, and {} have been in all: damaged, or not of this group; see that all"
+                            + " nodes have the same cluster and members, and that nobody else sends to this port",
+                    config.self(),
                     from, refused);
             network.loop().schedule(REFUSED_TOLD_NANOS, () -> refusedTold = false);
         }
@@ -488,10 +490,12 @@ public final class GroupOrder implements Order, DurableLog, Group {
         @Override
         public void blocked(Blocked why) {
             if (why == Blocked.FORGOTTEN) {
-                LOG.error("node {}: so many nodes have forgotten the order that no majority remembers it; a group keeps it in"
-                        + " memory only (order.durability: none). If nodes that remember are stopped or cut off, bring them back"
-                        + " into reach. Otherwise begin a new cluster, in empty directories, with a copy of the database of the"
-                        + " node whose position is highest", config.self());
+                LOG.error(
+                        "node {}: so many nodes have forgotten the order that no majority remembers it; a group keeps it in"
+                                + " memory only (order.durability: none). If nodes that remember are stopped or cut off, bring them back"
+                                + " into reach. Otherwise begin a new cluster, in empty directories, with a copy of the database of the"
+                                + " node whose position is highest",
+                        config.self());
             } else {
                 LOG.debug("node {}: nothing is ordered: {}", config.self(), why);
             }

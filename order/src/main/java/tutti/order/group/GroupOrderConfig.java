@@ -37,9 +37,10 @@ public record GroupOrderConfig(String cluster, int self, SortedMap<Integer, Inet
             throw new IllegalArgumentException("members " + members + ": each needs an address of its own");
         }
         if (flow.payloadBytesMax() > PAYLOAD_BYTES_MAX || queueBytes < flow.payloadBytesMax()) {
-            throw new IllegalArgumentException("messages of " + flow.payloadBytesMax() + " bytes, a queue of " + queueBytes
-                    + " bytes: a group takes messages of at most " + PAYLOAD_BYTES_MAX
-                    + " bytes, and its queue a longest one at least");
+            throw new IllegalArgumentException(
+                    "messages of " + flow.payloadBytesMax() + " bytes, a queue of " + queueBytes
+                            + " bytes: a group takes messages of at most " + PAYLOAD_BYTES_MAX
+                            + " bytes, and its queue a longest one at least");
         }
     }
 
@@ -53,14 +54,18 @@ public record GroupOrderConfig(String cluster, int self, SortedMap<Integer, Inet
             long queueBytes, int payloadBytesMax, Duration failureTimeout) {
         long nanos = failureTimeout.toNanos();
         return new GroupOrderConfig(cluster, self, new TreeMap<>(members), queueBytes,
-                new GroupParameters.Flow(256, 64 << 20, 8 << 10, payloadBytesMax, NO_LIMIT, 125_000_000, 1 << 20, 8 << 10,
+                new GroupParameters.Flow(256, 64 << 20, 8 << 10, payloadBytesMax, NO_LIMIT, 125_000_000, 1 << 20,
+                        8 << 10,
                         1024),
                 new GroupParameters.Timing(1_000_000, 5_000_000, 10_000_000, nanos / HEARTBEATS, nanos, nanos / 2));
     }
 
     GroupParameters parameters() {
-        return new GroupParameters(self, members.keySet().stream().toList(), new GroupParameters.Flow(flow.windowMessages(),
-                flow.bufferBytes(), flow.batchBytes(), flow.payloadBytesMax(), NO_LIMIT, flow.rateBytesPerSecond(),
-                flow.burstBytes(), flow.fetchBytes(), flow.joinLagPositions()), timing);
+        return new GroupParameters(self, members.keySet().stream().toList(),
+                new GroupParameters.Flow(flow.windowMessages(),
+                        flow.bufferBytes(), flow.batchBytes(), flow.payloadBytesMax(), NO_LIMIT,
+                        flow.rateBytesPerSecond(),
+                        flow.burstBytes(), flow.fetchBytes(), flow.joinLagPositions()),
+                timing);
     }
 }

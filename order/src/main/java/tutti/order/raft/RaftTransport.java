@@ -101,21 +101,23 @@ final class RaftTransport implements Transport {
         int to = Node.id(target);
         try {
             switch (message) {
-                // Ask where the follower's log ends; its refusal leads to catchUp.
-                case InstallSnapshotRequest m -> write(to,
-                        append(log.lastIndex(), committed.termAt(log.lastIndex()), List.of(),
-                                m.getFlowControlSequenceNumber()));
+                case InstallSnapshotRequest m -> ask(to, m.getFlowControlSequenceNumber());
                 case AppendEntriesSuccessResponse m when needless(to, m) -> LOGGER.trace("nothing new for node {}", to);
                 case AppendEntriesRequest m when notices.keeps(to, m) ->
                     LOGGER.trace("node {} is told with the next entries", to);
+                // MicroRaft's notion of what the follower lacks may be older than what catchUp has sent it since.
+                case AppendEntriesRequest m when m.getPreviousLogIndex() + 1 < log.firstIndex() ->
+                    ask(to, m.getFlowControlSequenceNumber());
                 default -> write(to, message);
             }
-        } catch (IllegalArgumentException e) {
-            LOGGER.error("node {} needs entries that were truncated", to, e);
-            network.send(to, new PeerMessage.Truncated(firstRetainedPosition()));
         } catch (IOException e) {
             host.fail(e);
         }
+    }
+
+    /** Asks where a follower's log ends; its refusal leads to {@link #catchUp}. */
+    private void ask(int follower, long flow) throws IOException {
+        write(follower, append(log.lastIndex(), committed.termAt(log.lastIndex()), List.of(), flow));
     }
 
     /**
