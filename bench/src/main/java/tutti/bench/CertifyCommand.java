@@ -15,7 +15,7 @@ import tutti.bench.micro.CertificationBenchmark;
 import tutti.bench.micro.CertificationMeasurement;
 import tutti.command.Failure;
 import tutti.command.Screen;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 
 /** Measures certification: keys per second on one core, bytes per live key. */
 @Command(name = "certify", description = "Certification: keys certified and noted per second on one core, transactions of"
@@ -56,7 +56,7 @@ final class CertifyCommand implements Callable<Integer> {
         require(keys.stream().allMatch(n -> n >= 100 && n <= 15_000_000 && n % 10 == 0),
                 "--keys must be multiples of ten, 100 to 15000000, was " + keys);
         Screen screen = Screen.standard(spec.commandLine().getOut());
-        Ground ground = Ground.look(Path.of(System.getProperty("java.io.tmpdir")));
+        MeasurementConditions ground = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         ground.lines().forEach(screen::line);
         screen.line(String.format(Locale.ROOT, "about %.0f s", keys.size() * forks * (warmups + iterations) * seconds));
         List<CertificationMeasurement.Found> found = new CertificationMeasurement(forks, warmups, iterations,

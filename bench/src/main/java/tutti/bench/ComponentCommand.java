@@ -13,7 +13,7 @@ import picocli.CommandLine.Spec;
 import tutti.bench.micro.MacroComponentBenchmark;
 import tutti.command.Failure;
 import tutti.command.Screen;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 
 /** Measures what a call of a Macro-component costs beside the plain implementations. */
 @Command(name = "component", description = "Macro-components of maps and of search indexes beside the plain"
@@ -46,7 +46,7 @@ final class ComponentCommand implements Callable<Integer> {
                     + seconds, "");
         }
         Screen screen = Screen.standard(spec.commandLine().getOut());
-        Ground ground = Ground.look(Path.of(System.getProperty("java.io.tmpdir")));
+        MeasurementConditions ground = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         ground.lines().forEach(screen::line);
         screen.line(String.format(Locale.ROOT, "about %.0f s",
                 MacroComponentBenchmark.RUNS * (2 * iterations * seconds + START_SECONDS)));

@@ -20,7 +20,7 @@ import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.report.BenchFiles;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 import tutti.report.Plot;
 import tutti.workload.tpcc.TpccScale;
 
@@ -68,7 +68,7 @@ final class HeapCommand implements Callable<Integer> {
                 "--seconds must be at least six times --interval, to see a trend, and at most 86400");
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Path data = Files.createTempDirectory("tutti-heap-");
-        Ground ground = Ground.look(data);
+        MeasurementConditions ground = MeasurementConditions.look(data);
         ground.lines().forEach(screen::line);
         AtomicBoolean keep = new AtomicBoolean();
         HeapRun.Found found;

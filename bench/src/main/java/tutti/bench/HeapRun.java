@@ -32,9 +32,9 @@ import tutti.workload.tpcc.TpccRun;
 import tutti.workload.tpcc.TpccScale;
 
 /**
- * Does a node grow under steady work? Runs TPC-C against a cluster and looks, at a fixed rate, at what is alive on each
- * node's heap: has the JVM collect all garbage and count what is left ({@code jcmd GC.class_histogram}), which stops the
- * node for a moment. Used once.
+ * Measures whether a node grows under steady work. Runs TPC-C against a cluster and looks, at a fixed rate, at what is
+ * alive on each node's heap: has the JVM collect all garbage and count what is left ({@code jcmd GC.class_histogram}),
+ * which stops the node for a moment. Used once.
  */
 final class HeapRun implements AutoCloseable {
     private static final double MIB = 1 << 20;

@@ -17,9 +17,11 @@ import picocli.CommandLine.Spec;
 import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
-import tutti.report.BenchFiles;
-import tutti.report.Ground;
 import tutti.core.protocol.Trait;
+import tutti.engine.Engines;
+import tutti.engine.jdbc.InProcessEngine;
+import tutti.report.BenchFiles;
+import tutti.report.MeasurementConditions;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccScale;
 
@@ -108,11 +110,15 @@ final class MacroCommand implements Callable<Integer> {
         }
     }
 
+    private InProcessEngine database() {
+        return Engines.INSTALLED.find(engine, InProcessEngine.class)
+                .orElseThrow(() -> Failure.usage("there is no engine " + engine + " in this virtual machine",
+                        "choose of " + String.join(", ", Engines.INSTALLED.names(InProcessEngine.class))));
+    }
+
     @Override
     public Integer call() throws IOException, SQLException, InterruptedException {
-        if (!engine.equals("h2") && !engine.equals("hsqldb")) {
-            throw Failure.usage("there is no engine " + engine, "choose h2 or hsqldb");
-        }
+        InProcessEngine database = database();
         for (String protocol : protocols) {
             List<String> measurable = Protocols.STANDARD.names().stream()
                     .filter(name -> !Protocols.STANDARD.choose(name).has(Trait.WHOLE_ONLY)).toList();
@@ -134,13 +140,13 @@ final class MacroCommand implements Callable<Integer> {
         }
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Path directory = Files.createTempDirectory("tutti-macro-");
-        Ground ground = Ground.look(directory);
+        MeasurementConditions ground = MeasurementConditions.look(directory);
         ground.lines().forEach(screen::line);
         List<Measured> all = new ArrayList<>();
         List<MacroOverhead.Cost> costs = new ArrayList<>();
         List<Long> memory = List.of();
         try {
-            memory = MacroSystem.memory(engine.equals("h2"), population(),
+            memory = MacroSystem.memory(database, population(),
                     macroDb.stream().max(Integer::compare).orElse(1));
             MacroTable.memory(memory).forEach(screen::line);
             warmUp(directory, screen);
@@ -178,7 +184,7 @@ final class MacroCommand implements Callable<Integer> {
         TpccPopulation population = population();
         screen.line("warming up");
         for (MacroSystem.Kind kind : List.of(STANDALONE, new MacroSystem.Kind("MacroDDB", 2, 2))) {
-            try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population,
+            try (MacroSystem system = MacroSystem.start(database(), kind, population,
                     directory.resolve("warm"))) {
                 new MacroRun(system, population, MacroMix.HALF, kind.machines(), seed, SOURCES_PER_RUN)
                         .work(reduced ? WARM_SECONDS_REDUCED : WARM_SECONDS);
@@ -193,7 +199,7 @@ final class MacroCommand implements Callable<Integer> {
 
     private void measureOverhead(List<MacroMix> wanted, Path directory, Screen screen,
             List<MacroOverhead.Cost> costs) throws IOException, SQLException, InterruptedException {
-        try (MacroOverhead overhead = new MacroOverhead(engine.equals("h2"), overheadKinds(),
+        try (MacroOverhead overhead = new MacroOverhead(database(), overheadKinds(),
                 population(), directory)) {
             for (MacroMix mix : wanted) {
                 MacroOverhead.Cost cost = overhead.measure(mix, turns, seed);
@@ -217,7 +223,7 @@ final class MacroCommand implements Callable<Integer> {
     private void measure(MacroSystem.Kind kind, List<MacroMix> wanted, Path directory, Screen screen,
             List<Measured> all) throws IOException, SQLException, InterruptedException {
         TpccPopulation population = population();
-        try (MacroSystem system = MacroSystem.start(engine.equals("h2"), kind, population, directory)) {
+        try (MacroSystem system = MacroSystem.start(database(), kind, population, directory)) {
             // What former systems have left must not be collected in a measurement: that takes seconds.
             System.gc();
             long source = SOURCES_PER_RUN;

@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import tutti.engine.jdbc.InProcessEngine;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccTransaction;
 
@@ -40,13 +41,14 @@ final class MacroOverhead implements AutoCloseable {
             Map<TpccTransaction, Double> kindsMicros) {}
 
     /** Loads the systems. */
-    MacroOverhead(boolean h2, List<MacroSystem.Kind> kinds, TpccPopulation population, Path directory)
+    MacroOverhead(InProcessEngine database, List<MacroSystem.Kind> kinds, TpccPopulation population, Path directory)
             throws IOException, SQLException, InterruptedException {
         this.population = population;
         boolean loaded = false;
         try {
             for (MacroSystem.Kind kind : kinds) {
-                systems.add(MacroSystem.start(h2, kind, population, directory.resolve("overhead" + systems.size())));
+                systems.add(
+                        MacroSystem.start(database, kind, population, directory.resolve("overhead" + systems.size())));
             }
             loaded = true;
         } finally {

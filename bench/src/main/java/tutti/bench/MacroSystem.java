@@ -13,15 +13,15 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
-import tutti.core.protocol.Protocols;
 import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Protocols;
 import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.protocol.Trait;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.jdbc.JdbcEngine;
-import tutti.engine.jdbc.h2.H2Database;
-import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
@@ -74,7 +74,7 @@ final class MacroSystem implements AutoCloseable {
         }
     }
 
-    private final boolean h2;
+    private final InProcessEngine database;
     private final Kind kind;
     private final ChosenProtocol protocol;
     private final List<AutoCloseable> closing = new ArrayList<>();
@@ -83,16 +83,16 @@ final class MacroSystem implements AutoCloseable {
     private @Nullable EmbeddedDatabase bare;
     private final MacroSessions.Positions positions = new MacroSessions.Positions();
 
-    private MacroSystem(boolean h2, Kind kind) {
-        this.h2 = h2;
+    private MacroSystem(InProcessEngine database, Kind kind) {
+        this.database = database;
         this.kind = kind;
         this.protocol = Protocols.STANDARD.choose(kind.protocol);
     }
 
     /** Loads it and starts it. */
-    static MacroSystem start(boolean h2, Kind kind, TpccPopulation population, Path directory)
+    static MacroSystem start(InProcessEngine database, Kind kind, TpccPopulation population, Path directory)
             throws IOException, SQLException, InterruptedException {
-        MacroSystem system = new MacroSystem(h2, kind);
+        MacroSystem system = new MacroSystem(database, kind);
         try {
             system.start(population, directory);
             return system;
@@ -103,7 +103,7 @@ final class MacroSystem implements AutoCloseable {
     }
 
     private EmbeddedDatabase empty() throws SQLException {
-        return h2 ? H2Database.inMemory() : HsqldbDatabase.inMemory();
+        return database.inMemory(SqlSyntax.OWN);
     }
 
     private EmbeddedDatabase loaded(TpccPopulation population) throws SQLException {
@@ -190,8 +190,8 @@ final class MacroSystem implements AutoCloseable {
      * @param most replicas to try, at least 1
      * @return with one replica, with two, ..., each with everything around them
      */
-    static List<Long> memory(boolean h2, TpccPopulation population, int most) throws SQLException {
-        MacroSystem system = new MacroSystem(h2, new Kind("MacroDB", 0, 1));
+    static List<Long> memory(InProcessEngine database, TpccPopulation population, int most) throws SQLException {
+        MacroSystem system = new MacroSystem(database, new Kind("MacroDB", 0, 1));
         List<Long> bytes = new ArrayList<>();
         long before = liveBytes();
         try (MacroDb macro = MacroDb.open(JdbcEngine.open(system.loaded(population)), system::empty, 0,

@@ -8,7 +8,7 @@ import picocli.CommandLine.Option;
 import tutti.bench.micro.Microbenchmark;
 import tutti.command.Failure;
 import tutti.command.Screen;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 
 /** What the commands have in common that run one JMH benchmark. */
 final class MicroOptions {
@@ -36,7 +36,7 @@ final class MicroOptions {
         if (forks < 1 || iterations < 1 || warmups < 0 || seconds < SECONDS_MIN || seconds > SECONDS_MAX) {
             throw Failure.usage("--forks and --iterations must be at least 1, --seconds 0.1 to 3600", "");
         }
-        Ground ground = Ground.look(Path.of(System.getProperty("java.io.tmpdir")));
+        MeasurementConditions ground = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         ground.lines().forEach(screen::line);
         List<Microbenchmark.Found> found = new Microbenchmark(benchmark, forks, warmups, iterations,
                 (long) (seconds * MILLIS_PER_SECOND)).run();

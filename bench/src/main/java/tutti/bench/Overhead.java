@@ -17,7 +17,7 @@ import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.report.BenchFiles;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 import tutti.report.ProcessTimes;
 import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccForm;
@@ -42,7 +42,7 @@ final class Overhead implements AutoCloseable {
 
     private final OverheadPlan plan;
     private final Screen screen;
-    private final Ground ground;
+    private final MeasurementConditions ground;
     private final @Nullable Path json;
     private final TpccPopulation population;
     private final List<Contender> contenders = new ArrayList<>();
@@ -56,7 +56,7 @@ final class Overhead implements AutoCloseable {
      * @param nodeCommand what starts a node, without the arguments of {@code tutti node}
      * @param json where to write the numbers, anew after each measurement; null for nowhere
      */
-    Overhead(OverheadPlan plan, Screen screen, Ground ground, Path directory, List<String> nodeCommand,
+    Overhead(OverheadPlan plan, Screen screen, MeasurementConditions ground, Path directory, List<String> nodeCommand,
             @Nullable Path json) throws IOException, InterruptedException {
         this.plan = plan;
         this.screen = screen;

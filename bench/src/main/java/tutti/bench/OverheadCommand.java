@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
 import tutti.cluster.NodeJvm;
 import tutti.command.Screen;
 import tutti.report.BenchFiles;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 import tutti.workload.tpcc.TpccForm;
 
 /** Measures what Tutti costs, beside PostgreSQL alone and with its own standbys. */
@@ -66,7 +66,7 @@ final class OverheadCommand implements Callable<Integer> {
                 form);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(directory);
-        Ground ground = Ground.look(directory);
+        MeasurementConditions ground = MeasurementConditions.look(directory);
         ground.lines().forEach(screen::line);
         screen.line(String.format(Locale.ROOT,
                 "%s, %d terminals without think time, %s transactions, %d rounds of %d s after %d s of"

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 
 /**
  * What a comparison found; written as it is to the JSON file.
@@ -31,7 +31,7 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
     }
 
     /** Sums up what was measured so far. */
-    static OverheadResult of(Ground ground, OverheadPlan plan, List<Measurement> measurements) {
+    static OverheadResult of(MeasurementConditions ground, OverheadPlan plan, List<Measurement> measurements) {
         Map<String, String> descriptions = new TreeMap<>();
         plan.contenders().forEach(kind -> descriptions.put(kind.name(), kind.description()));
         List<Summary> summaries = plan.contenders().stream()

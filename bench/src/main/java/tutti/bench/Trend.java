@@ -1,7 +1,9 @@
 package tutti.bench;
 
+import org.apache.commons.statistics.distribution.TDistribution;
+
 /**
- * Does a series of values grow? The straight line that lies closest to them (least squares), and how sure its slope is.
+ * The straight line that lies closest to a series of values (least squares), and how sure its slope is.
  *
  * @param perMinute slope, in units of the values
  * @param margin half the width of the slope's 95 % confidence interval, taking deviations as independent and normal
@@ -11,9 +13,6 @@ record Trend(double perMinute, double margin) {
     static final int VALUES_MIN = 3;
 
     private static final double SECONDS_PER_MINUTE = 60;
-    /** Quantiles 0.975 of Student's t distribution with 1 to 10 degrees of freedom; above, the normal one with a correction. */
-    private static final double[] STUDENT = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
-
     /**
      * Of values at points in time.
      *
@@ -44,7 +43,7 @@ record Trend(double perMinute, double margin) {
             residuals += off * off;
         }
         int freedom = count - 2;
-        double quantile = freedom <= STUDENT.length ? STUDENT[freedom - 1] : 1.96 + 2.4 / freedom;
+        double quantile = TDistribution.of(freedom).inverseSurvivalProbability(0.025);
         double error = Math.sqrt(residuals / freedom / spread);
         return new Trend(slope * SECONDS_PER_MINUTE, quantile * error * SECONDS_PER_MINUTE);
     }

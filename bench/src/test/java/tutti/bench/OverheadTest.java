@@ -17,7 +17,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.bench.Contender.Kind;
 import tutti.command.Screen;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 import tutti.workload.tpcc.TpccForm;
 
 @Tag("long")
@@ -37,7 +37,8 @@ class OverheadTest {
                 "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "tutti.cluster.LoneNode");
         Path json = directory.resolve("overhead.json");
         OverheadResult result;
-        try (Overhead overhead = new Overhead(plan, screen, Ground.look(directory), directory.resolve("data"), command,
+        try (Overhead overhead = new Overhead(plan, screen, MeasurementConditions.look(directory),
+                directory.resolve("data"), command,
                 json)) {
             result = overhead.run();
         }

@@ -19,9 +19,9 @@ import tutti.workload.tpcc.TpccLedger;
 import tutti.workload.tpcc.TpccOutput;
 
 /**
- * Is every transaction that a TPC-C run's clients were told had committed in the database, exactly once and as they were
- * told, and nothing that they were told had failed? Transactions in doubt may be there or not, but not in part. Looks at
- * one database, in one snapshot; replicas are compared with each other by {@link ReplicaComparison}.
+ * Checks that every transaction that a TPC-C run's clients were told had committed is in the database, exactly once and
+ * as they were told, and nothing that they were told had failed. Transactions in doubt may be there or not, but not in
+ * part. Looks at one database, in one snapshot; replicas are compared with each other by {@link ReplicaComparison}.
  *
  * <p>
  * Rules: an acknowledged order, payment or delivery is there ({@code missing}) with the values acknowledged

@@ -16,10 +16,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Do all databases hold the same? Compares definitions and content of every table of every user schema, row by row: each
- * server adds up a digest per row (64 bits of MD5 over the row's text form, summed without overflow, so that order does
- * not matter), all servers at a time; where counts or sums differ, the rows themselves are fetched and the differing ones
- * named by primary key. Each database is looked at in one snapshot of its own; nothing may be under way meanwhile.
+ * Checks that all databases hold the same. Compares definitions and content of every table of every user schema, row by
+ * row: each server adds up a digest per row (64 bits of MD5 over the row's text form, summed without overflow, so that
+ * order does not matter), all servers at a time; where counts or sums differ, the rows themselves are fetched and the
+ * differing ones named by primary key. Each database is looked at in one snapshot of its own; nothing may be under way
+ * meanwhile.
  *
  * <p>
  * Left out: sequences, because every node has its own stride of them; temporary tables and what a materialised view

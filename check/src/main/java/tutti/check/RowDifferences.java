@@ -11,8 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which rows of a table are not the same in several databases? Merges the sorted streams of all of them, so memory is
- * bounded whatever the size of the table.
+ * Finds rows of a table that are not the same in several databases. Merges the sorted streams of all of them, so memory
+ * is bounded whatever the size of the table.
  *
  * @param count keys whose rows differ
  * @param rows the first of them: the key, then the row by database

@@ -25,6 +25,7 @@ import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
+import tutti.server.config.NodeConfig;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
@@ -75,7 +76,7 @@ final class DemoCommand implements Callable<Integer> {
             + " round trip. Default: interactive, and stored where the protocol needs whole requests.")
     private @Nullable TpccForm form;
 
-    @Option(names = "--engine", paramLabel = "NAME", defaultValue = "postgres", description = "What holds the nodes' copies: postgres, or h2 or hsqldb in the nodes' own processes (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", paramLabel = "NAME", defaultValue = NodeConfig.DEFAULT_ENGINE, description = "What holds the nodes' copies: postgres, a PostgreSQL server for each; or h2, hsqldb, databases in the nodes' own processes (default: ${DEFAULT-VALUE}).")
     private String engine;
 
     @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
@@ -99,7 +100,7 @@ final class DemoCommand implements Callable<Integer> {
             throw Failure.usage("under protocol " + protocol + " transactions must be handed in whole",
                     "take --form stored");
         }
-        if (chosen == TpccForm.STORED && !engine.equals("postgres")) {
+        if (chosen == TpccForm.STORED && NodeConfig.inProcess(engine)) {
             throw Failure.usage("TPC-C's stored transactions are PL/pgSQL functions, which " + engine + " has not",
                     "take --engine postgres" + (wholeOnly ? ", or another protocol" : ", or --form interactive"));
         }

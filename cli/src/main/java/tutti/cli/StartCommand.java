@@ -3,8 +3,8 @@ package tutti.cli;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.List;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -22,6 +22,7 @@ import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
+import tutti.server.config.NodeConfig;
 
 /** Runs a whole cluster on this machine in the foreground, until it is interrupted. */
 @Command(name = "start", description = "Run a cluster on this machine in the foreground, each node a process of its own"
@@ -45,7 +46,7 @@ final class StartCommand implements Callable<Integer> {
     @Option(names = "--protocol", paramLabel = "NAME", defaultValue = Protocols.DEFAULT, description = "How the copies are kept identical (default: ${DEFAULT-VALUE}).")
     private String protocol;
 
-    @Option(names = "--engine", paramLabel = "NAME", defaultValue = "postgres", description = "What holds the nodes' copies: postgres, or h2 or hsqldb in the nodes' own processes (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", paramLabel = "NAME", defaultValue = NodeConfig.DEFAULT_ENGINE, description = "What holds the nodes' copies: postgres, a PostgreSQL server for each; or h2, hsqldb, databases in the nodes' own processes (default: ${DEFAULT-VALUE}).")
     private String engine;
 
     @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")

@@ -9,6 +9,7 @@ import java.util.TreeMap;
 import tutti.command.Failure;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
+import tutti.server.config.NodeConfig;
 
 /**
  * Which cluster to run on this machine.
@@ -31,7 +32,6 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
     public static final String ENGINE = "engine";
     /** The setting that says how many secondaries a database in a node's process has. */
     public static final String SECONDARIES = "secondaries";
-    private static final String POSTGRES = "postgres";
     private static final int PORTS_PER_NODE = 4;
     private static final int PORT_DISTANCE = 100;
     private static final int POSTGRES_PORT = 6432;
@@ -151,7 +151,7 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
 
     /** Whether databases of nodes with these settings are in their own processes. */
     public static boolean inProcess(Map<String, String> settings) {
-        return !settings.getOrDefault(ENGINE, POSTGRES).equals(POSTGRES);
+        return NodeConfig.inProcess(settings.getOrDefault(ENGINE, NodeConfig.DEFAULT_ENGINE));
     }
 
     private String secondaries() {

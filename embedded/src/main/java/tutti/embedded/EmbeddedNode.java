@@ -35,8 +35,7 @@ import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
-import tutti.engine.jdbc.h2.H2Database;
-import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
@@ -144,7 +143,7 @@ final class EmbeddedNode implements AutoCloseable {
     }
 
     private String groupName() {
-        return url.engine() + " " + url.name();
+        return url.engine().name() + " " + url.name();
     }
 
     private Path directory() throws IOException {
@@ -157,26 +156,24 @@ final class EmbeddedNode implements AutoCloseable {
     }
 
     private MacroDb engine(Path directory) throws SQLException {
-        boolean h2 = url.engine().equals("h2");
-        JdbcEngine primary = url.directory() == null ? inMemory(h2) : inFiles(h2, directory.resolve("database"));
-        return MacroDb.open(primary, () -> memory(h2), url.secondaries(), MacroDb.Settings.DEFAULT);
-    }
-
-    private JdbcEngine inFiles(boolean h2, Path file) throws SQLException {
-        return JdbcEngine.open(h2 ? H2Database.inFile(file) : HsqldbDatabase.inFiles(file), CaptureMode.NOTES, steps());
+        JdbcEngine primary = url.directory() == null
+                ? inMemory()
+                : JdbcEngine.open(url.engine().inFiles(directory.resolve("database"), SqlSyntax.OWN), CaptureMode.NOTES,
+                        steps());
+        return MacroDb.open(primary, this::memory, url.secondaries(), MacroDb.Settings.DEFAULT);
     }
 
     private SequenceSteps steps() {
         return new SequenceSteps(url.node(), SEQUENCE_STEP);
     }
 
-    private JdbcEngine inMemory(boolean h2) throws SQLException {
+    private JdbcEngine inMemory() throws SQLException {
         Group of = group;
         Long left = of == null ? null : of.left.get(url.node());
         EmbeddedNode other = of == null ? null : of.present.values().stream().findAny().orElse(null);
         JdbcEngine engine = other == null || left == null
-                ? JdbcEngine.open(memory(h2), CaptureMode.NOTES, steps())
-                : other.copyOf(memory(h2), left, steps());
+                ? JdbcEngine.open(memory(), CaptureMode.NOTES, steps())
+                : other.copyOf(memory(), left, steps());
         engine.lostWithLog();
         return engine;
     }
@@ -206,8 +203,8 @@ final class EmbeddedNode implements AutoCloseable {
         }
     }
 
-    private static EmbeddedDatabase memory(boolean h2) throws SQLException {
-        return h2 ? H2Database.inMemory() : HsqldbDatabase.inMemory();
+    private EmbeddedDatabase memory() throws SQLException {
+        return url.engine().inMemory(SqlSyntax.OWN);
     }
 
     private Order order(Path directory) throws IOException {

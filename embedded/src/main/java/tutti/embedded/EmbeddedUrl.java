@@ -16,12 +16,14 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocols;
+import tutti.engine.Engines;
+import tutti.engine.jdbc.InProcessEngine;
 import tutti.jdbc.spi.UrlProperties;
 
 /**
  * A URL {@code jdbc:tutti:embedded:h2:mem:NAME} or {@code jdbc:tutti:embedded:hsqldb:DIRECTORY}, with properties, taken apart.
  *
- * @param engine {@code h2} or {@code hsqldb}
+ * @param engine what holds the database
  * @param name of the group of nodes in memory that the node belongs to; null if it is in files
  * @param directory of the node's files; null if it is in memory
  * @param node its number
@@ -33,7 +35,7 @@ import tutti.jdbc.spi.UrlProperties;
  * @param session what concerns the connection alone
  * @param said the names of all properties that were given
  */
-record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path directory, int node, int nodes,
+record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path directory, int node, int nodes,
         Map<Integer, InetSocketAddress> members, String protocol, Map<String, String> parameters, int secondaries,
         Session session, Set<String> said) {
     /**
@@ -98,11 +100,15 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
         }
         String address = url.substring(PREFIX.length(), question < 0 ? url.length() : question);
         int colon = address.indexOf(':');
-        String engine = colon < 0 ? address : address.substring(0, colon);
         String place = colon < 0 ? "" : UrlProperties.decode(address.substring(colon + 1));
-        if (!Set.of("h2", "hsqldb").contains(engine) || place.isEmpty() || place.equals("mem:")) {
-            throw invalid("the URL " + url + " is none of " + PREFIX + "h2:mem:NAME, " + PREFIX + "h2:DIRECTORY and the"
-                    + " same with hsqldb");
+        SQLException malformed = invalid("the URL " + url + " is neither " + PREFIX + "ENGINE:mem:NAME nor " + PREFIX
+                + "ENGINE:DIRECTORY with an ENGINE of "
+                + String.join(", ", Engines.INSTALLED.names(InProcessEngine.class)));
+        InProcessEngine engine = Engines.INSTALLED
+                .find(colon < 0 ? address : address.substring(0, colon), InProcessEngine.class)
+                .orElseThrow(() -> malformed);
+        if (place.isEmpty() || place.equals("mem:")) {
+            throw malformed;
         }
         String name = place.startsWith("mem:") ? place.substring(4) : null;
         int node = number(all, "node", 0, 255);
@@ -213,6 +219,6 @@ record EmbeddedUrl(String engine, @Nullable String name, @Nullable Path director
 
     /** What two URLs of the same node have in common. */
     String key() {
-        return engine + " " + (name == null ? String.valueOf(directory) : "mem:" + name) + " " + node;
+        return engine.name() + " " + (name == null ? String.valueOf(directory) : "mem:" + name) + " " + node;
     }
 }

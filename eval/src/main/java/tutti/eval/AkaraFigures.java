@@ -123,7 +123,7 @@ final class AkaraFigures {
         return Figure.only(curves, name).getOrDefault(name, base);
     }
 
-    private void compareThroughput(Sheet sheet) {
+    private void compareThroughput(FigurePages sheet) {
         RunResult nodo = sheet.result(curve("NODO").clients(LOADED));
         sheet.compare("7a", "DBSM, 3960 clients, tpm", "above 20,000",
                 Figure.text(sheet.result(curve("DBSM").clients(SATURATED)).tpm(), 0));
@@ -190,7 +190,7 @@ final class AkaraFigures {
         });
     }
 
-    private void compareAkara(Sheet sheet) {
+    private void compareAkara(FigurePages sheet) {
         sheet.compare("9a", "DBSM, 3240 clients, ms", "about 9",
                 Figure.text(latency(sheet.result(curve("DBSM").clients(LOADED))), 1));
         sheet.compare("9a", "AKARA-25, 3240 clients, ms", "about 178",

@@ -3,6 +3,7 @@ package tutti.eval;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
+import org.apache.commons.statistics.distribution.TDistribution;
 import tutti.model.RunResult;
 
 /**
@@ -14,12 +15,6 @@ import tutti.model.RunResult;
  * @param repetitions how many
  */
 record Estimate(double mean, double halfWidth, int repetitions) {
-    /** 97.5 percent quantiles for 1 to 30 degrees of freedom. */
-    private static final double[] STUDENT = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-            2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060,
-            2.056, 2.052, 2.048, 2.045, 2.042};
-    private static final double NORMAL = 1.960;
-
     static Estimate of(List<RunResult> results, ToDoubleFunction<RunResult> value) {
         int n = results.size();
         double mean = results.stream().mapToDouble(value).average().orElse(Double.NaN);
@@ -27,7 +22,7 @@ record Estimate(double mean, double halfWidth, int repetitions) {
             return new Estimate(mean, 0, n);
         }
         double squares = results.stream().mapToDouble(value).map(one -> (one - mean) * (one - mean)).sum();
-        double student = n - 1 <= STUDENT.length ? STUDENT[n - 2] : NORMAL;
+        double student = TDistribution.of(n - 1).inverseSurvivalProbability(0.025);
         return new Estimate(mean, student * Math.sqrt(squares / (n - 1) / n), n);
     }
 

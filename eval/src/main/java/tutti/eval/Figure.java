@@ -17,7 +17,7 @@ import tutti.report.Chart;
  * @param needs the runs that it is made from
  * @param draw draws it
  */
-record Figure(String id, List<Setting> needs, Consumer<Sheet> draw) {
+record Figure(String id, List<Setting> needs, Consumer<FigurePages> draw) {
     /** Curves over the number of clients: one for each setting, by its name. */
     static Figure overClients(String id, String file, String title, String up, List<Integer> clients,
             Map<String, Setting> curves, ToDoubleFunction<RunResult> value) {

@@ -86,13 +86,13 @@ public final class FiguresCommand implements Callable<Integer> {
                 paper == Paper.akara ? new AkaraFigures(length).figures() : new GordaFigures(length).figures());
         Set<Setting> settings = new LinkedHashSet<>();
         figures.forEach(figure -> settings.addAll(figure.needs()));
-        List<Laboratory.Job> jobs = new ArrayList<>();
+        List<ModelRuns.Job> jobs = new ArrayList<>();
         for (Setting setting : settings) {
             ScenarioFile scenario = RunCommand.valid(() -> ScenarioReader.read(setting.scenario(), setting.keys()));
-            jobs.add(new Laboratory.Job(setting.name(), scenario, seed));
+            jobs.add(new ModelRuns.Job(setting.name(), scenario, seed));
         }
         long began = System.nanoTime();
-        List<RunResult> results = new Laboratory(screen, workers).run(jobs);
+        List<RunResult> results = new ModelRuns(screen, workers).run(jobs);
         double seconds = (System.nanoTime() - began) / 1e9;
         Map<Setting, RunResult> bySetting = new LinkedHashMap<>();
         int next = 0;
@@ -101,7 +101,7 @@ public final class FiguresCommand implements Callable<Integer> {
         }
         Path directory = out == null ? Path.of("reports", "figures-" + paper) : out;
         Files.createDirectories(directory);
-        Sheet sheet = new Sheet(directory, bySetting, png, new Page("Figures of " + paper,
+        FigurePages sheet = new FigurePages(directory, bySetting, png, new Page("Figures of " + paper,
                 length + " transactions a run, seed " + seed + ", by tutti sim figures"));
         figures.forEach(figure -> figure.draw().accept(sheet));
         sheet.finish();

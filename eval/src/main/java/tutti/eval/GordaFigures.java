@@ -172,7 +172,7 @@ final class GordaFigures {
         });
     }
 
-    private void compareLocal(Sheet sheet) {
+    private void compareLocal(FigurePages sheet) {
         sheet.compare("3.6c", "DBSM-SI against DBSM-g, 3960 clients, aborts %", "less",
                 Figure.text(aborts(sheet.result(of(snapshot, "DBSM-SI").clients(LOADED))), 2) + " against "
                         + Figure.text(aborts(sheet.result(of(fine, "DBSM-g").clients(LOADED))), 2));
@@ -283,7 +283,7 @@ final class GordaFigures {
         figures.add(new Figure("table 3.5", needs, this::abortTable));
     }
 
-    private void abortTable(Sheet sheet) {
+    private void abortTable(FigurePages sheet) {
         Map<Kind, List<String>> paper = new LinkedHashMap<>();
         paper.put(Kind.DELIVERY, List.of("1.41", "9.84", "4.46"));
         paper.put(Kind.NEW_ORDER, List.of("1.46", "3.38", "1.63"));

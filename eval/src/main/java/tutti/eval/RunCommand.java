@@ -27,9 +27,9 @@ import tutti.model.Costs;
 import tutti.model.ModelConfig;
 import tutti.model.RunResult;
 import tutti.model.TraceFile;
-import tutti.model.scenario.ScenarioException;
 import tutti.model.scenario.ScenarioFile;
 import tutti.model.scenario.ScenarioReader;
+import tutti.yaml.UnusableFileException;
 
 /** Runs a scenario file on the performance model. */
 @Command(name = "run", description = "Run a scenario: the real protocols between models of clients, databases and networks;"
@@ -98,7 +98,7 @@ public final class RunCommand implements Callable<Integer> {
         ScenarioFile base = read(overrides);
         List<Point> points = points(base);
         List<Point> calm = performability ? withoutFaults(base) : List.of();
-        List<Laboratory.Job> jobs = new ArrayList<>();
+        List<ModelRuns.Job> jobs = new ArrayList<>();
         points.forEach(point -> addJobs(jobs, point, base, ""));
         calm.forEach(point -> addJobs(jobs, point, base, " without faults"));
         boolean alone = jobs.size() == 1;
@@ -118,7 +118,7 @@ public final class RunCommand implements Callable<Integer> {
         try (OutputStream packets = pcap == null
                 ? OutputStream.nullOutputStream()
                 : new BufferedOutputStream(Files.newOutputStream(pcap))) {
-            results = new Laboratory(screen, threads()).run(jobs, timeline,
+            results = new ModelRuns(screen, threads()).run(jobs, timeline,
                     charge == ModelConfig.Charge.REPLAY ? readCosts() : List.of(),
                     charge == ModelConfig.Charge.MEASURED ? measured : null, pcap == null ? null : packets);
         }
@@ -148,10 +148,10 @@ public final class RunCommand implements Callable<Integer> {
         return findings.isSafe() ? Program.OK : Program.FAILURE;
     }
 
-    private void addJobs(List<Laboratory.Job> jobs, Point point, ScenarioFile base, String suffix) {
+    private void addJobs(List<ModelRuns.Job> jobs, Point point, ScenarioFile base, String suffix) {
         long first = seed == null ? base.seed() : seed;
         for (int i = 0; i < repetitions(base); i++) {
-            jobs.add(new Laboratory.Job(
+            jobs.add(new ModelRuns.Job(
                     point.name() + suffix + (repetitions(base) > 1 ? " seed " + (first + i) : ""),
                     point.scenario(), first + i));
         }
@@ -189,13 +189,13 @@ public final class RunCommand implements Callable<Integer> {
 
     /** What may be wrong with a scenario. */
     interface Reading<T> {
-        T read() throws ScenarioException;
+        T read() throws UnusableFileException;
     }
 
     static <T> T valid(Reading<T> reading) {
         try {
             return reading.read();
-        } catch (ScenarioException wrong) {
+        } catch (UnusableFileException wrong) {
             throw Failure.usage(String.valueOf(wrong.getMessage()), "");
         }
     }

@@ -58,6 +58,11 @@ public interface GroupEffects {
         VIEW_CHANGE,
         /** The member is not in the view: it catches up, or waits to be let in. */
         OUTSIDE,
+        /**
+         * So many members have forgotten the group, because they keep no log, that those who remember it are no majority: unless
+         * such come back, nothing is ever ordered again.
+         */
+        FORGOTTEN,
         /** The others have forgotten messages that the member lacks, see {@link GroupEffects#stateNeeded}. */
         STATE_NEEDED
     }

@@ -1,6 +1,7 @@
 package tutti.group;
 
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.DurableLog;
@@ -15,7 +16,8 @@ import tutti.core.spi.Group;
  * <b>Contract for the world.</b> Events are told one at a time, with a time in nanoseconds that never decreases in the
  * life of a member; {@link #start} first. A member that crashed is made anew from the {@link MessageLog} of the records
  * that were on stable storage. All members are configured with the same members, and a member keeps its stable storage
- * for ever: one that lost it must not come back under the same number.
+ * for ever: one that lost it must not come back under the same number, unless as {@link MessageLog#forgotten}. A world may so
+ * do without stable storage for messages: then the order lasts as long as a majority of the members remembers it ({@link Membership}).
  *
  * <p>
  * <b>Layers</b>, each in a file of its own with its argument: {@link ReliableMulticast} (window, negative
@@ -91,7 +93,7 @@ public final class GroupMember {
         if (after < log.base()) {
             throw new DurableLog.TruncatedException(after, log.base() + 1);
         }
-        if (after > log.end()) {
+        if (after > log.end() && log.remembers()) {
             throw new IllegalArgumentException("position " + after + " was never delivered here: the log ends at "
                     + log.end());
         }
@@ -108,7 +110,8 @@ public final class GroupMember {
         submissions = new Submissions(parameters.flow());
         spontaneous = new SpontaneousOrder(links, effects);
         pacer = new Pacer(parameters.flow().rateBytesPerSecond(), parameters.flow().burstBytes());
-        membership = new Membership(parameters, membersForView, log, writer, links, peers, () -> committed,
+        membership = new Membership(parameters, membersForView, log, writer, links, peers,
+                () -> delivered, () -> committed,
                 this::committed, new Views());
     }
 
@@ -225,6 +228,17 @@ public final class GroupMember {
         return true;
     }
 
+    /** Several messages in turn, which so share packets. Throws like {@link #submit(long, byte[])} and if the queue is full. */
+    public void submit(long now, List<byte[]> payloads) {
+        for (byte[] payload : payloads) {
+            if (payload.length > parameters.flow().payloadBytesMax() || !submissions.submit(payload)) {
+                throw new IllegalArgumentException("a message of " + payload.length + " bytes does not fit: the limit is "
+                        + parameters.flow().payloadBytesMax() + ", " + submissions.queuedBytes() + " wait");
+            }
+        }
+        finish(now);
+    }
+
     /** All records up to this one are on stable storage. */
     public void persisted(long now, long serial) {
         writer.persisted(serial);
@@ -237,7 +251,7 @@ public final class GroupMember {
      * good. What has not been delivered here is kept.
      */
     public void truncate(long position) {
-        long upTo = Math.min(position, delivered);
+        long upTo = Math.min(position, Math.min(delivered, log.end()));
         if (upTo > log.base()) {
             writer.write(new StableRecord.Forgotten(upTo));
         }
@@ -258,9 +272,19 @@ public final class GroupMember {
         return log.base() + 1;
     }
 
+    /** Bytes of the messages that the log holds. */
+    public long logBytes() {
+        return log.bytes();
+    }
+
     /** Bytes submitted and not delivered back. */
     public long queuedBytes() {
         return submissions.queuedBytes();
+    }
+
+    /** As {@link MessageLog#remembers}. */
+    public boolean remembers() {
+        return log.remembers();
     }
 
     /** Which life of the member this is. */
@@ -333,7 +357,8 @@ public final class GroupMember {
         View view = membership.acceptedView();
         int sequencer = view == null ? -1 : View.maker(view.number(), links.configured());
         boolean enough = Long.bitCount(living) >= majority;
-        boolean ordering = enough && sequencer >= 0 && (living & 1L << sequencer) != 0;
+        long inView = membership.living(now);
+        boolean ordering = sequencer >= 0 && Long.bitCount(inView) >= majority && (inView & 1L << sequencer) != 0;
         int leader = ordering ? links.id(sequencer) : -1;
         if (living != toldLiving || ordering != told.majority() || leader != told.leader()) {
             toldLiving = living;
@@ -348,7 +373,7 @@ public final class GroupMember {
         }
         GroupEffects.Blocked why = null;
         if (!ordering) {
-            why = membership.takesPart() && !enough ? GroupEffects.Blocked.NO_MAJORITY : membership.blocked();
+            why = membership.takesPart() && !enough ? GroupEffects.Blocked.NO_MAJORITY : membership.blocked(now);
         }
         if (why != blocked) {
             blocked = why;

@@ -3,6 +3,7 @@ package tutti.group;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
 
 /**
  * Makes this member's log equal to another's up to some position: for the maker of a view, which takes the best log that
@@ -25,6 +26,11 @@ import java.util.function.LongConsumer;
  * at a majority stays there while logs are made equal.
  *
  * <p>
+ * <b>A log that begins later.</b> A member that has forgotten its log fetches all that another has, also what its own state holds
+ * already: a third one may need it. It begins after a position that the other has forgotten, and knows of that only that it
+ * was delivered. So it is in every log that may be fetched from, and whatever view that has there is right.
+ *
+ * <p>
  * One question is under way at a time; it is asked again when the next sign of life is due.
  */
 final class LogTransfer {
@@ -34,6 +40,8 @@ final class LogTransfer {
     private final int fetchBytes;
     /** Told up to where this log is known to be stable at a majority. */
     private final LongConsumer committed;
+    /** Up to where this member has the state, if not the messages. */
+    private final LongSupplier delivered;
 
     private boolean active;
     private int source;
@@ -43,7 +51,9 @@ final class LogTransfer {
     private long probe;
     private boolean asked;
 
-    LogTransfer(MessageLog log, StableWriter writer, Links links, int fetchBytes, LongConsumer committed) {
+    LogTransfer(MessageLog log, StableWriter writer, Links links, int fetchBytes, LongSupplier delivered,
+            LongConsumer committed) {
+        this.delivered = delivered;
         this.log = log;
         this.writer = writer;
         this.links = links;
@@ -92,7 +102,8 @@ final class LogTransfer {
     private void ask() {
         asked = false;
         probe = Math.max(probe, log.base());
-        links.send(source, new Packet.Fetch(view, probe, log.viewAt(probe)));
+        long known = log.viewAt(probe);
+        links.send(source, new Packet.Fetch(view, probe, known < 0 ? Packet.ANY_VIEW : known));
     }
 
     /**
@@ -101,8 +112,13 @@ final class LogTransfer {
      * @return whether the fetched log is complete
      */
     boolean received(int from, Packet.Entries answer) {
-        if (!active || from != source || answer.view() != view || answer.after() != probe
-                || !holds(probe, answer.afterView())) {
+        if (!active || from != source || answer.view() != view || answer.after() != probe) {
+            return false;
+        }
+        if (probe == log.base() && !log.knowsBase()) {
+            log.base(answer.afterView());
+        }
+        if (!holds(probe, answer.afterView())) {
             return false;
         }
         long matched = probe;
@@ -149,9 +165,18 @@ final class LogTransfer {
         }
     }
 
-    /** Whether the answer says that what is needed is gone. */
+    /** Whether the answer says that what is needed is gone. A member that has the state without the messages begins later. */
     boolean received(int from, Packet.Forgotten answer) {
-        return active && from == source && answer.view() == view && answer.after() == probe;
+        if (!active || from != source || answer.view() != view || answer.after() != probe) {
+            return false;
+        }
+        if (log.remembers() || answer.firstRetained() > delivered.getAsLong() + 1) {
+            return true;
+        }
+        writer.begin(answer.firstRetained() - 1);
+        probe = log.base();
+        ask();
+        return false;
     }
 
     /**
@@ -169,7 +194,8 @@ final class LogTransfer {
         if (after < log.base()) {
             return new Packet.Forgotten(question.view(), after, log.base() + 1);
         }
-        if (after > limit || log.viewAt(after) != question.afterView()) {
+        boolean any = question.afterView() == Packet.ANY_VIEW;
+        if (after > limit || (!any && log.viewAt(after) != question.afterView())) {
             long position = Math.min(Math.min(after, limit), log.endOfView(question.afterView()));
             return new Packet.Differs(question.view(), after, position, log.viewAt(position));
         }
@@ -180,6 +206,7 @@ final class LogTransfer {
             messages.add(message);
             bytes += message.encodedSize();
         }
-        return new Packet.Entries(question.view(), after, question.afterView(), committedHere, messages);
+        return new Packet.Entries(question.view(), after, log.viewAt(after), committedHere,
+                messages);
     }
 }

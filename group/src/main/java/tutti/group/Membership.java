@@ -41,6 +41,26 @@ import org.jspecify.annotations.Nullable;
  * stable, a minority can do neither.
  *
  * <p>
+ * <b>Members that forget.</b> A world may keep on stable storage only the number of lives, and whether a view has ever been promised:
+ * then a member that has promised one forgets in a crash what it promised and acknowledged. Its next life does not
+ * <em>remember</em>: it makes no view, its answer does not count for the majority that a view takes, and its log is not chosen. It
+ * remembers again once it has accepted a view v that names its life. (This is recovery as in Viewstamped Replication, with
+ * the vector of lives of Michael et al., "Recovering Shared Objects Without Stable Storage", DISC 2017.)
+ *
+ * <p>
+ * <em>Why that is enough.</em> Let member m, after life b, remember since view v in its life b' > b. (1) All that b acknowledged as a
+ * part of a majority is in the log with which v starts: v was made by a majority Q of members other than m that remember, and a
+ * majority that b was part of has a member in common with Q that is not m, to which the argument above applies. (2) b's
+ * promises no longer count where that could hurt. {@code Prepare v} names b', else v could not have it as a member; so all of Q know of
+ * b' before they answer. A later view w, whose maker has an answer of b still under way, is made by a majority that has a
+ * member q of Q other than m, or does not count b. If q answered for w after it did for v, its answer names b', and that of b is
+ * dropped. If before, then w > v is impossible, since q would not have answered for v, and w < v is what the argument above allows.
+ * (3) No view has two contents. If b had a view w installed, the majority for it shares a member with Q, that answered while
+ * b lived, hence before it knew of b': so w < v, and b' makes views above v only. If b merely asked for w, the answers that
+ * still come name a former life of the maker, who leaves them out. So everything holds as if m had never crashed, as long as those who
+ * remember are a majority. If they are not, no view is ever made again: nothing is ordered, and nothing contradicted.
+ *
+ * <p>
  * <b>View synchrony.</b> Members that go from one view to the next have the same log when they take part in it: what
  * counts of the old view is its log up to the new one's start. What was multicast and is not in that log is
  * multicast again by its sender if it lives; no member has delivered it.
@@ -69,6 +89,8 @@ final class Membership {
     private static final class Attempt {
         final long view;
         final Packet.@Nullable Flushed[] answers;
+        /** What was known of lives when it was begun. */
+        long[] lives = {};
         int best = -1;
 
         Attempt(long view, int configured) {
@@ -76,8 +98,20 @@ final class Membership {
             answers = new Packet.Flushed[configured];
         }
 
-        int answered() {
-            return (int) Arrays.stream(answers).filter(a -> a != null).count();
+        int remembering() {
+            return (int) Arrays.stream(answers).filter(a -> a != null && a.remembers()).count();
+        }
+
+        /** Drops what was answered by lives that others know to be over. */
+        void dropFormerLives() {
+            for (int i = 0; i < answers.length; i++) {
+                for (Packet.Flushed witness : answers.clone()) {
+                    Packet.Flushed answer = answers[i];
+                    if (answer != null && witness != null && witness.lives()[i] > answer.incarnation()) {
+                        answers[i] = null;
+                    }
+                }
+            }
         }
     }
 
@@ -124,7 +158,7 @@ final class Membership {
 
     /** @param majority how many members it takes to make a view */
     Membership(GroupParameters parameters, int majority, MessageLog log, StableWriter writer, Links links, Peers peers,
-            LongSupplier committed, LongConsumer nowCommitted, Host host) {
+            LongSupplier delivered, LongSupplier committed, LongConsumer nowCommitted, Host host) {
         this.parameters = parameters;
         this.majority = majority;
         self = parameters.members().indexOf(parameters.self());
@@ -135,8 +169,23 @@ final class Membership {
         this.committed = committed;
         this.nowCommitted = nowCommitted;
         this.host = host;
-        transfer = new LogTransfer(log, writer, links, parameters.flow().fetchBytes(), nowCommitted);
+        transfer = new LogTransfer(log, writer, links, parameters.flow().fetchBytes(), delivered,
+                nowCommitted);
         startedSerial = writer.write(new StableRecord.Started(log.incarnation() + 1));
+        learn(new long[links.configured()]);
+    }
+
+    /** Somebody knows of these lives. */
+    private void learn(long[] known) {
+        peers.lives(known);
+        long[] own = new long[links.configured()];
+        own[self] = log.incarnation();
+        peers.lives(own);
+        if (peers.lives()[self] != log.incarnation()) {
+            throw new IllegalStateException("member " + links.id(self) + " is in its life " + log.incarnation()
+                    + ", but others know of its life " + peers.lives()[self]
+                    + ": it was started twice, or its directory was lost and its clock went back; start it again");
+        }
     }
 
     /** Whether this member listens and speaks. */
@@ -150,11 +199,32 @@ final class Membership {
         return accepted ? view : null;
     }
 
+    /** The living members of this one's view as bits, as far as they are in the lives that are in it. */
+    long living(long now) {
+        View in = view;
+        long living = 0;
+        if (in != null) {
+            for (int place = 0; place < in.members().length; place++) {
+                int member = in.members()[place];
+                if (peers.alive(member, now)
+                        && (member == self || peers.incarnation(member) <= in.incarnations()[place])) {
+                    living |= 1L << member;
+                }
+            }
+        }
+        return living;
+    }
+
     /** Why this member has no accepted view, while a majority is alive. */
-    GroupEffects.Blocked blocked() {
+    GroupEffects.Blocked blocked(long now) {
         return switch (status) {
             case STARTING -> GroupEffects.Blocked.STARTING;
-            case OUTSIDE -> GroupEffects.Blocked.OUTSIDE;
+            case OUTSIDE -> {
+                int forgetful = peers.forgetful(now) + (log.remembers() ? 0 : 1);
+                yield links.configured() - forgetful < majority
+                        ? GroupEffects.Blocked.FORGOTTEN
+                        : GroupEffects.Blocked.OUTSIDE;
+            }
             case FLUSHING, INSTALLED -> GroupEffects.Blocked.VIEW_CHANGE;
             case LOST -> GroupEffects.Blocked.STATE_NEEDED;
         };
@@ -179,7 +249,8 @@ final class Membership {
         long promise = log.promised();
         Attempt mine = attempt;
         if (mine != null) {
-            links.multicast(new Packet.Prepare(promise));
+            mine.lives = peers.lives();
+            links.multicast(new Packet.Prepare(promise, mine.lives));
             mine.answers[self] = flushed();
             choose(mine, now);
         } else {
@@ -188,13 +259,14 @@ final class Membership {
     }
 
     private Packet.Flushed flushed() {
-        return new Packet.Flushed(log.promised(), log.incarnation(), log.accepted(), log.end(), log.viewAt(log.end()));
+        return new Packet.Flushed(log.promised(), log.incarnation(), log.accepted(), log.end(),
+                Math.max(0, log.viewAt(log.end())), log.remembers(), peers.lives());
     }
 
     private Packet.Alive alive() {
         View in = view;
         return new Packet.Alive(log.incarnation(), log.promised(), in == null ? 0 : in.number(), log.end(),
-                committed.getAsLong());
+                committed.getAsLong(), log.remembers());
     }
 
     /** It is time for a sign of life, and to say again what may have been lost. */
@@ -209,7 +281,7 @@ final class Membership {
         if (mine != null && promiseSerial == 0 && mine.best < 0) {
             for (int i = 0; i < mine.answers.length; i++) {
                 if (mine.answers[i] == null) {
-                    links.send(i, new Packet.Prepare(mine.view));
+                    links.send(i, new Packet.Prepare(mine.view, mine.lives));
                 }
             }
             choose(mine, now);
@@ -249,7 +321,7 @@ final class Membership {
     /** Makes a view, now or as soon as it is this member's turn, if one is needed. */
     private void consider(long now) {
         long living = peers.alive(now);
-        if (Long.bitCount(living) < majority) {
+        if (Long.bitCount(living) < majority || !log.remembers()) {
             unwellSince = WELL;
             return;
         }
@@ -357,6 +429,7 @@ final class Membership {
         if (View.maker(asked.view(), links.configured()) != from) {
             throw new IllegalArgumentException("member " + links.id(from) + " does not make view " + asked.view());
         }
+        learn(asked.lives());
         if (asked.view() > log.promised()) {
             promise(asked.view(), now);
         } else if (asked.view() < log.promised()) {
@@ -376,6 +449,11 @@ final class Membership {
         if (mine == null || answer.view() != mine.view || promiseSerial > 0 || mine.best >= 0) {
             return;
         }
+        learn(answer.lives());
+        if (answer.lives()[self] != log.incarnation()) {
+            // It answers a former life of this member.
+            return;
+        }
         Packet.Flushed earlier = mine.answers[from];
         if (earlier == null || answer.incarnation() >= earlier.incarnation()) {
             mine.answers[from] = answer;
@@ -385,7 +463,8 @@ final class Membership {
 
     /** When all that live have answered, or a majority has and time is short: takes the best log. */
     private void choose(Attempt mine, long now) {
-        if (mine.answered() < majority) {
+        mine.dropFormerLives();
+        if (mine.remembering() < majority) {
             return;
         }
         int best = self;
@@ -394,7 +473,7 @@ final class Membership {
             Packet.Flushed answer = mine.answers[i];
             if (answer == null) {
                 silent |= 1L << i;
-            } else if (better(answer, mine.answers[best])) {
+            } else if (answer.remembers() && better(answer, mine.answers[best])) {
                 best = i;
             }
         }
@@ -422,7 +501,8 @@ final class Membership {
     private void install(Attempt mine, Packet.Flushed chosen, long now) {
         List<Integer> near = new ArrayList<>();
         for (int i = 0; i < mine.answers.length; i++) {
-            if (mine.answers[i] != null && i != self) {
+            Packet.Flushed answer = mine.answers[i];
+            if (answer != null && i != self && (answer.remembers() || mine.lives[i] == answer.incarnation())) {
                 near.add(i);
             }
         }
@@ -500,6 +580,9 @@ final class Membership {
     }
 
     void received(int from, Packet.Fetch question) {
+        if (!log.knowsBase()) {
+            return;
+        }
         View in = view;
         long limit;
         if (question.view() == 0) {

@@ -23,13 +23,43 @@ public final class MessageLog {
     private final Ring<Sender> before = new Ring<>();
     private final ArrayDeque<Run> runs = new ArrayDeque<>();
     private final Map<Integer, Sender> senders = new HashMap<>();
+    private static final long UNKNOWN = -1;
+
     private long baseView;
+    private long bytes;
     private long incarnation;
     private long promised;
     private long accepted;
 
+    /** Whether there were messages before the first that this log ever had. */
+    private boolean beginsLater;
+    private boolean remembers = true;
+
     /** The log of a member that has never been started. */
     public MessageLog() {}
+
+    /**
+     * The log of a member without stable storage for messages that has promised a view in an earlier life, or begins with a copy of
+     * another member's state.
+     *
+     * @param lives number of its last life; no life may have the number of an earlier one
+     */
+    public static MessageLog forgotten(long lives) {
+        MessageLog log = empty(lives);
+        log.remembers = false;
+        return log;
+    }
+
+    /**
+     * The log of a member that has never promised a view, and begins with nothing.
+     *
+     * @param lives as for {@link #forgotten}
+     */
+    public static MessageLog empty(long lives) {
+        MessageLog log = new MessageLog();
+        log.incarnation = lives;
+        return log;
+    }
 
     /** An independent copy; the messages themselves are shared. */
     public MessageLog copy() {
@@ -43,9 +73,12 @@ public final class MessageLog {
         copy.runs.addAll(runs);
         copy.senders.putAll(senders);
         copy.baseView = baseView;
+        copy.bytes = bytes;
         copy.incarnation = incarnation;
         copy.promised = promised;
         copy.accepted = accepted;
+        copy.beginsLater = beginsLater;
+        copy.remembers = remembers;
         return copy;
     }
 
@@ -58,7 +91,10 @@ public final class MessageLog {
         switch (record) {
             case StableRecord.Started(long now) -> incarnation = increased(incarnation, now, record);
             case StableRecord.Promised(long view) -> promised = increased(promised, view, record);
-            case StableRecord.Accepted(long view) -> accepted = increased(accepted, view, record);
+            case StableRecord.Accepted(long view) -> {
+                accepted = increased(accepted, view, record);
+                remembers = true;
+            }
             case StableRecord.Appended(var added) -> added.forEach(this::append);
             case StableRecord.Cut(long lastKept) -> cut(lastKept);
             case StableRecord.Forgotten(long upTo) -> forget(upTo);
@@ -82,6 +118,11 @@ public final class MessageLog {
         return messages.last();
     }
 
+    /** Bytes of the messages that are here. */
+    long bytes() {
+        return bytes;
+    }
+
     /** Number of the member's latest life, 0 before the first. */
     public long incarnation() {
         return incarnation;
@@ -97,12 +138,41 @@ public final class MessageLog {
         return accepted;
     }
 
+    /**
+     * Whether all that the member has ever promised and acknowledged is known here. A member that has forgotten that remembers
+     * again once it has accepted a view ({@link Membership}).
+     */
+    public boolean remembers() {
+        return remembers;
+    }
+
+    /** Whether it is known in which view {@link #base} was ordered. */
+    boolean knowsBase() {
+        return baseView != UNKNOWN;
+    }
+
+    /** Begins anew, after a position that was delivered. */
+    void begin(long after) {
+        messages.restart(after + 1);
+        before.restart(after + 1);
+        bytes = 0;
+        runs.clear();
+        senders.clear();
+        beginsLater = true;
+        baseView = UNKNOWN;
+    }
+
+    /** Notes in which view {@link #base} was ordered, which was not known. */
+    void base(long view) {
+        baseView = view;
+    }
+
     /** The message at a position above {@link #base} and not above {@link #end}. */
     public Ordered get(long position) {
         return messages.get(position);
     }
 
-    /** In which view a position, from {@link #base} to {@link #end}, was ordered. */
+    /** In which view a position, from {@link #base} to {@link #end}, was ordered; negative if that is not known. */
     long viewAt(long position) {
         return position == base() ? baseView : messages.get(position).view();
     }
@@ -126,9 +196,15 @@ public final class MessageLog {
         return known.incarnation() == ofIncarnation ? known.lastNumber() : 0;
     }
 
-    /** Whether this is the next message of its sender: the successor of the last, or the first of a later life. */
+    /**
+     * Whether this is the next message of its sender: the successor of the last, or the first of a later life. A log that begins
+     * later does not know what was before, and takes a sender's first message as it comes.
+     */
     boolean next(int sender, long ofIncarnation, long number) {
         Sender known = sender(sender);
+        if (beginsLater && known.equals(Sender.UNHEARD)) {
+            return number > 0;
+        }
         if (ofIncarnation > known.incarnation()) {
             return number == 1;
         }
@@ -151,6 +227,7 @@ public final class MessageLog {
             runs.addLast(new Run(message.view(), message.position()));
         }
         messages.add(message);
+        bytes += message.encodedSize();
         before.add(sender(message.sender()));
         senders.put(message.sender(), new Sender(message.incarnation(), message.number()));
     }
@@ -162,6 +239,7 @@ public final class MessageLog {
         }
         while (end() > lastKept) {
             Ordered removed = messages.removeLast();
+            bytes -= removed.encodedSize();
             senders.put(removed.sender(), before.removeLast());
         }
         while (!runs.isEmpty() && runs.getLast().first() > lastKept) {
@@ -174,7 +252,9 @@ public final class MessageLog {
             throw new IllegalArgumentException("forget to " + upTo + " of " + base() + " to " + end());
         }
         while (base() < upTo) {
-            baseView = messages.removeFirst().view();
+            Ordered forgotten = messages.removeFirst();
+            baseView = forgotten.view();
+            bytes -= forgotten.encodedSize();
             before.removeFirst();
         }
         while (!runs.isEmpty()) {

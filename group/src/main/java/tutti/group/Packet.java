@@ -181,29 +181,37 @@ public sealed interface Packet {
      * @param installed the view that it is in, 0 if in none
      * @param end last position of its log
      * @param committed last position that it knows to be stable at a majority
+     * @param remembers whether its memory counts, see {@link MessageLog#remembers}
      */
-    record Alive(long incarnation, long promised, long installed, long end, long committed) implements Packet {
+    record Alive(long incarnation, long promised, long installed, long end, long committed,
+            boolean remembers) implements Packet {
         @Override
         public int encodedSize() {
-            return 1 + 5 * 8;
+            return 1 + 5 * 8 + 1;
         }
 
         @Override
         public void encode(ByteBuffer to) {
-            to.put(ALIVE).putLong(incarnation).putLong(promised).putLong(installed).putLong(end).putLong(committed);
+            to.put(ALIVE).putLong(incarnation).putLong(promised).putLong(installed).putLong(end).putLong(committed)
+                    .put(flag(remembers));
         }
     }
 
-    /** Asks to leave all lower views and to say what the log holds. */
-    record Prepare(long view) implements Packet {
+    /**
+     * Asks to leave all lower views and to say what the log holds.
+     *
+     * @param lives by member, the latest life that the sender knows of, 0 if none
+     */
+    record Prepare(long view, long[] lives) implements Packet {
         @Override
         public int encodedSize() {
-            return 1 + 8;
+            return 1 + 8 + 4 + 8 * lives.length;
         }
 
         @Override
         public void encode(ByteBuffer to) {
             to.put(PREPARE).putLong(view);
+            putLives(to, lives);
         }
     }
 
@@ -213,17 +221,22 @@ public sealed interface Packet {
      * @param incarnation which life of the sender
      * @param accepted the last view whose beginning its log holds
      * @param end last position of its log
-     * @param endView in which view that was ordered
+     * @param endView in which view that was ordered, 0 if the sender does not know
+     * @param remembers as in {@link Alive}
+     * @param lives as in {@link Prepare}
      */
-    record Flushed(long view, long incarnation, long accepted, long end, long endView) implements Packet {
+    record Flushed(long view, long incarnation, long accepted, long end, long endView, boolean remembers,
+            long[] lives) implements Packet {
         @Override
         public int encodedSize() {
-            return 1 + 5 * 8;
+            return 1 + 5 * 8 + 1 + 4 + 8 * lives.length;
         }
 
         @Override
         public void encode(ByteBuffer to) {
-            to.put(FLUSHED).putLong(view).putLong(incarnation).putLong(accepted).putLong(end).putLong(endView);
+            to.put(FLUSHED).putLong(view).putLong(incarnation).putLong(accepted).putLong(end).putLong(endView)
+                    .put(flag(remembers));
+            putLives(to, lives);
         }
     }
 
@@ -257,7 +270,7 @@ public sealed interface Packet {
      *
      * @param view on whose behalf: the log that it begins with; 0 for what is known to be stable at a majority
      * @param after the position
-     * @param afterView in which view the sender's log has it
+     * @param afterView in which view the sender's log has it; {@link #ANY_VIEW} if it only knows that it was delivered
      */
     record Fetch(long view, long after, long afterView) implements Packet {
         @Override
@@ -315,6 +328,9 @@ public sealed interface Packet {
         }
     }
 
+    /** In {@link Fetch}: what the receiver has there is right. */
+    long ANY_VIEW = Long.MAX_VALUE;
+
     byte DATA = 1;
     byte ORDER = 2;
     byte STREAM = 3;
@@ -363,9 +379,10 @@ public sealed interface Packet {
             }
             case PROGRESS -> new Progress(natural(in), natural(in), natural(in));
             case GOSSIP -> gossip(in);
-            case ALIVE -> new Alive(natural(in), natural(in), natural(in), natural(in), natural(in));
-            case PREPARE -> new Prepare(natural(in));
-            case FLUSHED -> new Flushed(natural(in), natural(in), natural(in), natural(in), natural(in));
+            case ALIVE -> new Alive(natural(in), natural(in), natural(in), natural(in), natural(in), flag(in));
+            case PREPARE -> new Prepare(natural(in), lives(in));
+            case FLUSHED -> new Flushed(natural(in), natural(in), natural(in), natural(in), natural(in), flag(in),
+                    lives(in));
             case INSTALL -> install(in);
             case FETCH -> new Fetch(natural(in), natural(in), natural(in));
             case ENTRIES -> {
@@ -456,6 +473,33 @@ public sealed interface Packet {
             }
         }
         return new Install(view, members, incarnations, start, startView, committed);
+    }
+
+    private static byte flag(boolean set) {
+        return (byte) (set ? 1 : 0);
+    }
+
+    private static boolean flag(ByteBuffer in) {
+        byte read = in.get();
+        if (read != 0 && read != 1) {
+            throw new IllegalArgumentException("neither yes nor no in a packet: " + read);
+        }
+        return read == 1;
+    }
+
+    private static void putLives(ByteBuffer to, long[] lives) {
+        to.putInt(lives.length);
+        for (long life : lives) {
+            to.putLong(life);
+        }
+    }
+
+    private static long[] lives(ByteBuffer in) {
+        long[] lives = new long[count(in, 8)];
+        for (int i = 0; i < lives.length; i++) {
+            lives[i] = natural(in);
+        }
+        return lives;
     }
 
     private static long natural(ByteBuffer in) {

@@ -17,6 +17,9 @@ final class Peers {
     private final long[] promised;
     private final long[] installed;
     private final long[] end;
+    private final boolean[] forgetful;
+    /** Latest lives that anybody has spoken of. */
+    private final long[] lives;
     private long highestView;
 
     Peers(int configured, int self, long timeoutNanos) {
@@ -28,6 +31,8 @@ final class Peers {
         promised = new long[configured];
         installed = new long[configured];
         end = new long[configured];
+        forgetful = new boolean[configured];
+        lives = new long[configured];
     }
 
     /** Something came from a member. */
@@ -38,6 +43,7 @@ final class Peers {
     /** A member said how it is. What it said earlier than what is known is left out, as far as that shows. */
     void alive(int member, Packet.Alive said) {
         highestView = Math.max(highestView, Math.max(said.promised(), said.installed()));
+        lives[member] = Math.max(lives[member], said.incarnation());
         if (said.incarnation() < incarnation[member]
                 || (said.incarnation() == incarnation[member] && said.promised() < promised[member])) {
             return;
@@ -46,6 +52,33 @@ final class Peers {
         promised[member] = said.promised();
         installed[member] = said.installed();
         end[member] = said.end();
+        forgetful[member] = !said.remembers();
+    }
+
+    /** Somebody knows of these lives. */
+    void lives(long[] known) {
+        if (known.length != lives.length) {
+            throw new IllegalArgumentException(known.length + " lives in a group of " + lives.length + " members");
+        }
+        for (int i = 0; i < known.length; i++) {
+            lives[i] = Math.max(lives[i], known[i]);
+        }
+    }
+
+    /** By member, the latest life that this one knows of, 0 if none. */
+    long[] lives() {
+        return lives.clone();
+    }
+
+    /** How many of the living others last said that they remember nothing and are in no view. */
+    int forgetful(long now) {
+        int count = 0;
+        for (int i = 0; i < forgetful.length; i++) {
+            if (i != self && forgetful[i] && installed[i] == 0 && alive(i, now)) {
+                count++;
+            }
+        }
+        return count;
     }
 
     /** Somebody promised or made this view. */

@@ -50,6 +50,14 @@ final class StableWriter {
         return issued;
     }
 
+    /** Begins anew, in a world that keeps no messages: after a position that was delivered. */
+    void begin(long after) {
+        flush();
+        log.begin(after);
+        end = after;
+        marks.clear();
+    }
+
     /** Records what was appended. */
     void flush() {
         if (!appended.isEmpty()) {

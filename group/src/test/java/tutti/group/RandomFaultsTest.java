@@ -38,6 +38,25 @@ class RandomFaultsTest {
     }
 
     @Test
+    void allPropertiesHoldWhereNoDiskKeepsMessages() {
+        for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+            run(seed, settings -> settings.forgetful = true);
+        }
+        System.out.printf(Locale.ROOT, "%d seeds: %d deliveries, %d crashes, %d views told%n", SEEDS, deliveries,
+                crashes, views);
+        assertTrue(crashes >= SEEDS / 2, "faults happened");
+        assertTrue(deliveries > SEEDS * 30L, "work was done");
+    }
+
+    @Test
+    void aMemberThatForgotAndTakesItselfForANewOneIsFound() {
+        assertFound("position ", s -> {
+            s.forgetful = true;
+            s.amnesia = true;
+        });
+    }
+
+    @Test
     void aDiskThatLiesIsFound() {
         assertFound("position ", s -> s.lyingDisk = true);
     }
@@ -124,7 +143,7 @@ class RandomFaultsTest {
         TestNetwork.Host host = network.hosts.get(random.nextInt(members));
         switch (random.nextInt(20)) {
             case 0 -> {
-                if (host.up()) {
+                if (host.up() && network.mayCrash(host)) {
                     host.crash();
                 }
             }
@@ -151,16 +170,21 @@ class RandomFaultsTest {
                 }
             }
             case 8 -> {
+                if (network.settings.amnesia) {
+                    return;
+                }
                 long upTo = Long.MAX_VALUE;
                 for (TestNetwork.Host each : network.hosts) {
-                    upTo = Math.min(upTo, Math.min(each.delivered, each.disk.end()));
+                    long kept = network.settings.forgetful ? each.safe : each.disk.end();
+                    upTo = Math.min(upTo, Math.min(each.delivered, kept));
                 }
                 long everywhere = upTo;
+                network.truncated = Math.max(network.truncated, everywhere);
                 network.hosts.stream().filter(TestNetwork.Host::up).forEach(h -> h.member().truncate(everywhere));
             }
             case 9 -> {
                 for (TestNetwork.Host each : network.hosts) {
-                    if (each.up() && random.nextInt(2) == 0) {
+                    if (each.up() && random.nextInt(2) == 0 && network.mayCrash(each)) {
                         each.crash();
                     }
                 }

@@ -43,6 +43,10 @@ final class TestNetwork {
         int membersForDelivery;
         /** The disk says that it has written what it has not. */
         boolean lyingDisk;
+        /** Disks keep nothing but how often their member has been started, and whether it has promised a view. */
+        boolean forgetful;
+        /** A member that has forgotten takes itself for a new one. */
+        boolean amnesia;
         /** Packets go through their encoding. */
         boolean encode = true;
     }
@@ -64,6 +68,11 @@ final class TestNetwork {
     final class Host implements GroupEffects {
         final int id;
         MessageLog disk = new MessageLog();
+        /** If disks are forgetful: what they keep. */
+        long lives;
+        boolean hasPromised;
+        /** Up to which position the state is safe that was made of deliveries. */
+        long safe;
         final ArrayDeque<Pending> unwritten = new ArrayDeque<>();
         @Nullable
         GroupMember member;
@@ -110,12 +119,19 @@ final class TestNetwork {
                 GroupMember made = new GroupMember(parameters,
                         settings.membersForView > 0 ? settings.membersForView : parameters.majority(),
                         settings.membersForDelivery > 0 ? settings.membersForDelivery : parameters.majority(),
-                        disk.copy(), after, this);
+                        settings.forgetful ? begin(after) : disk.copy(), after, this);
                 member = made;
                 made.start(now);
             } catch (DurableLog.TruncatedException e) {
                 throw new AssertionError(e);
             }
+        }
+
+        private MessageLog begin(long after) {
+            boolean knows = settings.amnesia || (after == 0 && !hasPromised);
+            MessageLog log = !knows ? MessageLog.forgotten(lives) : MessageLog.empty(lives);
+            lives++;
+            return log;
         }
 
         /** Dies; of what it asked to be written, a random part at the beginning is. */
@@ -124,6 +140,9 @@ final class TestNetwork {
             crashes++;
             life++;
             writing = false;
+            if (settings.forgetful) {
+                unwritten.clear();
+            }
             for (int written = settings.lyingDisk ? 0 : random.nextInt(unwritten.size() + 1); written > 0; written--) {
                 disk.apply(unwritten.removeFirst().record());
             }
@@ -176,6 +195,19 @@ final class TestNetwork {
         @Override
         public void persist(long serial, StableRecord record) {
             assertTrue(record.encodedSize() > 0);
+            if (settings.forgetful) {
+                hasPromised |= record instanceof StableRecord.Promised;
+                int asked = life;
+                at(now, () -> {
+                    if (life == asked) {
+                        member().persisted(now, serial);
+                    }
+                });
+                if (!(record instanceof StableRecord.Appended) && random.nextDouble() < settings.crashAtViewChange) {
+                    dieSoon();
+                }
+                return;
+            }
             unwritten.addLast(new Pending(serial, record));
             if (settings.lyingDisk) {
                 int asked = life;
@@ -194,7 +226,7 @@ final class TestNetwork {
         private void dieSoon() {
             int asked = life;
             at(now + random.nextLong(2 * settings.diskNanosMax), () -> {
-                if (life == asked) {
+                if (life == asked && mayCrash(this)) {
                     crash();
                     int dead = life;
                     at(now + random.nextLong(60_000_000), () -> {
@@ -208,6 +240,12 @@ final class TestNetwork {
 
         /** Some position that a database could have got to from what was delivered. */
         long restartFrom() {
+            if (settings.amnesia) {
+                return 0;
+            }
+            if (settings.forgetful) {
+                return random.nextInt(4) == 0 ? Math.max(Math.min(safe, truncated), safe - random.nextInt(9)) : safe;
+            }
             long most = Math.min(delivered, disk.end());
             return random.nextInt(3) == 0 ? disk.base() : Math.max(disk.base(), most - random.nextInt(3));
         }
@@ -241,6 +279,7 @@ final class TestNetwork {
             long position = message.position();
             assertEquals(delivered + 1, position, "positions are dense");
             delivered = position;
+            safe = random.nextInt(3) == 0 ? Math.max(safe, position) : safe;
             Identity identity = new Identity(message.sender(), message.incarnation(), message.number());
             byte[] submittedPayload = payloads.get(identity);
             assertTrue(submittedPayload != null && Arrays.equals(submittedPayload, message.payload()),
@@ -254,7 +293,7 @@ final class TestNetwork {
             if (identity.sender == id && identity.incarnation == member().incarnation()) {
                 assertEquals(++backDelivered, identity.number);
             }
-            if (!settings.lyingDisk) {
+            if (!settings.lyingDisk && !settings.forgetful) {
                 assertTrue(disk.end() >= position, "delivered before it was on stable storage");
             }
         }
@@ -308,6 +347,8 @@ final class TestNetwork {
     long deliveries;
     long crashes;
     long packets;
+    /** Nobody needs what is before the position behind this one. */
+    long truncated;
     /** From and to: no packet passes. */
     final boolean[][] cut;
 
@@ -319,6 +360,18 @@ final class TestNetwork {
             ids.add(id);
         }
         ids.forEach(id -> hosts.add(new Host(id)));
+    }
+
+    /**
+     * Whether a member may crash. A group that keeps nothing on disks stands it if others remember, a majority among them; a crash
+     * that leaves fewer is not one that it promises to go on after.
+     */
+    boolean mayCrash(Host host) {
+        if (!settings.forgetful) {
+            return true;
+        }
+        long others = hosts.stream().filter(h -> h != host && h.up() && h.member().remembers()).count();
+        return others > settings.members / 2 || !host.up();
     }
 
     void startAll() {

@@ -47,12 +47,12 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private final Nodes nodes;
     private final Connection proxy;
     private final SessionSettings session = new SessionSettings();
-    private final Seen seen;
+    private final NewestPosition seen;
     private final ReentrantLock lock = new ReentrantLock();
-    private @Nullable Physical writer;
+    private @Nullable NodeConnection writer;
     /** For read-only transactions, if they go elsewhere. */
-    private @Nullable Physical reader;
-    private volatile @Nullable Physical current;
+    private @Nullable NodeConnection reader;
+    private volatile @Nullable NodeConnection current;
     private boolean autoCommit = true;
     private boolean readOnly;
     /** A transaction is open at the current node. */
@@ -64,14 +64,16 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private ClusterConnection(Settings settings) {
         this.settings = settings;
         this.nodes = new Nodes(settings);
-        this.seen = settings.readLevel() == Settings.ReadLevel.CAUSAL ? Seen.byAll(settings.hosts()) : new Seen();
+        this.seen = settings.readLevel() == Settings.ReadLevel.CAUSAL
+                ? NewestPosition.byAll(settings.hosts())
+                : new NewestPosition();
         this.proxy = Calls.proxy(Connection.class, this);
     }
 
     /** Connects. */
     static Connection open(Settings settings) throws SQLException {
         ClusterConnection connection = new ClusterConnection(settings);
-        Physical first = connection.nodes.open();
+        NodeConnection first = connection.nodes.open();
         connection.writer = first;
         connection.current = first;
         return connection.proxy;
@@ -195,7 +197,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
 
     private void close() {
         closed = true;
-        for (Physical each : new Physical[]{writer, reader}) {
+        for (NodeConnection each : new NodeConnection[]{writer, reader}) {
             if (each != null) {
                 each.discard();
             }
@@ -203,7 +205,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     private void abort(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
-        for (Physical each : new Physical[]{writer, reader}) {
+        for (NodeConnection each : new NodeConnection[]{writer, reader}) {
             if (each != null && each.usable()) {
                 Calls.call(method, each.connection(), arguments);
             }
@@ -218,7 +220,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         if (closed) {
             return false;
         }
-        Physical on = current;
+        NodeConnection on = current;
         if (on != null && on.usable() && on.connection().isValid(timeout)) {
             return true;
         }
@@ -245,7 +247,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             commit();
         }
         autoCommit = wanted;
-        for (Physical each : new Physical[]{writer, reader}) {
+        for (NodeConnection each : new NodeConnection[]{writer, reader}) {
             if (each != null && each.usable()) {
                 each.connection().setAutoCommit(wanted);
             }
@@ -258,7 +260,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
         boolean wanted = (Boolean) Calls.argument(arguments, 0);
         session.called(method, arguments);
-        for (Physical each : new Physical[]{writer, reader}) {
+        for (NodeConnection each : new NodeConnection[]{writer, reader}) {
             if (each != null && each.usable()) {
                 each.connection().setReadOnly(wanted);
             }
@@ -269,11 +271,11 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     // ------------------------------------------------------------------------------------------ work
 
     @Override
-    public Physical somewhere() throws SQLException {
+    public NodeConnection somewhere() throws SQLException {
         checkOpen();
         lock.lock();
         try {
-            Physical on = current;
+            NodeConnection on = current;
             return open && on != null ? on : forNextTransaction(System.nanoTime() + settings.failoverNanos());
         } finally {
             lock.unlock();
@@ -298,7 +300,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         long deadline = System.nanoTime() + settings.failoverNanos();
         while (true) {
             boolean begins = !open;
-            Physical on = begins ? atLevel(deadline) : somewhere();
+            NodeConnection on = begins ? atLevel(deadline) : somewhere();
             String transaction = on.transaction();
             try {
                 Object result = work.on(on);
@@ -320,12 +322,12 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
     }
 
-    private static String movedInVain(Physical on) {
+    private static String movedInVain(NodeConnection on) {
         return "the connection to node " + on.node() + " was lost, nothing was changed, and the statement cannot be"
                 + " repeated because its parameters were streams";
     }
 
-    private void executed(Physical on, @Nullable String sql) {
+    private void executed(NodeConnection on, @Nullable String sql) {
         open = on.inTransaction();
         if (sql != null) {
             session.executed(sql, open);
@@ -334,7 +336,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     /** The node is lost, or does not serve; returns if what was asked of it may be asked of another one. */
-    private void left(Physical on, SQLException failure, boolean begins, @Nullable String sql,
+    private void left(NodeConnection on, SQLException failure, boolean begins, @Nullable String sql,
             @Nullable String transaction) throws SQLException {
         boolean refused = Failures.refusedNow(failure) && !on.lostBy(failure);
         boolean byItself = begins && autoCommit;
@@ -371,7 +373,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         throw retry;
     }
 
-    private static SQLException unresolved(Physical on, SQLException failure) {
+    private static SQLException unresolved(NodeConnection on, SQLException failure) {
         return Failures.inDoubt("the connection to node " + on.node() + " was lost while the transaction committed, and"
                 + " no node could tell in time whether it has; look whether it has before repeating it", failure);
     }
@@ -386,14 +388,14 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     /** Gives a connection up. */
-    private void given(Physical on) {
+    private void given(NodeConnection on) {
         on.node().failed(System.nanoTime());
         on.discard();
     }
 
     @Override
     public String translated(String sql, Target on) {
-        return SequenceQuery.is(sql) && ((Physical) on).transaction() != null
+        return SequenceQuery.is(sql) && ((NodeConnection) on).transaction() != null
                 ? "SELECT * FROM tutti.declared_sequences"
                 : sql;
     }
@@ -402,13 +404,13 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     public SQLException noticed(Target target, SQLException failure) {
         lock.lock();
         try {
-            return noticedAlone((Physical) target, failure);
+            return noticedAlone((NodeConnection) target, failure);
         } finally {
             lock.unlock();
         }
     }
 
-    private SQLException noticedAlone(Physical on, SQLException failure) {
+    private SQLException noticedAlone(NodeConnection on, SQLException failure) {
         if (!on.lostBy(failure) || on != current || !open) {
             return failure;
         }
@@ -429,7 +431,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             lost = null;
             throw before;
         }
-        Physical on = current;
+        NodeConnection on = current;
         if (autoCommit || !open || on == null) {
             somewhere().connection().commit();
             return;
@@ -477,7 +479,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             });
             return;
         }
-        Physical on = current;
+        NodeConnection on = current;
         boolean wasLost = lost != null;
         lost = null;
         session.rolledBack();
@@ -510,9 +512,9 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     // ------------------------------------------------------------------------------------------ nodes
 
     /** A connection on which the next transaction sees what the read level promises. */
-    private Physical atLevel(long deadline) throws SQLException {
+    private NodeConnection atLevel(long deadline) throws SQLException {
         while (true) {
-            Physical on = forNextTransaction(deadline);
+            NodeConnection on = forNextTransaction(deadline);
             boolean wait = switch (settings.readLevel()) {
                 case LOCAL -> false;
                 case SESSION, CAUSAL -> on.behind(seen.position());
@@ -545,7 +547,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
     }
 
-    private void waitForSeen(Physical on, Statement statement) throws SQLException {
+    private void waitForSeen(NodeConnection on, Statement statement) throws SQLException {
         long position = seen.position();
         try {
             statement.executeQuery("SELECT tutti_wait(" + position + ")").close();
@@ -568,15 +570,15 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
     }
 
-    private Physical forNextTransaction(long deadline) throws SQLException {
-        Physical first = writer;
+    private NodeConnection forNextTransaction(long deadline) throws SQLException {
+        NodeConnection first = writer;
         if (!readOnly || settings.routing() == Settings.ReadOnlyRouting.SAME || !nodes.several()) {
-            Physical on = first != null && first.usable() ? first : moved(deadline, first);
+            NodeConnection on = first != null && first.usable() ? first : moved(deadline, first);
             writer = on;
             current = on;
             return on;
         }
-        Physical second = reader;
+        NodeConnection second = reader;
         if (second == null || !second.usable()) {
             boolean other = settings.routing() == Settings.ReadOnlyRouting.OTHER && first != null;
             second = other ? prepared(nodes.openUntil(deadline, first.node())) : moved(deadline, second);
@@ -586,7 +588,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         return second;
     }
 
-    private Physical moved(long deadline, @Nullable Physical from) throws SQLException {
+    private NodeConnection moved(long deadline, @Nullable NodeConnection from) throws SQLException {
         if (from != null) {
             checkPinned(Failures.closed("session"));
             given(from);
@@ -594,7 +596,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         return prepared(nodes.openUntil(deadline, from == null ? null : from.node()));
     }
 
-    private Physical prepared(Physical opened) throws SQLException {
+    private NodeConnection prepared(NodeConnection opened) throws SQLException {
         boolean done = false;
         try {
             session.apply(opened.connection());

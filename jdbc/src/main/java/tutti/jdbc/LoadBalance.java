@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** In which order are nodes tried for a new connection? */
+/** The order in which nodes are tried for a new connection. */
 enum LoadBalance {
     /** As the URL lists them. */
     LISTED,

@@ -34,7 +34,7 @@ final class Nodes {
      *
      * @throws SQLException the last node's error, if none does; at once if it would be the same everywhere
      */
-    Physical open() throws SQLException {
+    NodeConnection open() throws SQLException {
         return open(null, settings.loginNanos() == 0 ? Long.MAX_VALUE : settings.loginNanos());
     }
 
@@ -44,7 +44,7 @@ final class Nodes {
      * @param avoided tried last; may be null
      * @param nanos how long it may take; each node gets an equal share of what is left
      */
-    private Physical open(@Nullable Node avoided, long nanos) throws SQLException {
+    private NodeConnection open(@Nullable Node avoided, long nanos) throws SQLException {
         long begin = System.nanoTime();
         SQLException last = null;
         List<Node> order = settings.loadBalance().arrange(nodes, TURN.getAndIncrement(), System.nanoTime());
@@ -84,7 +84,7 @@ final class Nodes {
      *
      * @param nanos how long it may take; a node that stands still takes connections, and says nothing then
      */
-    private Physical connect(Node node, long nanos) throws SQLException {
+    private NodeConnection connect(Node node, long nanos) throws SQLException {
         Properties properties = settings.forPgjdbc();
         if (nanos < LIMIT_NANOS_MAX) {
             properties.setProperty("loginTimeout", String.valueOf(Math.max(nanos / 1e9, 0.001)));
@@ -99,7 +99,7 @@ final class Nodes {
         if (connection == null) {
             throw new IllegalStateException("pgjdbc does not know its own URL");
         }
-        return new Physical(node, connection.unwrap(BaseConnection.class), before, shownBefore);
+        return new NodeConnection(node, connection.unwrap(BaseConnection.class), before, shownBefore);
     }
 
     /**
@@ -107,7 +107,7 @@ final class Nodes {
      *
      * @param deadlineNanos of {@link System#nanoTime}
      */
-    Physical openUntil(long deadlineNanos, @Nullable Node avoided) throws SQLException {
+    NodeConnection openUntil(long deadlineNanos, @Nullable Node avoided) throws SQLException {
         while (true) {
             try {
                 return open(avoided, Math.max(TRY_NANOS_MIN, deadlineNanos - System.nanoTime()));

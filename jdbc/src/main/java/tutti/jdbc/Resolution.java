@@ -16,7 +16,7 @@ enum Resolution {
     /** Asks one node after the other until one can tell, or the deadline has come. */
     static Resolution ask(Nodes nodes, String transaction, long deadlineNanos) throws SQLException {
         do {
-            Physical on;
+            NodeConnection on;
             try {
                 on = nodes.openUntil(deadlineNanos, null);
             } catch (SQLException nobody) {

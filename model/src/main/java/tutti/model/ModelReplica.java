@@ -43,7 +43,7 @@ final class ModelReplica implements Replica, Channel.Receiver {
     private final CodeCharge charge;
     private final Claims claims;
     private final Protocol protocol;
-    private final ModelLocals locals;
+    private final ModelTransactions locals;
     private final ModelPipeline pipeline;
     private final ArrayDeque<Event> events = new ArrayDeque<>();
     private List<Runnable> effects = new ArrayList<>();
@@ -60,7 +60,7 @@ final class ModelReplica implements Replica, Channel.Receiver {
         this.charge = charge;
         this.claims = claims;
         this.protocol = protocol.apply(this);
-        this.locals = new ModelLocals(this, site);
+        this.locals = new ModelTransactions(this, site);
         this.pipeline = new ModelPipeline(site, this::visible, this::advanced);
     }
 

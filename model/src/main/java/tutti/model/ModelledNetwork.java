@@ -6,9 +6,9 @@ import tutti.sim.kernel.RandomStream;
 import tutti.sim.net.LinkConfig;
 
 /**
- * A network by arithmetic: when does what is sent now arrive? Each site has one line into its cluster's
- * network, each cluster one link to the backbone, in each direction; what is sent takes them one after the other, in the
- * order in which it is sent. A multicast takes the line once for the whole cluster, and once more for each site elsewhere.
+ * A network by arithmetic: computes when what is sent now arrives. Each site has one line into its cluster's network,
+ * each cluster one link to the backbone, in each direction; what is sent takes them one after the other, in the order
+ * in which it is sent. A multicast takes the line once for the whole cluster, and once more for each site elsewhere.
  *
  * <p>
  * <b>Faults.</b> It is a reliable channel, as a transport makes one of a network that loses messages: what has not been

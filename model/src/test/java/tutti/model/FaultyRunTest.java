@@ -10,10 +10,10 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import tutti.model.scenario.ScenarioException;
 import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
+import tutti.yaml.UnusableFileException;
 
 /** Every protocol under every fault of D5.1, table 3.3, over either kind of order: safe, and alive among who is left. */
 class FaultyRunTest {
@@ -23,7 +23,7 @@ class FaultyRunTest {
     @CsvSource({"si,gorda-lan-3,all", "dbsm,gorda-lan-3,all", "postgres-r,gorda-lan-3,all", "nodo,gorda-lan-3,all",
             "akara,gorda-lan-3,all", "active,gorda-lan-3,all", "passive,gorda-lan-3,all", "2pc,gorda-lan-3,all",
             "wice,gorda-wan,all", "wice,gorda-wan,first-cluster"})
-    void aProtocolGoesOn(String protocol, String scenario, String members) throws ScenarioException {
+    void aProtocolGoesOn(String protocol, String scenario, String members) throws UnusableFileException {
         for (String order : List.of("sequencer", "group")) {
             Map<String, String> keys = new HashMap<>(
                     Map.of("run.transactions", scenario.equals("gorda-wan") ? "600" : "200", "run.warm-up", "1s",

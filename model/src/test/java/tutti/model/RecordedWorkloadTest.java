@@ -19,8 +19,8 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
-import tutti.model.scenario.ScenarioException;
 import tutti.model.scenario.ScenarioReader;
+import tutti.yaml.UnusableFileException;
 
 class RecordedWorkloadTest {
     private static final long MILLI = 1_000_000;
@@ -53,7 +53,7 @@ class RecordedWorkloadTest {
         Files.write(directory.resolve("node" + node + RecordedNode.SUFFIX), file.toByteArray());
     }
 
-    private RunResult run(String... more) throws ScenarioException {
+    private RunResult run(String... more) throws UnusableFileException {
         Map<String, String> keys = new HashMap<>(Map.of("workload.recorded", directory.toString(), "run.warm-up",
                 "0s"));
         for (int i = 0; i < more.length; i += 2) {
@@ -66,7 +66,7 @@ class RecordedWorkloadTest {
     }
 
     @Test
-    void arrivesAsItWasRecordedUnderAnyProtocol() throws IOException, ScenarioException {
+    void arrivesAsItWasRecordedUnderAnyProtocol() throws IOException, UnusableFileException {
         record(1, 5000);
         record(2, 5003);
         for (String protocol : List.of("si", "postgres-r", "2pc", "passive", "active")) {
@@ -86,7 +86,7 @@ class RecordedWorkloadTest {
 
     /** Both nodes write the hot row every 40 ms at nearly the same time: first committer wins, or they take turns. */
     @Test
-    void conflictsAreThoseOfTheRecordedKeys() throws IOException, ScenarioException {
+    void conflictsAreThoseOfTheRecordedKeys() throws IOException, UnusableFileException {
         record(0, 5000);
         record(1, 5003);
         RunResult optimistic = run("protocol.name", "si");
@@ -100,9 +100,9 @@ class RecordedWorkloadTest {
     @Test
     void whatCannotBeReadIsSaid() throws IOException {
         Files.writeString(directory.resolve("x" + RecordedNode.SUFFIX), "nothing of the kind, and long enough");
-        ScenarioException wrong = assertThrows(ScenarioException.class, () -> run());
+        UnusableFileException wrong = assertThrows(UnusableFileException.class, () -> run());
         assertTrue(wrong.getMessage().contains("is no recording of a workload"), wrong.getMessage());
-        ScenarioException missing = assertThrows(ScenarioException.class,
+        UnusableFileException missing = assertThrows(UnusableFileException.class,
                 () -> run("workload.recorded", directory.resolve("none").toString()));
         assertTrue(missing.getMessage().contains("there is no "), missing.getMessage());
     }

@@ -68,7 +68,7 @@ final class ClientTransactions {
     private final Horizon horizon;
     private final AtomicLong serial;
     private final CommitAdmission admission;
-    private final EverywhereRequests everywhere;
+    private final ActiveRequestTable everywhere;
     private volatile @Nullable WorkloadRecorder recorder;
 
     /* Used by any thread. */
@@ -96,7 +96,7 @@ final class ClientTransactions {
         this.incarnation = incarnation;
         this.serial = new AtomicLong(incarnation << 32);
         this.admission = new CommitAdmission(inFlightMax);
-        this.everywhere = new EverywhereRequests(clock, metrics);
+        this.everywhere = new ActiveRequestTable(clock, metrics);
         this.clock = clock;
         this.loop = loop;
         this.node = node;

@@ -4,9 +4,9 @@ import java.util.function.BooleanSupplier;
 import tutti.runtime.Clock;
 
 /**
- * For how long does the head of the {@link CommitPipeline} wait for others to be applied together with it? A transaction of
- * other nodes that is applied alone costs the engine, and this node, several times what it costs among others. So where
- * nobody waits to see it, it waits for a bounded time.
+ * Decides for how long the head of the {@link CommitPipeline} waits for others to be applied together with it. A
+ * transaction of other nodes that is applied alone costs the engine, and this node, several times what it costs among
+ * others. So where nobody waits to see it, it waits for a bounded time.
  *
  * <p>
  * It waits only if the one before it came shortly before it, so that a node with little to do is not late without a

@@ -69,6 +69,8 @@ final class ReplicaCore {
     private Set<Integer> orderers = Set.of();
     /** Position of this life's first message, 0 until it has come. */
     private long joinedAt;
+    /** Position that the engine held when this life began. */
+    private long heldAtStart;
 
     /** As {@link ReplicaNode#ReplicaNode}. */
     ReplicaCore(ReplicaNode.Settings settings, Machine machine, Directory directory, Order order, Engine engine,
@@ -137,6 +139,7 @@ final class ReplicaCore {
 
     private void recover(long position) throws IOException, DurableLog.TruncatedException {
         Optional<NodeFiles.Snapshot> file = files.newestUpTo(position);
+        heldAtStart = position;
         long before = file.map(NodeFiles.Snapshot::position).orElse(0L);
         if (file.isPresent()) {
             restore(file.get());
@@ -364,6 +367,12 @@ final class ReplicaCore {
 
         @Override
         public void joinedAt(long position) {
+            if (position <= heldAtStart) {
+                throw new IllegalStateException("the order gave this node's first message position " + position
+                        + ", but its database held position " + heldAtStart
+                        + " before: the order was lost, or is another cluster's; begin a new cluster in empty directories"
+                        + " with the data of the node whose position is highest");
+            }
             joinedAt = position;
             maybeReady();
         }

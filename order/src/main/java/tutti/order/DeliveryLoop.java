@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -39,7 +39,14 @@ public final class DeliveryLoop implements AutoCloseable {
         boolean deliverSome(DeliveryLoop to) throws IOException;
     }
 
-    private record Letter(int sender, ByteBuffer payload) {}
+    /** What the group has to tell, in turn. */
+    private sealed interface Event {}
+
+    private record Letter(int sender, ByteBuffer payload) implements Event {}
+
+    private record Tentative(int sender, ByteBuffer payload) implements Event {}
+
+    private record Viewed(Group.View now) implements Event {}
 
     private final String name;
     private final Loop loop;
@@ -47,8 +54,9 @@ public final class DeliveryLoop implements AutoCloseable {
     private final DurableLog.Reader reader;
     private final Group.@Nullable Listener listener;
     private final Consumer<Throwable> onFailure;
-    private final ConcurrentLinkedQueue<Letter> letters = new ConcurrentLinkedQueue<>();
-    private final AtomicReference<Group.@Nullable View> view = new AtomicReference<>();
+    private final ConcurrentLinkedQueue<Event> events = new ConcurrentLinkedQueue<>();
+    /** How many views are among them. */
+    private final AtomicInteger views = new AtomicInteger();
     /** A turn has been handed to the loop and has not begun. */
     private final AtomicBoolean queued = new AtomicBoolean();
     private volatile boolean suspended;
@@ -93,16 +101,23 @@ public final class DeliveryLoop implements AutoCloseable {
         }
     }
 
-    /** The group has changed; what has not been told of it yet is forgotten. {@code here} as for {@link #more}. */
+    /** The group has changed: each change is told, and before what is received after it. {@code here} as for {@link #more}. */
     public void viewed(Group.View now, boolean here) {
-        view.set(now);
+        views.incrementAndGet();
+        events.add(new Viewed(now));
         more(here);
     }
 
     /** A node has sent something outside of the order; the bytes are kept. {@code here} as for {@link #more}. */
     public void received(int sender, ByteBuffer payload, boolean here) {
-        letters.add(new Letter(sender, payload));
+        events.add(new Letter(sender, payload));
         more(here);
+    }
+
+    /** A message will probably be delivered soon; the bytes are kept. Told no later than {@link #more} has it delivered. */
+    public void tentative(int sender, ByteBuffer payload) {
+        events.add(new Tentative(sender, payload));
+        more(false);
     }
 
     /** As {@link DurableLog#suspend}. */
@@ -125,7 +140,7 @@ public final class DeliveryLoop implements AutoCloseable {
 
     /** Whether the next message may be handed over now: not if there is a view to be told before it. On the loop. */
     public boolean mayDeliver() {
-        return !suspended && !ended && view.get() == null;
+        return !suspended && !ended && views.get() == 0;
     }
 
     /** Hands the next message over. By the source, on the loop. */
@@ -142,14 +157,8 @@ public final class DeliveryLoop implements AutoCloseable {
 
     private void turn() {
         queued.set(false);
-        Group.View changed = view.getAndSet(null);
-        if (changed != null && listener != null && !ended) {
-            listener.view(changed);
-        }
-        for (Letter letter = letters.poll(); letter != null && !ended; letter = letters.poll()) {
-            if (listener != null) {
-                listener.received(letter.sender(), letter.payload());
-            }
+        for (Event event = events.poll(); event != null && !ended; event = events.poll()) {
+            tell(event);
         }
         boolean more = false;
         try {
@@ -161,8 +170,29 @@ public final class DeliveryLoop implements AutoCloseable {
             inBatch = false;
             reader.batchEnd();
         }
-        if (!ended && ((more && !suspended) || view.get() != null)) {
+        if (!ended && ((more && !suspended) || views.get() > 0)) {
             more(false);
+        }
+    }
+
+    private void tell(Event event) {
+        switch (event) {
+            case Viewed(Group.View now) -> {
+                views.decrementAndGet();
+                if (listener != null) {
+                    listener.view(now);
+                }
+            }
+            case Letter(int sender, ByteBuffer payload) -> {
+                if (listener != null) {
+                    listener.received(sender, payload);
+                }
+            }
+            case Tentative(int sender, ByteBuffer payload) -> {
+                if (!suspended) {
+                    reader.tentative(sender, payload);
+                }
+            }
         }
     }
 

@@ -2,6 +2,7 @@ package tutti.order;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.IntConsumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -23,10 +25,36 @@ import tutti.core.spi.Order;
 /** What every order must do, whatever it is made of. Bound to each adapter by a subclass. */
 @Timeout(60)
 public abstract class OrderContract {
-    /** The nodes of one order, numbered from 0. */
-    protected interface Cluster {
+    /** The nodes of one order, numbered from 0, and how time passes where they are. */
+    public interface Cluster {
         /** Opens a node that is not open. */
         Order open(int node) throws Exception;
+
+        /** Whether a node that was stopped still has its part of the log. */
+        default boolean remembersStops() {
+            return true;
+        }
+
+        /** Does something so many times, in turn, beside everything else; returns what waits for the last time. */
+        default Runnable beside(int times, IntConsumer step) {
+            Thread thread = Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < times; i++) {
+                    step.accept(i);
+                }
+            });
+            return () -> {
+                try {
+                    thread.join();
+                } catch (InterruptedException interrupted) {
+                    throw new AssertionError(interrupted);
+                }
+            };
+        }
+
+        /** Lets recorders wait. */
+        default Recorder.Waiting waiting() {
+            return Recorder.THREADS;
+        }
     }
 
     /** A new order whose nodes may queue this many bytes. */
@@ -54,7 +82,7 @@ public abstract class OrderContract {
 
     private void start(int node, long after) throws Exception {
         Order order = cluster.open(node);
-        Recorder recorder = new Recorder();
+        Recorder recorder = new Recorder(cluster.waiting());
         orders.put(node, order);
         recorders.put(node, recorder);
         order.group().join(recorder);
@@ -75,6 +103,14 @@ public abstract class OrderContract {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 
+    private static void append(Order to, String text) {
+        try {
+            to.log().append(bytes(text));
+        } catch (DurableLog.OverflowException overflow) {
+            throw new AssertionError(overflow);
+        }
+    }
+
     private static List<Long> positions(List<Recorder.Delivered> deliveries) {
         return deliveries.stream().map(Recorder.Delivered::position).toList();
     }
@@ -91,21 +127,9 @@ public abstract class OrderContract {
     void allNodesDeliverTheSameOrderWithoutGapsAndEachSendersMessagesInTurn() throws Exception {
         startAll(3);
         int each = 2000;
-        List<Thread> senders = new ArrayList<>();
-        for (Map.Entry<Integer, Order> e : orders.entrySet()) {
-            senders.add(Thread.ofPlatform().start(() -> {
-                for (int i = 0; i < each; i++) {
-                    try {
-                        e.getValue().log().append(bytes(e.getKey() + ":" + i));
-                    } catch (DurableLog.OverflowException overflow) {
-                        throw new AssertionError(overflow);
-                    }
-                }
-            }));
-        }
-        for (Thread sender : senders) {
-            sender.join();
-        }
+        List<Runnable> senders = new ArrayList<>();
+        orders.forEach((node, order) -> senders.add(cluster.beside(each, i -> append(order, node + ":" + i))));
+        senders.forEach(Runnable::run);
         List<Recorder.Delivered> first = recorders.get(0).awaitCount(3 * each);
         assertEquals(range(1, 3L * each), positions(first));
         assertEquals(first, recorders.get(1).awaitCount(3 * each));
@@ -121,9 +145,8 @@ public abstract class OrderContract {
         }
         for (Order order : orders.values()) {
             // It changes when the listener has been told.
-            while (order.log().status().lastDelivered() < 3L * each || order.log().status().queuedBytes() > 0) {
-                Thread.onSpinWait();
-            }
+            cluster.waiting().await(this, () -> order.log().status().lastDelivered() == 3L * each
+                    && order.log().status().queuedBytes() == 0, () -> order.log().status().toString());
             assertEquals(3L * each, order.log().status().lastDelivered());
             assertEquals(3L * each, order.log().status().lastKnown());
             assertEquals(0, order.log().status().queuedBytes());
@@ -138,6 +161,10 @@ public abstract class OrderContract {
         recorders.get(0).awaitCount(2);
         stop(0);
         start(0, 1);
+        if (!cluster.remembersStops()) {
+            assertForgotten(Set.of(0));
+            return;
+        }
         assertEquals(List.of(new Recorder.Delivered(2, 0, "b")), recorders.get(0).awaitCount(1));
         orders.get(0).log().append(bytes("c"));
         assertEquals(new Recorder.Delivered(3, 0, "c"), recorders.get(0).awaitCount(2).get(1));
@@ -184,24 +211,15 @@ public abstract class OrderContract {
         int each = 3000;
         List<Integer> survivors = new ArrayList<>(List.of(0, 1, 2));
         survivors.remove(Integer.valueOf(leader));
-        List<Thread> senders = new ArrayList<>();
+        List<Runnable> senders = new ArrayList<>();
         for (int node : survivors) {
-            senders.add(Thread.ofPlatform().start(() -> {
-                for (int i = 0; i < each; i++) {
-                    try {
-                        orders.get(node).log().append(bytes(node + ":" + i));
-                    } catch (DurableLog.OverflowException overflow) {
-                        throw new AssertionError(overflow);
-                    }
-                }
-            }));
+            Order order = orders.get(node);
+            senders.add(cluster.beside(each, i -> append(order, node + ":" + i)));
         }
         recorders.get(survivors.get(0)).awaitCount(200);
         Order crashed = orders.get(leader);
         crashed.close();
-        for (Thread sender : senders) {
-            sender.join();
-        }
+        senders.forEach(Runnable::run);
         List<Recorder.Delivered> first = recorders.get(survivors.get(0)).awaitCount(2 * each);
         assertEquals(first, recorders.get(survivors.get(1)).awaitCount(2 * each));
         assertEquals(range(1, 2L * each), positions(first));
@@ -235,6 +253,11 @@ public abstract class OrderContract {
         assertEquals(1, recorders.get(0).deliveries().size());
         assertFalse(orders.get(0).group().view().majority());
         start(1, 1);
+        if (!cluster.remembersStops()) {
+            assertForgotten(Set.of(0, 1));
+            assertEquals(1, recorders.get(0).deliveries().size());
+            return;
+        }
         recorders.get(0).awaitView(Group.View::majority);
         assertEquals(new Recorder.Delivered(2, 0, "waiting"), recorders.get(0).awaitCount(2).get(1));
         assertEquals(new Recorder.Delivered(2, 0, "waiting"), recorders.get(1).awaitCount(1).get(0));
@@ -271,6 +294,10 @@ public abstract class OrderContract {
         }
         for (int node = 0; node < 3; node++) {
             start(node, 100L * node);
+        }
+        if (!cluster.remembersStops()) {
+            assertForgotten(Set.of(0, 1, 2));
+            return;
         }
         for (int node = 0; node < 3; node++) {
             orders.get(node).log().append(bytes("after " + node));
@@ -316,14 +343,37 @@ public abstract class OrderContract {
         stop(1);
         Order again = cluster.open(1);
         orders.put(1, again);
-        DurableLog.TruncatedException e = assertThrows(DurableLog.TruncatedException.class,
-                () -> again.log().start(0, new Recorder()));
+        Recorder late = new Recorder(cluster.waiting());
+        DurableLog.TruncatedException e;
+        if (cluster.remembersStops()) {
+            e = assertThrows(DurableLog.TruncatedException.class, () -> again.log().start(0, late));
+        } else {
+            again.log().start(0, late);
+            e = assertInstanceOf(DurableLog.TruncatedException.class, late.awaitFailure());
+        }
         assertTrue(String.valueOf(e.getMessage()).contains("needs position 1"), e.getMessage());
         stop(1, again);
         start(1, 800);
         assertEquals(range(801, 1300), positions(recorders.get(1).awaitCount(500)));
         orders.get(1).log().append(bytes("more"));
         assertEquals(1301, recorders.get(1).awaitCount(501).getLast().position());
+    }
+
+    /** An order that lasts only as long as a majority goes on has ended, and its nodes say so. */
+    private void assertForgotten(Set<Integer> nodes) throws Exception {
+        for (int node : nodes) {
+            Group.View seen = recorders.get(node).awaitView(view -> view.members().equals(nodes));
+            assertFalse(seen.majority());
+            orders.get(node).log().append(bytes("never"));
+        }
+        for (int node : nodes) {
+            orders.get(node).group().multicast(bytes("heard"), nodes);
+        }
+        for (int node : nodes) {
+            recorders.get(node).awaitLetters(nodes.size());
+            assertFalse(orders.get(node).group().view().majority());
+            assertTrue(orders.get(node).log().status().queuedBytes() > 0);
+        }
     }
 
     private void stop(int node, Order order) {

@@ -8,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
@@ -17,17 +18,48 @@ public final class Recorder implements DurableLog.Reader, Group.Listener {
     /** One delivery. */
     public record Delivered(long position, int sender, String payload) {}
 
+    /** How long a test waits for what must happen. */
     private static final long WAIT_SECONDS = 30;
+    private static final long LOOK_MILLIS = 10;
+
+    /** How a test waits. */
+    public interface Waiting {
+        /** Returns when something holds, of which the monitor is notified or which is looked at again soon. */
+        void await(Object monitor, BooleanSupplier condition, Supplier<String> what) throws InterruptedException;
+    }
+
+    /** Where threads do what is waited for. */
+    public static final Waiting THREADS = (monitor, condition, what) -> {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS);
+        synchronized (monitor) {
+            while (!condition.getAsBoolean()) {
+                if (System.nanoTime() > deadline) {
+                    throw new AssertionError("waited for " + what.get());
+                }
+                monitor.wait(LOOK_MILLIS);
+            }
+        }
+    };
 
     /** One message outside of the order. */
     public record Letter(int sender, String payload) {}
 
+    private final Waiting waiting;
     private final List<Delivered> deliveries = new ArrayList<>();
     private final List<Letter> letters = new ArrayList<>();
     private Group.@Nullable View view;
     private @Nullable Throwable failure;
     private volatile LongConsumer onDelivery = _ -> {};
     private int failures;
+
+    /** Where threads do what is waited for. */
+    public Recorder() {
+        this(THREADS);
+    }
+
+    public Recorder(Waiting waiting) {
+        this.waiting = waiting;
+    }
 
     /** Does something inside of each delivery that follows, before it is remembered. */
     public void onDelivery(LongConsumer position) {
@@ -74,35 +106,31 @@ public final class Recorder implements DurableLog.Reader, Group.Listener {
         return view;
     }
 
-    public synchronized List<Letter> awaitLetters(int count) throws InterruptedException {
+    public List<Letter> awaitLetters(int count) throws InterruptedException {
         await(() -> letters.size() >= count, count + " letters");
-        return List.copyOf(letters);
+        synchronized (this) {
+            return List.copyOf(letters);
+        }
     }
 
-    public synchronized List<Delivered> awaitCount(int count) throws InterruptedException {
+    public List<Delivered> awaitCount(int count) throws InterruptedException {
         await(() -> deliveries.size() >= count, count + " deliveries");
         return deliveries();
     }
 
-    public synchronized Group.View awaitView(Predicate<Group.View> wanted) throws InterruptedException {
-        await(() -> view != null && wanted.test(view), "a view");
-        return java.util.Objects.requireNonNull(view);
+    public Group.View awaitView(Predicate<Group.View> wanted) throws InterruptedException {
+        List<Group.View> found = new ArrayList<>();
+        await(() -> view != null && wanted.test(view) && found.add(view), "a view");
+        return found.getFirst();
     }
 
-    public synchronized Throwable awaitFailure() throws InterruptedException {
+    public Throwable awaitFailure() throws InterruptedException {
         await(() -> failure != null, "a failure");
         return java.util.Objects.requireNonNull(failure);
     }
 
     private void await(BooleanSupplier condition, String what) throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS);
-        while (!condition.getAsBoolean()) {
-            long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-            if (left <= 0) {
-                throw new AssertionError("waited for " + what + "; " + deliveries.size() + " deliveries, view " + view
-                        + ", failure " + failure);
-            }
-            wait(left);
-        }
+        waiting.await(this, condition, () -> what + "; " + deliveries.size() + " deliveries, view " + view + ", failure "
+                + failure);
     }
 }

@@ -149,7 +149,7 @@ final class CatalogSql {
         } else if (NUMBER_TYPES.contains(name)) {
             Casts.cast(out, "INTEGER");
         } else {
-            Casts.cast(out, Dialect.H2.castType(type));
+            Casts.cast(out, PgCatalog.DIALECT.castType(type));
         }
     }
 

@@ -1,66 +1,47 @@
 package tutti.pgfront;
 
 import java.util.Locale;
-import java.util.Map;
+import tutti.engine.jdbc.SqlDialect;
 
-/** In which words the engines differ from PostgreSQL. */
-public enum Dialect {
-    /** H2 in its PostgreSQL mode. */
-    H2("H2"),
-    /** HSQLDB with PostgreSQL syntax. */
-    HSQLDB("HSQLDB");
+/** Translates names of types and of things between clients' SQL and an engine's. Immutable, for any thread. */
+final class Dialect {
+    private final String product;
+    private final SqlDialect sql;
 
-    /** Digits behind the point of HSQLDB's numbers whose type says nothing of it; it would keep none. */
-    static final int UNLIMITED_SCALE = 32;
-    /** What the engines call types of PostgreSQL, with the length that PostgreSQL's have if nothing is said. */
-    private static final Map<Dialect, Map<String, String>> TYPES = Map.of(H2,
-            Map.ofEntries(Map.entry("timestamptz", "timestamp with time zone"), Map.entry("time", "time(6)"),
-                    Map.entry("timetz", "time(6) with time zone"), Map.entry("jsonb", "json"),
-                    Map.entry("text", "varchar"), Map.entry("bytea", "varbinary"), Map.entry("bpchar", "char"),
-                    Map.entry("numeric", "decfloat(100)"), Map.entry("decimal", "decfloat(100)"),
-                    Map.entry("dec", "decfloat(100)")),
-            HSQLDB,
-            Map.ofEntries(Map.entry("timestamptz", "timestamp with time zone"), Map.entry("time", "time(6)"),
-                    Map.entry("timetz", "time(6) with time zone"), Map.entry("numeric", "decimal(128,32)"),
-                    Map.entry("decimal", "decimal(128,32)"), Map.entry("dec", "decimal(128,32)"),
-                    Map.entry("json", "varchar(16777216)"),
-                    Map.entry("jsonb", "varchar(16777216)"), Map.entry("text", "varchar(16777216)"),
-                    Map.entry("bytea", "varbinary(16777216)"), Map.entry("int2", "smallint"),
-                    Map.entry("int4", "integer"), Map.entry("int8", "bigint"), Map.entry("float4", "real"),
-                    Map.entry("float8", "double"), Map.entry("bool", "boolean"), Map.entry("bpchar", "char")));
-
-    private final String display;
-
-    Dialect(String display) {
-        this.display = display;
+    /**
+     * That of an engine.
+     *
+     * @param product what people call the engine
+     */
+    Dialect(String product, SqlDialect sql) {
+        this.product = product;
+        this.sql = sql;
     }
 
-    private Map<String, String> types() {
-        return TYPES.getOrDefault(this, Map.of());
+    /** What people call the engine. */
+    String product() {
+        return product;
     }
 
-    /** As a person calls it. */
-    String display() {
-        return display;
+    /** How it differs from PostgreSQL. */
+    SqlDialect sql() {
+        return sql;
     }
 
-    /** What the engine calls a type of PostgreSQL; the same word if it knows it. */
-    String type(String word) {
-        return types().getOrDefault(word.toLowerCase(Locale.ROOT), word);
+    private String type(String word) {
+        return sql.types().getOrDefault(word.toLowerCase(Locale.ROOT), word);
     }
 
     /** Whether PostgreSQL's word for a type means something else, or nothing, to the engine. */
     boolean renames(String word) {
-        return types().containsKey(word.toLowerCase(Locale.ROOT));
+        return sql.types().containsKey(word.toLowerCase(Locale.ROOT));
     }
 
-    /** A type in a cast, which HSQLDB wants with its length. */
+    /** A type in a cast. */
     String castType(TypeName type) {
         String word = type.name();
-        String known = this == HSQLDB
-                && (word.equalsIgnoreCase("varchar") || word.equalsIgnoreCase("character varying"))
-                        ? "varchar(16777216)"
-                        : type(word);
+        String inCasts = sql.castTypes().get(word.toLowerCase(Locale.ROOT));
+        String known = inCasts == null ? type(word) : inCasts;
         if (!type.suffix().startsWith("(")) {
             return known + type.suffix();
         }
@@ -82,11 +63,6 @@ public enum Dialect {
         String plain = known.replaceFirst("\\(.*?\\)", "");
         int zone = plain.indexOf(" with ");
         return zone < 0 ? plain + length : plain.substring(0, zone) + length + plain.substring(zone);
-    }
-
-    /** Whether changed and deleted rows can be returned; inserted ones always can. */
-    boolean returnsChangedRows() {
-        return this == H2;
     }
 
     /**

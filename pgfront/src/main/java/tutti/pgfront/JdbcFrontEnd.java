@@ -47,6 +47,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     private final ClientEngine engine;
     private final ClientPort port;
     private final PgCatalog catalog;
+    private final Dialect dialect;
     private final Translator translator;
     private final Scram.Verifier verifier;
     private final byte[] mockSecret = new byte[32];
@@ -68,12 +69,13 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         this.node = node;
         this.engine = engine;
         this.port = new ClientPort(loops);
-        this.translator = new Translator(settings.dialect());
+        this.dialect = new Dialect(settings.engine().product(), settings.engine().dialect());
+        this.translator = new Translator(dialect);
         byte[] salt = new byte[SALT_BYTES];
         random.nextBytes(salt);
         random.nextBytes(mockSecret);
         verifier = Scram.Verifier.of(settings.password(), salt, SCRAM_ITERATIONS);
-        catalog = new PgCatalog(engine.openSession(() -> null), schema, settings.dialect(), settings.database(),
+        catalog = new PgCatalog(engine.openSession(() -> null), schema, dialect, settings.database(),
                 settings.role(), settings.sequenceStep());
     }
 
@@ -125,7 +127,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         CompletableFuture<Client> opened = new CompletableFuture<>();
         Thread.ofVirtual().name("tutti-client-opening").start(() -> {
             try {
-                SessionParameters parameters = new SessionParameters(settings.dialect(), arrival.user(),
+                SessionParameters parameters = new SessionParameters(dialect, arrival.user(),
                         arrival.parameters());
                 PgSession session = new PgSession(node,
                         new EmbeddedSession(node, engine, settings.transactionBytesMax()), catalog, parameters,

@@ -1,6 +1,7 @@
 package tutti.pgfront;
 
 import java.net.InetSocketAddress;
+import tutti.engine.jdbc.InProcessEngine;
 import tutti.wire.AdmissionLimits;
 
 /**
@@ -11,13 +12,13 @@ import tutti.wire.AdmissionLimits;
  * @param role the one role that may connect
  * @param password its password
  * @param admission what else it asks of clients
- * @param dialect which engine it is
+ * @param engine which it is
  * @param transactionBytesMax how many bytes of changes one transaction may make
  * @param sequenceStep by how much the increments of sequences have been multiplied, so that nodes give different values
  */
 public record JdbcFrontEndSettings(InetSocketAddress listen, String database, String role, String password,
         AdmissionLimits admission,
-        Dialect dialect, int transactionBytesMax, int sequenceStep) {
+        InProcessEngine engine, int transactionBytesMax, int sequenceStep) {
     /** Without the password. */
     @Override
     public String toString() {

@@ -18,6 +18,7 @@ import java.util.function.Supplier;
 import org.h2.jdbc.JdbcConnection;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.jdbc.ClientSession;
+import tutti.engine.jdbc.h2.H2Engine;
 
 /**
  * PostgreSQL's catalogs for an engine that has none, or others: a small H2 database in memory with tables like those of
@@ -34,6 +35,8 @@ final class PgCatalog implements AutoCloseable {
     static final String VERSION = "15.0";
     /** The same as a number. */
     static final String VERSION_NUMBER = "150000";
+    /** Of the catalog's own database, whatever the engine. */
+    static final Dialect DIALECT = new Dialect("H2", H2Engine.DIALECT);
     private static final AtomicLong NUMBERS = new AtomicLong();
     /** Names in SQL, and methods of {@link CatalogFunctions}; methods of one name differ in their parameters. */
     private static final Map<String, String> FUNCTIONS = Map.ofEntries(Map.entry("format_type", "formatType"),
@@ -105,7 +108,7 @@ final class PgCatalog implements AutoCloseable {
             setting(name, parameters.show(name));
         }
         setting("max_index_keys", "32");
-        setting("version", "PostgreSQL " + VERSION + " (Tutti, " + dialect.display() + ")");
+        setting("version", "PostgreSQL " + VERSION + " (Tutti, " + dialect.product() + ")");
         setting("current_database", database);
     }
 

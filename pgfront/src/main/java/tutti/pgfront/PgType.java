@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.SqlDialect;
 
 /**
  * The types of PostgreSQL that values of the engines are told as, with their object ids of {@code pg_type}.
@@ -166,7 +167,7 @@ enum PgType {
             case Types.FLOAT, Types.DOUBLE -> Column.of(FLOAT8);
             case Types.NUMERIC, Types.DECIMAL -> new Column(NUMERIC, false,
                     precision > 0 && precision <= NUMERIC_PRECISION_MAX && !upper.equals("DECFLOAT")
-                            && scale != Dialect.UNLIMITED_SCALE ? (precision << 16 | scale) + 4 : -1);
+                            && scale != SqlDialect.UNLIMITED_SCALE ? (precision << 16 | scale) + 4 : -1);
             case Types.CHAR, Types.NCHAR -> upper.equals("UUID")
                     ? Column.of(UUID)
                     : new Column(BPCHAR, false, length(precision));

@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.jdbc.SqlDialect;
 
 /**
  * Values between JDBC and the wire, in PostgreSQL's text and binary forms. Numbers have Java's boxed types, times those of
@@ -65,7 +66,7 @@ final class PgValues {
 
     /** HSQLDB fills numbers of a type without limits up with zeros. */
     private static @Nullable BigDecimal plain(@Nullable BigDecimal value) {
-        if (value == null || value.scale() != Dialect.UNLIMITED_SCALE) {
+        if (value == null || value.scale() != SqlDialect.UNLIMITED_SCALE) {
             return value;
         }
         BigDecimal stripped = value.stripTrailingZeros();

@@ -53,7 +53,7 @@ final class SessionParameters {
                 "intervalstyle", "postgres", "timezone", "UTC", "integer_datetimes", "on",
                 "standard_conforming_strings", "on", "is_superuser", "on", "session_authorization", user,
                 "application_name", ""));
-        defaults.putAll(Map.of("server_version", PgCatalog.VERSION + " (Tutti, " + dialect.display() + ")",
+        defaults.putAll(Map.of("server_version", PgCatalog.VERSION + " (Tutti, " + dialect.product() + ")",
                 "server_version_num", PgCatalog.VERSION_NUMBER, "transaction_isolation", "repeatable read",
                 "default_transaction_isolation", "repeatable read", "default_transaction_read_only", "off",
                 "transaction_read_only", "off", "search_path", "public", "in_hot_standby", "off",

@@ -79,13 +79,13 @@ final class Translator {
             case "listen", "unlisten", "notify" -> refused(tokens, "LISTEN, UNLISTEN and NOTIFY are not supported,"
                     + " because notifications would not reach the clients of other nodes: poll a table instead");
             case "declare", "fetch", "move", "close" -> refused(tokens,
-                    "cursors in SQL are not supported by this node's database, " + dialect.display()
+                    "cursors in SQL are not supported by this node's database, " + dialect.product()
                             + ": bind a portal and fetch from it, as drivers do with a fetch size");
-            case "grant", "revoke" -> refused(tokens, "a node with " + dialect.display()
+            case "grant", "revoke" -> refused(tokens, "a node with " + dialect.product()
                     + " has one role, which is in its configuration, so there is nobody to grant or revoke for");
             case "lock", "do", "prepare", "execute", "refresh", "cluster", "load", "security", "import", "reassign" ->
                 refused(tokens, first.toUpperCase(Locale.ROOT) + " is not supported by a node with "
-                        + dialect.display());
+                        + dialect.product());
             default -> refused(tokens, PgStatement.SYNTAX_ERROR + " at or near \"" + tokens.getFirst().text() + "\"");
         };
     }
@@ -129,9 +129,7 @@ final class Translator {
         String tag = first.equals("explain") || first.equals("call") ? first.toUpperCase(Locale.ROOT) : "SELECT";
         String sql = Token.text(rewritten(tokens, parameters));
         return new PgStatement(Kind.QUERY, tag,
-                first.equals("explain") && dialect == Dialect.HSQLDB
-                        ? "EXPLAIN PLAN FOR" + sql.substring("explain".length())
-                        : sql,
+                first.equals("explain") ? dialect.sql().explain() + sql.substring("explain".length()) : sql,
                 parameters, null, tokens, "");
     }
 
@@ -151,8 +149,8 @@ final class Translator {
             return new PgStatement(Kind.CHANGE, tag, Token.text(rewritten(tokens, parameters)), parameters, null,
                     tokens, "");
         }
-        if (!first.equals("insert") && !dialect.returnsChangedRows()) {
-            return refused(tokens, dialect.display() + " cannot return changed rows: use RETURNING with INSERT only,"
+        if (!first.equals("insert") && !dialect.sql().returnsChangedRows()) {
+            return refused(tokens, dialect.product() + " cannot return changed rows: use RETURNING with INSERT only,"
                     + " and SELECT the rows otherwise");
         }
         List<Token> columns = rewritten(tokens.subList(returning + 1, tokens.size()), new ArrayList<>());
@@ -208,11 +206,11 @@ final class Translator {
         }
         String what = at < tokens.size() ? tokens.get(at).lower() : "";
         if (TEMPORARY.contains(what) || (at + 1 < tokens.size() && TEMPORARY.contains(tokens.get(at + 1).lower()))) {
-            return refused(tokens, "temporary tables are not supported by a node with " + dialect.display());
+            return refused(tokens, "temporary tables are not supported by a node with " + dialect.product());
         }
         if (NOT_SCHEMA.contains(what)) {
             return refused(tokens, first.toUpperCase(Locale.ROOT) + " " + what.toUpperCase(Locale.ROOT)
-                    + " is not supported by a node with " + dialect.display()
+                    + " is not supported by a node with " + dialect.product()
                     + ": its one role and its database are in its configuration");
         }
         String tag = first.equals("comment")
@@ -280,7 +278,7 @@ final class Translator {
     // ------------------------------------------------------------------------------------------ words
 
     private List<Token> rewritten(List<Token> client, List<Integer> parameters) {
-        List<Token> tokens = dialect == Dialect.HSQLDB ? Casts.unnested(client) : client;
+        List<Token> tokens = dialect.sql().comparesWithArrays() ? client : Casts.unnested(client);
         List<Token> written = new ArrayList<>(tokens.size());
         Set<Integer> types = Casts.types(tokens);
         for (int i = 0; i < tokens.size(); i++) {
@@ -324,7 +322,7 @@ final class Translator {
             written.set(written.size() - 1, last.with("X'" + last.value().substring(2) + "'"));
             return true;
         }
-        if (dialect == Dialect.H2 && (type.equals("json") || type.equals("jsonb"))) {
+        if (dialect.sql().jsonLiterals() && (type.equals("json") || type.equals("jsonb"))) {
             written.set(written.size() - 1, last.with("JSON " + last.text()));
             return true;
         }

@@ -14,8 +14,8 @@ abstract class AtOneNode {
 
     JdbcNodes nodes;
 
-    final Connection connect(Dialect dialect) throws Exception {
-        nodes = new JdbcNodes(dialect, directory, 1);
+    final Connection connect(EngineKind kind) throws Exception {
+        nodes = new JdbcNodes(kind, directory, 1);
         return nodes.connect(0);
     }
 

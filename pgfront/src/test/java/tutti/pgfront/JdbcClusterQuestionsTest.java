@@ -56,8 +56,8 @@ class JdbcClusterQuestionsTest {
 
     @ParameterizedTest
     @EnumSource
-    void whatBecameOfATransactionIsKnownAtAllNodes(Dialect dialect) throws Exception {
-        try (JdbcNodes nodes = new JdbcNodes(dialect, directory, 2);
+    void whatBecameOfATransactionIsKnownAtAllNodes(EngineKind kind) throws Exception {
+        try (JdbcNodes nodes = new JdbcNodes(kind, directory, 2);
                 Connection connection = reporting(nodes, 0);
                 Connection plain = nodes.connect(0);
                 Connection other = nodes.connect(1)) {
@@ -105,7 +105,7 @@ class JdbcClusterQuestionsTest {
             run(connection, "INSERT INTO item VALUES (7)");
             connection.commit();
             value(other, "SELECT tutti_wait()");
-            assertEquals("1,3,4,7", value(other, dialect == Dialect.H2
+            assertEquals("1,3,4,7", value(other, kind == EngineKind.H2
                     ? "SELECT listagg(id, ',') WITHIN GROUP (ORDER BY id) FROM item"
                     : "SELECT group_concat(id ORDER BY id SEPARATOR ',') FROM item"));
         }
@@ -113,8 +113,8 @@ class JdbcClusterQuestionsTest {
 
     @ParameterizedTest
     @EnumSource
-    void positionsAreToldAndWaitedFor(Dialect dialect) throws Exception {
-        try (JdbcNodes nodes = new JdbcNodes(dialect, directory, 2);
+    void positionsAreToldAndWaitedFor(EngineKind kind) throws Exception {
+        try (JdbcNodes nodes = new JdbcNodes(kind, directory, 2);
                 Connection connection = reporting(nodes, 0);
                 Connection other = nodes.connect(1)) {
             run(connection, "CREATE TABLE item (id int PRIMARY KEY)");

@@ -74,8 +74,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void valuesOfAllTypesInTextAndBinary(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void valuesOfAllTypesInTextAndBinary(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table value (id bigint primary key, i int4, s int2, n numeric(20, 5), f float4,"
                     + " d float8, b bool, v varchar(20), t text, c char(4), bb bytea, da date, ti time,"
                     + " ts timestamp(6), tz timestamptz, u uuid)");
@@ -124,8 +124,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void transactionsAreAsInPostgres(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect); Connection other = nodes.connect(0)) {
+    void transactionsAreAsInPostgres(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind); Connection other = nodes.connect(0)) {
             run(connection, "create table account (id int primary key, balance int not null)",
                     "insert into account values (1, 10), (2, 20)");
             connection.setAutoCommit(false);
@@ -154,8 +154,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void theLoserOfAConflictGets40001(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect); Connection other = nodes.connect(0)) {
+    void theLoserOfAConflictGets40001(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind); Connection other = nodes.connect(0)) {
             run(connection, "create table account (id int primary key, balance int not null)",
                     "insert into account values (1, 10)");
             connection.setAutoCommit(false);
@@ -176,8 +176,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void rowsAreFetchedAFewAtATimeAndReturned(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void rowsAreFetchedAFewAtATimeAndReturned(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table item (id serial primary key, name text not null)");
             connection.setAutoCommit(false);
             try (PreparedStatement insert = connection.prepareStatement("insert into item (name) values (?)")) {
@@ -208,7 +208,7 @@ class JdbcFrontEndTest extends AtOneNode {
                 assertEquals("one more", all(connection, "select name from item where id = " + keys.getInt("id")));
             }
             connection.commit();
-            if (dialect == Dialect.H2) {
+            if (kind == EngineKind.H2) {
                 assertEquals("x", all(connection, "update item set name = 'x' where name = 'item 1' returning name"));
             } else {
                 assertEquals("0A000", state(() -> run(connection,
@@ -219,8 +219,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void metaDataIsAsPgjdbcAsksForIt(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void metaDataIsAsPgjdbcAsksForIt(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table parent (id int primary key, name varchar(30) not null, price numeric(8, 2))",
                     "create table child (a int, b int, parent_id int references parent(id) on delete cascade,"
                             + " primary key (a, b))",
@@ -254,8 +254,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void namesFoldAsInPostgres(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void namesFoldAsInPostgres(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table \"named\" (\"id\" int primary key, \"Mixed\" int, \"UPPER\" int)",
                     "insert into Named values (1, 2, 3)");
             try (Statement statement = connection.createStatement();
@@ -271,7 +271,7 @@ class JdbcFrontEndTest extends AtOneNode {
     /** The names are those that PostgreSQL 18 answers to the same queries. */
     @ParameterizedTest
     @EnumSource
-    void expressionsAreCalledAsInPostgres(Dialect dialect) throws Exception {
+    void expressionsAreCalledAsInPostgres(EngineKind kind) throws Exception {
         Map<String, String> queries = new LinkedHashMap<>();
         queries.put(
                 "select count(*), sum(N) as total, max(N) m, ID, t.N, N + 1, 'x', 1, upper('a') from T t group by ID, N",
@@ -283,7 +283,7 @@ class JdbcFrontEndTest extends AtOneNode {
         queries.put("select (select max(N) from T), (select count(*) as one from T), current_date from T",
                 "max,one,current_date");
         queries.put("select T.*, abs(N), lower('A') low from T", "id,n,abs,low");
-        if (dialect == Dialect.H2) {
+        if (kind == EngineKind.H2) {
             queries.put("select *, count(*) over (), max(N) over (order by ID) from T", "id,n,count,max");
         }
         queries.put(
@@ -295,7 +295,7 @@ class JdbcFrontEndTest extends AtOneNode {
         queries.put("values (1, 'a')", "column1,column2");
         queries.put("select count(*) filter (where N > 1), sum(N) n from T", "count,n");
         queries.put("select lower('A')::varchar, (1)::int, N::int k, 1::bigint + 2 from T", "lower,int4,k,?column?");
-        try (Connection connection = connect(dialect); Statement statement = connection.createStatement()) {
+        try (Connection connection = connect(kind); Statement statement = connection.createStatement()) {
             run(connection, "create table T (ID int primary key, N int)");
             for (Map.Entry<String, String> query : queries.entrySet()) {
                 try (ResultSet rows = statement.executeQuery(query.getKey())) {
@@ -312,8 +312,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void errorsHaveTheStatesOfPostgres(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void errorsHaveTheStatesOfPostgres(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table a (id int primary key, v varchar(3) not null, n int check (n > 0))",
                     "create table b (id int primary key, a int references a (id))", "insert into a values (1, 'x', 1)");
             assertEquals("23505", state(() -> run(connection, "insert into a values (1, 'y', 1)")));
@@ -342,8 +342,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void copiesInTextAndCsv(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void copiesInTextAndCsv(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table word (id int primary key, t varchar(50), d date, b boolean, y bytea)");
             CopyManager copy = connection.unwrap(PGConnection.class).getCopyAPI();
             String text = "1\tone\\ttab \\\\ back\t1999-02-28\tt\t\\\\x00ff\n2\t\\N\t\\N\tf\t\\N\n";
@@ -384,9 +384,9 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void aStatementIsCancelled(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect); Connection other = nodes.connect(0)) {
-            assumeTrue(dialect == Dialect.H2, "HSQLDB has no row locks to wait for");
+    void aStatementIsCancelled(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind); Connection other = nodes.connect(0)) {
+            assumeTrue(kind == EngineKind.H2, "HSQLDB has no row locks to wait for");
             run(connection, "create table account (id int primary key, balance int not null)",
                     "insert into account values (1, 10)");
             other.setAutoCommit(false);
@@ -406,8 +406,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void parametersOfTheSession(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void parametersOfTheSession(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create schema other", "create table other.inside (id int primary key)");
             assertEquals("42P01", state(() -> run(connection, "select * from inside")));
             run(connection, "set search_path to other");
@@ -424,8 +424,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void psqlDescribesTables(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void psqlDescribesTables(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table parent (id int primary key, name varchar(30) not null)",
                     "create table child (id serial primary key, parent_id int references parent(id))",
                     "create index child_parent on child (parent_id)", "create view names as select name from parent");
@@ -463,8 +463,8 @@ class JdbcFrontEndTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void aClientThatGoesLeavesNothing(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void aClientThatGoesLeavesNothing(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table account (id int primary key, balance int not null)",
                     "insert into account values (1, 10)");
             Connection gone = nodes.connect(0);

@@ -23,8 +23,6 @@ import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
-import tutti.engine.jdbc.h2.H2Database;
-import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
@@ -44,14 +42,12 @@ final class JdbcNodes implements AutoCloseable {
     private final List<JdbcFrontEnd> frontEnds = new ArrayList<>();
     private final List<String> urls = new ArrayList<>();
 
-    JdbcNodes(Dialect dialect, Path directory, int count) throws Exception {
-        this(dialect, directory, count, "si", null);
+    JdbcNodes(EngineKind kind, Path directory, int count) throws Exception {
+        this(kind, directory, count, "si", null);
     }
 
-    private static EmbeddedDatabase empty(Dialect dialect) throws SQLException {
-        return dialect == Dialect.H2
-                ? H2Database.inMemory(SqlSyntax.POSTGRES)
-                : HsqldbDatabase.inMemory(SqlSyntax.POSTGRES);
+    private static EmbeddedDatabase empty(EngineKind kind) throws SQLException {
+        return kind.engine.inMemory(SqlSyntax.POSTGRES);
     }
 
     /**
@@ -59,14 +55,14 @@ final class JdbcNodes implements AutoCloseable {
      *
      * @param tls that clients must use, or null for none
      */
-    JdbcNodes(Dialect dialect, Path directory, int count, String protocol, @Nullable SslContext tls)
+    JdbcNodes(EngineKind kind, Path directory, int count, String protocol, @Nullable SslContext tls)
             throws Exception {
         Set<Integer> all = IntStream.range(0, count).boxed().collect(Collectors.toSet());
         LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int i = 0; i < count; i++) {
             int node = i;
             MacroDb engine = MacroDb.open(
-                    JdbcEngine.open(empty(dialect), CaptureMode.NOTES, new SequenceSteps(i, 16)), () -> empty(dialect),
+                    JdbcEngine.open(empty(kind), CaptureMode.NOTES, new SequenceSteps(i, 16)), () -> empty(kind),
                     0, MacroDb.Settings.DEFAULT);
             engines.add(engine);
             ChosenProtocol chosen = Protocols.STANDARD.choose(protocol);
@@ -87,7 +83,7 @@ final class JdbcNodes implements AutoCloseable {
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
                             "tutti", "tutti", admission,
-                            dialect, TRANSACTION_BYTES_MAX, 16),
+                            kind.engine, TRANSACTION_BYTES_MAX, 16),
                     nodes.get(i), engines.get(i), engines.get(i).primary()::tables, loops);
             frontEnds.add(frontEnd);
             urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");

@@ -43,8 +43,8 @@ class JdbcProtocolsTest {
 
     @ParameterizedTest
     @EnumSource
-    void underDbsmOnlyWhatWasReadConflicts(Dialect dialect) throws Exception {
-        try (JdbcNodes nodes = new JdbcNodes(dialect, directory, 2, "dbsm", null);
+    void underDbsmOnlyWhatWasReadConflicts(EngineKind kind) throws Exception {
+        try (JdbcNodes nodes = new JdbcNodes(kind, directory, 2, "dbsm", null);
                 Connection one = nodes.connect(0);
                 Connection other = nodes.connect(0)) {
             run(one, "create table item (id int primary key, n int not null)",
@@ -71,8 +71,8 @@ class JdbcProtocolsTest {
 
     @ParameterizedTest
     @EnumSource
-    void underNodoTablesAreDeclaredOrToldByTheStatement(Dialect dialect) throws Exception {
-        try (JdbcNodes nodes = new JdbcNodes(dialect, directory, 2, "nodo", null);
+    void underNodoTablesAreDeclaredOrToldByTheStatement(EngineKind kind) throws Exception {
+        try (JdbcNodes nodes = new JdbcNodes(kind, directory, 2, "nodo", null);
                 Connection one = nodes.connect(0);
                 Connection other = nodes.connect(0)) {
             run(one, "create table item (id int primary key)", "create table word (id int primary key)");

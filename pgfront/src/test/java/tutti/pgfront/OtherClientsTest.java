@@ -75,8 +75,8 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void anErrorIsToldBeforeSync(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void anErrorIsToldBeforeSync(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             PGStream stream = stream(connection);
             stream.setNetworkTimeout(10_000);
             send(stream, 'P', "fine", "select 1");
@@ -93,9 +93,9 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void aStatementMayHaveVeryManyParameters(Dialect dialect) throws Exception {
+    void aStatementMayHaveVeryManyParameters(EngineKind kind) throws Exception {
         int count = 10_000;
-        try (Connection connection = connect(dialect)) {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table much (id int primary key, t varchar(20))");
             try (PreparedStatement insert = connection
                     .prepareStatement("insert into much values " + "(?, ?), ".repeat(count - 1) + "(?, ?)")) {
@@ -119,8 +119,8 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void aHugeLengthInABinaryCopyIsRefused(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void aHugeLengthInABinaryCopyIsRefused(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table blob (id int primary key, t varchar(20))");
             CopyManager copy = connection.unwrap(PGConnection.class).getCopyAPI();
             byte[] signature = "PGCOPY\n\u00ff\r\n\0".getBytes(StandardCharsets.ISO_8859_1);
@@ -138,8 +138,8 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void intervalsAreAsPostgresWritesThem(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void intervalsAreAsPostgresWritesThem(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection,
                     "create table span (id int primary key, d interval day(9) to second(6), m interval year(9) to month)",
                     "insert into span values (1, interval '1 day 2 hours', interval '1 year'), (2, null, null)");
@@ -167,8 +167,8 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void parametersAreOfTheTypesThatTheWordsAroundThemSay(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void parametersAreOfTheTypesThatTheWordsAroundThemSay(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table thing (id int primary key, n smallint, t varchar(20), at_ timestamptz)",
                     "insert into thing values (1, 5, 'one', now()), (2, 7, 'two', now()), (3, 9, 'three', now())");
             assertEquals("int2", types(connection, "update thing set n = n + ? where id < 0"));
@@ -225,8 +225,8 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void copiesInBinary(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void copiesInBinary(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table word (id bigint primary key, t text, d date, n numeric, y bytea, b boolean)",
                     "insert into word values (1, 'grün', '1999-02-28', 12.345, '\\x00ff'::bytea, true), (2, null,"
                             + " null, null, null, null)");
@@ -258,8 +258,8 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void typesWithoutLimitsKeepWhatTheyAreGiven(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void typesWithoutLimitsKeepWhatTheyAreGiven(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection,
                     "create table value (id int primary key, n numeric, ti time, ts timestamp without time zone)",
                     "insert into value values (1, 1.25, '01:02:03.456789', '2024-02-29 01:02:03.456789')");
@@ -275,8 +275,8 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void aStatementHasItsTime(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void aStatementHasItsTime(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             run(connection, "create table many (id int primary key)");
             try (PreparedStatement insert = connection.prepareStatement("insert into many values (?)")) {
                 for (int i = 0; i < 300; i++) {
@@ -299,8 +299,8 @@ class OtherClientsTest extends AtOneNode {
 
     @ParameterizedTest
     @EnumSource
-    void statementsAreForgottenByName(Dialect dialect) throws Exception {
-        try (Connection connection = connect(dialect)) {
+    void statementsAreForgottenByName(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
             PGStream stream = stream(connection);
             stream.setNetworkTimeout(10_000);
             send(stream, 'P', "one", "select 1");

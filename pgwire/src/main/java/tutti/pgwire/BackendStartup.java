@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** How does a connection to a server begin? TLS if asked for, the start-up packet, authentication, parameters, key. */
+/** Begins a connection to a server: TLS if asked for, the start-up packet, authentication, parameters, key. */
 final class BackendStartup implements FrameSink {
     private final BackendConnection connection;
     private final BackendSettings settings;

@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What does an ErrorResponse or NoticeResponse say? Its fields by their one-letter codes. Immutable.
+ * What an ErrorResponse or NoticeResponse says: its fields by their one-letter codes. Immutable.
  *
  * @param fields by code, as the protocol defines them: {@code S} severity (translated), {@code V} severity, {@code C}
  *            SQLSTATE, {@code M} message, {@code D} detail, {@code H} hint, …

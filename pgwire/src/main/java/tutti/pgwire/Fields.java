@@ -77,6 +77,11 @@ public final class Fields {
         if (int16(body) == 0) {
             throw new ProtocolViolation("a row without columns");
         }
+        return value(body);
+    }
+
+    /** A value as it was sent, which is all of a FunctionCallResponse, or null for SQL NULL. */
+    public static byte @Nullable [] value(ByteBuf body) {
         int length = int32(body);
         if (length == -1) {
             return null;

@@ -8,9 +8,9 @@ import io.netty.handler.codec.ByteToMessageDecoder.Cumulator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where do the messages of a PostgreSQL byte stream begin and end? Looks at each header once, shows the sink the frames
- * that it wants to see, and hands everything between them on as slices of the receive buffer: frames that nobody wants
- * to see are neither copied nor gathered, however long they are.
+ * Finds where the messages of a PostgreSQL byte stream begin and end. Looks at each header once, shows the sink the
+ * frames that it wants to see, and hands everything between them on as slices of the receive buffer: frames that nobody
+ * wants to see are neither copied nor gathered, however long they are.
  *
  * <p>
  * Memory is bounded by {@code gatherLimit} plus two receive buffers per channel: a sink that cannot go on calls

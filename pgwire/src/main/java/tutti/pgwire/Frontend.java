@@ -37,7 +37,7 @@ public final class Frontend {
     public static final byte COPY_FAIL = 'f';
     /** Password, SASL or GSS response. */
     public static final byte PASSWORD = 'p';
-    /** Function call, a legacy of protocol 2. */
+    /** Calls a function by its object id. */
     public static final byte FUNCTION_CALL = 'F';
 
     /** Protocol version 3.0 as start-up packets write it. */
@@ -208,6 +208,20 @@ public final class Frontend {
         int start = begin(out, type);
         out.writeByte(kind);
         cString(out, name);
+        end(out, start);
+    }
+
+    /**
+     * Calls a function by its object id, with parameters and result in binary form. Answered with a FunctionCallResponse or an
+     * error, and with ReadyForQuery.
+     */
+    public static void functionCall(ByteBuf out, int function, byte[]... parameters) {
+        int start = begin(out, FUNCTION_CALL);
+        out.writeInt(function).writeShort(1).writeShort(1).writeShort(parameters.length);
+        for (byte[] parameter : parameters) {
+            parameter(out, parameter);
+        }
+        out.writeShort(1);
         end(out, start);
     }
 

@@ -1,5 +1,7 @@
 package tutti.pgwire;
 
+import com.ongres.saslprep.SASLprep;
+import com.ongres.stringprep.Profile;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
@@ -12,8 +14,7 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How do a client and a server prove to each other that they know a password? SCRAM-SHA-256 without channel binding, both
- * sides (RFC 5802, RFC 7677), as PostgreSQL speaks it. A conversation object serves one exchange and one thread.
+ * Proves to a client and a server that the other knows a password: SCRAM-SHA-256 without channel binding, both sides (RFC 5802, RFC 7677), as PostgreSQL speaks it. A conversation object serves one exchange and one thread.
  */
 public final class Scram {
     /** The mechanism's name. */
@@ -21,6 +22,7 @@ public final class Scram {
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final int NONCE_BYTES = 18;
     private static final int MAXIMUM_ITERATIONS = 1_000_000;
+    private static final Profile SASL_PREP = new SASLprep();
 
     private Scram() {}
 
@@ -307,8 +309,18 @@ public final class Scram {
         return result;
     }
 
+    /** By SASLprep (RFC 4013). As PostgreSQL does, a password that SASLprep prohibits is used as it is. */
+    static String prepared(String password) {
+        try {
+            String prepared = SASL_PREP.prepareStored(password);
+            return prepared.isEmpty() ? password : prepared;
+        } catch (IllegalArgumentException prohibited) {
+            return password;
+        }
+    }
+
     static byte[] saltedPassword(String password, byte[] salt, int iterations) {
-        Mac mac = mac(ascii(SaslPrep.prepare(password)));
+        Mac mac = mac(ascii(prepared(password)));
         mac.update(salt);
         byte[] round = mac.doFinal(new byte[]{0, 0, 0, 1});
         byte[] result = round.clone();

@@ -5,7 +5,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What does a client that has just connected want? The packets without type byte that may begin a connection. */
+/** What a client that has just connected wants: the packets without type byte that may begin a connection. */
 public sealed interface StartupPacket {
     /** It asks for TLS. */
     record Ssl() implements StartupPacket {}

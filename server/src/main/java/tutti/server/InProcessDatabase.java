@@ -10,14 +10,12 @@ import java.time.Duration;
 import tutti.core.spi.EngineFailure;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
-import tutti.engine.jdbc.h2.H2Database;
-import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
-import tutti.pgfront.Dialect;
 import tutti.pgfront.JdbcFrontEnd;
 import tutti.pgfront.JdbcFrontEndSettings;
 import tutti.server.config.NodeConfig;
@@ -39,15 +37,15 @@ final class InProcessDatabase implements NodeDatabase {
 
     private final NodeConfig config;
     private final EventLoopGroup loops;
-    private final Dialect dialect;
+    private final InProcessEngine kind;
     private final JdbcEngine primary;
     private final MacroDb engine;
 
-    private InProcessDatabase(NodeConfig config, int secondaries, EventLoopGroup loops)
+    private InProcessDatabase(InProcessEngine kind, NodeConfig config, int secondaries, EventLoopGroup loops)
             throws IOException, SQLException {
         this.config = config;
         this.loops = loops;
-        dialect = config.engine().equals("h2") ? Dialect.H2 : Dialect.HSQLDB;
+        this.kind = kind;
         primary = JdbcEngine.open(database(), CaptureMode.NOTES,
                 new SequenceSteps(config.node(), config.sequences().stride()));
         engine = MacroDb.open(primary, this::inMemory, secondaries, MacroDb.Settings.DEFAULT);
@@ -58,10 +56,11 @@ final class InProcessDatabase implements NodeDatabase {
      *
      * @param secondaries how many to begin with
      */
-    static InProcessDatabase open(NodeConfig config, int secondaries, NodeLife life, EventLoopGroup loops)
+    static InProcessDatabase open(InProcessEngine kind, NodeConfig config, int secondaries, NodeLife life,
+            EventLoopGroup loops)
             throws IOException {
         try {
-            InProcessDatabase database = new InProcessDatabase(config, secondaries, loops);
+            InProcessDatabase database = new InProcessDatabase(kind, config, secondaries, loops);
             life.started(database.engine);
             return database;
         } catch (SQLException failed) {
@@ -75,15 +74,11 @@ final class InProcessDatabase implements NodeDatabase {
             return inMemory();
         }
         Path directory = Files.createDirectories(config.data().resolve(config.engine()));
-        return dialect == Dialect.H2
-                ? H2Database.inFile(directory.resolve("database"), SqlSyntax.POSTGRES)
-                : HsqldbDatabase.inFiles(directory.resolve("database"), SqlSyntax.POSTGRES);
+        return kind.inFiles(directory.resolve("database"), SqlSyntax.POSTGRES);
     }
 
     private EmbeddedDatabase inMemory() throws SQLException {
-        return dialect == Dialect.H2
-                ? H2Database.inMemory(SqlSyntax.POSTGRES)
-                : HsqldbDatabase.inMemory(SqlSyntax.POSTGRES);
+        return kind.inMemory(SqlSyntax.POSTGRES);
     }
 
     @Override
@@ -121,7 +116,7 @@ final class InProcessDatabase implements NodeDatabase {
         try {
             return new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),
-                            settings.database(), settings.user(), settings.password(), admission, dialect,
+                            settings.database(), settings.user(), settings.password(), admission, kind,
                             Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride()),
                     node, engine, primary::tables, loops);
         } catch (SQLException refused) {

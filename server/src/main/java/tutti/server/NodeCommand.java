@@ -11,12 +11,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tutti.command.Program;
 import tutti.command.Failure;
-import tutti.server.config.ConfigException;
+import tutti.command.Program;
 import tutti.server.config.ConfigManual;
 import tutti.server.config.ConfigReader;
 import tutti.server.config.NodeConfig;
+import tutti.yaml.UnusableFileException;
 
 /** Runs one node in the foreground, until it is interrupted or cannot go on. */
 @Command(name = "node", description = "Run one node of a cluster in the foreground, as its configuration file says.", footer = {
@@ -62,7 +62,7 @@ public final class NodeCommand implements Callable<Integer> {
     private static NodeConfig read(Path file) {
         try {
             return ConfigReader.read(file);
-        } catch (ConfigException e) {
+        } catch (UnusableFileException e) {
             throw new Failure("the configuration is refused:" + System.lineSeparator() + e.getMessage(), "", e);
         }
     }

@@ -1,10 +1,14 @@
 package tutti.server;
 
+import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Engine;
+import tutti.engine.EngineDescriptor;
+import tutti.engine.jdbc.InProcessEngine;
+import tutti.engine.postgres.PostgresServer;
 import tutti.node.ReplicaNode;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.NodeStatus;
@@ -12,9 +16,28 @@ import tutti.wire.FrontEnd;
 
 /** What is below a node and before its clients: its database, as an engine and as a front end. */
 interface NodeDatabase {
-    /** Why a node with PostgreSQL refuses to make copies. */
-    String NO_SECONDARIES = "a PostgreSQL server has no secondaries within its node: they are for nodes with"
-            + " `engine: h2` or `engine: hsqldb`";
+    /**
+     * Opens what a configuration asks for, as a part of a life.
+     *
+     * @param secondaries how many to begin with, if it can have any
+     * @throws IOException if it cannot be opened, with cause and remedy
+     */
+    static NodeDatabase open(NodeConfig config, int secondaries, NodeLife life, EventLoopGroup loops)
+            throws IOException, InterruptedException {
+        return switch (config.engineDescriptor()) {
+            case PostgresServer _ -> PostgresDatabase.start(config, life, loops);
+            case InProcessEngine kind -> InProcessDatabase.open(kind, config, secondaries, life, loops);
+            case EngineDescriptor other -> throw new IOException("clients cannot be served from " + other.product()
+                    + ": this program has front ends for PostgreSQL servers and for databases in its own process");
+        };
+    }
+
+    /** Why a node with such an engine refuses to make copies. */
+    static String noSecondaries(NodeConfig config) {
+        return "a node with " + config.engineDescriptor().product()
+                + " has no secondaries: choose an engine that keeps its"
+                + " database in the node's process: " + String.join(", ", NodeConfig.inProcessEngines());
+    }
 
     /** The database as the node sees it. */
     Engine engine();
@@ -37,9 +60,7 @@ interface NodeDatabase {
      * @return how they are then
      * @throws IOException if it cannot have any, or one cannot be filled, with cause and remedy
      */
-    default NodeStatus.Secondaries secondaries(int count) throws IOException {
-        throw new IOException(NO_SECONDARIES);
-    }
+    NodeStatus.Secondaries secondaries(int count) throws IOException;
 
     /** Certificate and key for clients, or null if there are none. */
     static @Nullable SslContext tls(NodeConfig config) throws IOException {

@@ -6,9 +6,10 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -22,12 +23,12 @@ import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
+import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
 import tutti.node.WorkloadRecorder;
 import tutti.node.metrics.NodeMetrics;
-import tutti.order.raft.RaftOrder;
-import tutti.order.raft.RaftOrderConfig;
+import tutti.order.OrderSettings;
 import tutti.pgwire.Transport;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
@@ -128,11 +129,9 @@ final class NodeLife implements AutoCloseable {
         EventLoopGroup loops = Transport.eventLoops(Math.max(1, Runtime.getRuntime().availableProcessors() / 2),
                 "tutti-io");
         started.push(() -> loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).await(5, TimeUnit.SECONDS));
-        NodeDatabase opened = config.engine().equals("postgres")
-                ? PostgresDatabase.start(config, this, loops)
-                : InProcessDatabase.open(config, secondariesAtStart, this, loops);
+        NodeDatabase opened = NodeDatabase.open(config, secondariesAtStart, this, loops);
         database = opened;
-        RaftOrder order = RaftOrder.open(orderConfig(), RealMachine.INSTANCE,
+        Order order = config.orderKind().open(orderSettings(), RealMachine.INSTANCE,
                 PathDirectory.of(config.data().resolve("order")));
         started.push(order);
         Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
@@ -213,18 +212,17 @@ final class NodeLife implements AutoCloseable {
         }
     }
 
-    private RaftOrderConfig orderConfig() {
-        Map<Integer, InetSocketAddress> members = new TreeMap<>();
+    private OrderSettings orderSettings() {
+        NodeConfig.Order order = config.order();
+        SortedMap<Integer, InetSocketAddress> members = new TreeMap<>();
         for (NodeConfig.Member member : config.members()) {
-            members.put(member.id(), new InetSocketAddress(member.order().host(), member.order().port()));
+            members.put(member.id(), InetSocketAddress.createUnresolved(member.order().host(), member.order().port()));
         }
-        int payloadMax = Math.toIntExact(Math.min(config.limits().transactionBytes() * 2 + (1 << 20), 1 << 28));
-        return RaftOrderConfig.of(config.node(), members)
-                .withVoters(config.chosenProtocol().voters(members.keySet()))
-                .withQueue(Math.max(config.order().queueBytes(), payloadMax), payloadMax)
-                .withSegmentBytes(Math.toIntExact(Math.min(config.order().segmentBytes(), 1 << 30)))
-                .withBatches(Math.toIntExact(config.order().batchBytes()), 4)
-                .withTimeouts(config.order().electionTimeout(), config.order().electionTimeout());
+        int payloadMax = config.payloadBytesMax();
+        return new OrderSettings(config.cluster(), config.node(), members,
+                new TreeSet<>(config.chosenProtocol().voters(members.keySet())),
+                Math.max(order.queueBytes(), payloadMax), payloadMax, Math.toIntExact(order.batchBytes()),
+                Math.toIntExact(Math.min(order.segmentBytes(), 1 << 30)), order.electionTimeout());
     }
 
     /** Lets transactions that wait for their outcome have it, for so long at most. */

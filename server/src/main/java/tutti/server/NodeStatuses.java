@@ -4,7 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
-import tutti.engine.postgres.server.ServerBinaries;
+import tutti.engine.EngineDescriptor;
 import tutti.node.ReplicaNode;
 import tutti.server.config.HostPort;
 import tutti.server.config.NodeConfig;
@@ -71,12 +71,12 @@ final class NodeStatuses {
     }
 
     private static String engine(NodeConfig config) {
-        String where = config.inProcess().inMemory() ? " in memory" : "";
-        return switch (config.engine()) {
-            case "h2" -> "H2 " + org.h2.engine.Constants.VERSION + where;
-            case "hsqldb" -> "HSQLDB " + org.hsqldb.persist.HsqlDatabaseProperties.THIS_FULL_VERSION + where;
-            default -> "PostgreSQL" + (config.postgres().embedded() == null ? "" : " " + ServerBinaries.VERSION);
-        };
+        EngineDescriptor engine = config.engineDescriptor();
+        String versioned = engine.product() + " " + engine.version();
+        if (config.isInProcess()) {
+            return config.inProcess().inMemory() ? versioned + " in memory" : versioned;
+        }
+        return config.postgres().url() == null ? versioned : engine.product();
     }
 
     private static @Nullable String text(@Nullable HostPort address) {

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.SocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -33,10 +34,11 @@ import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
 import tutti.node.ReplicaNode;
 import tutti.pgwire.BackendConnection;
-import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.BackendSettings;
+import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Transport;
 import tutti.server.config.NodeConfig;
+import tutti.server.http.NodeStatus;
 import tutti.wire.EngineCapture;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
@@ -77,6 +79,11 @@ final class PostgresDatabase implements NodeDatabase {
     }
 
     @Override
+    public NodeStatus.Secondaries secondaries(int count) throws IOException {
+        throw new IOException(NodeDatabase.noSecondaries(config));
+    }
+
+    @Override
     public FrontEnd frontEnd(ReplicaNode node) throws IOException {
         FrontEndSettings front = FrontEndSettings
                 .of(new InetSocketAddress(config.listen().host(), config.listen().port()), settings)
@@ -85,8 +92,8 @@ final class PostgresDatabase implements NodeDatabase {
         if (tls != null) {
             front = front.withTls(tls, false);
         }
-        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh, engine.secret(),
-                CaptureInstaller.RECORD);
+        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh,
+                engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }
 

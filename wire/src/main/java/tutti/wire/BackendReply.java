@@ -54,15 +54,20 @@ final class BackendReply {
     }
 
     void row(SentMessage asked, ByteBuf body) {
-        if (asked == SentMessage.OWN_CLOSING) {
-            changes = Fields.firstValue(body);
-        } else if (asked == SentMessage.OWN_ROW || asked == SentMessage.OWN_QUERY) {
+        if (asked == SentMessage.OWN_ROW || asked == SentMessage.OWN_QUERY) {
             row = Fields.dataRow(body);
         }
     }
 
-    void completed(SentMessage asked) {
-        committed |= asked == SentMessage.OWN_COMMIT;
+    void value(SentMessage asked, ByteBuf body) {
+        if (asked == SentMessage.OWN_CLOSING) {
+            changes = Fields.value(body);
+        }
+    }
+
+    /** A failed transaction's COMMIT is completed as a ROLLBACK. */
+    void completed(SentMessage asked, ByteBuf tag) {
+        committed |= asked == SentMessage.OWN_COMMIT && Fields.cString(tag).equals("COMMIT");
     }
 
     void collect(byte type, ByteBuf body) {

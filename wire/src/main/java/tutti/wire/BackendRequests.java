@@ -3,6 +3,7 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import java.util.ArrayDeque;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -17,16 +18,6 @@ import tutti.pgwire.ProtocolViolation;
  * each Sync or simple query of the node's. On the session's event loop.
  */
 final class BackendRequests {
-    /** Whether the node's statements are prepared in the engine. */
-    private enum Preparation {
-        /** They are not, or it is not known. */
-        NEEDED,
-        /** They are being prepared. */
-        SENT,
-        /** They are. */
-        DONE
-    }
-
     /** What goes on when the node's messages have been answered. */
     interface Answered {
         void with(BackendReply reply);
@@ -44,9 +35,7 @@ final class BackendRequests {
     private final ArrayDeque<Exchange> exchanges = new ArrayDeque<>();
     /** To what the node has asked since its last Sync or query. */
     private BackendReply next = new BackendReply();
-    private Preparation preparation = Preparation.NEEDED;
-    /** Preparations under way that the client has undone meanwhile. */
-    private int outdated;
+    private final byte[] key;
     private byte status = Backend.IDLE;
     private @Nullable ErrorFields refusal;
     private int cancels;
@@ -60,6 +49,7 @@ final class BackendRequests {
      */
     BackendRequests(OwnMessages own, BackendConnection connection, FrameReader clientReader, Runnable settle) {
         this.own = own;
+        this.key = own.sessionKey();
         this.connection = connection;
         this.channel = connection.channel();
         this.clientReader = clientReader;
@@ -180,27 +170,22 @@ final class BackendRequests {
             return this;
         }
 
-        /** The node's own statements are prepared, if they have to be. */
-        Batch prepare() {
-            if (preparation == Preparation.NEEDED) {
-                preparation = Preparation.SENT;
-                own.prepare(out, unanswered);
-            }
-            return this;
+        private Batch statement(SentMessage execute) {
+            return sent(SentMessage.OWN_CLOSE, SentMessage.OWN_PARSE, SentMessage.OWN_BIND, execute,
+                    SentMessage.OWN_CLOSE,
+                    SentMessage.OWN_CLOSE);
         }
 
         /** BEGIN. */
         Batch begin() {
-            prepare();
             own.begin(out);
-            return sent(SentMessage.OWN_BIND, SentMessage.OWN_EXECUTE);
+            return statement(SentMessage.OWN_EXECUTE);
         }
 
         /** The capture is closed; what was changed is in the reply. */
         Batch closing() {
-            prepare();
-            own.closing(out);
-            return sent(SentMessage.OWN_BIND, SentMessage.OWN_CLOSING);
+            own.closing(out, key);
+            return sent(SentMessage.OWN_CLOSING);
         }
 
         /**
@@ -209,31 +194,42 @@ final class BackendRequests {
          * @param target a relation that may be temporary
          */
         Batch settings(@Nullable String target) {
-            prepare();
             own.settings(out, target);
-            return sent(SentMessage.OWN_BIND, SentMessage.OWN_ROW, SentMessage.OWN_CLOSE);
+            return statement(SentMessage.OWN_ROW);
         }
 
         /** The transaction's next statement may change the schema. */
         Batch allow(byte[] statement) {
             own.allow(out, statement);
-            return sent(SentMessage.OWN_BIND, SentMessage.OWN_EXECUTE, SentMessage.OWN_CLOSE);
+            return sent(SentMessage.OWN_CALL);
+        }
+
+        /** Constraints are about to be checked at once. */
+        Batch beforeSetConstraints() {
+            own.beforeSetConstraints(out);
+            return sent(SentMessage.OWN_CALL);
+        }
+
+        /** Constraints have been checked. */
+        Batch afterSetConstraints() {
+            own.afterSetConstraints(out);
+            return sent(SentMessage.OWN_CALL);
         }
 
         /** A statement runs under a name of the node's, so that the client's unnamed statement stays as it is. */
         Batch once(String sql, SentMessage as) {
             own.once(out, sql);
-            return sent(SentMessage.OWN_CLOSE, SentMessage.OWN_PARSE, SentMessage.OWN_BIND, as, SentMessage.OWN_CLOSE);
+            return statement(as);
         }
 
         /** COMMIT, with a position recorded in it unless that is null. */
-        Batch commit(@Nullable String position) {
+        Batch commit(@Nullable Long position) {
             if (position != null) {
                 own.record(out, position);
-                sent(SentMessage.OWN_BIND, SentMessage.OWN_EXECUTE);
+                sent(SentMessage.OWN_CALL);
             }
             own.commit(out);
-            return sent(SentMessage.OWN_BIND, SentMessage.OWN_COMMIT);
+            return statement(SentMessage.OWN_COMMIT);
         }
 
         /** A Parse of the client's whose answer is not for it. */
@@ -248,10 +244,17 @@ final class BackendRequests {
             return sent(SentMessage.OWN_PARSE);
         }
 
-        /** The catalog is read as the transaction sees it; that is the reply's result. */
+        /** The catalog is read as the transaction sees it, but not as the client's search path shows it; that is the reply's result. */
         void catalog(Answered then) {
-            own.catalog(out);
-            end(SentMessage.OWN_COLLECTED, then);
+            once("SAVEPOINT tutti", SentMessage.OWN_EXECUTE)
+                    .once("SET LOCAL search_path = pg_catalog, pg_temp", SentMessage.OWN_EXECUTE)
+                    .sync(_ -> {});
+            BackendReply[] read = new BackendReply[1];
+            Batch question = batch();
+            own.catalog(question.out);
+            question.end(SentMessage.OWN_COLLECTED, reply -> read[0] = reply);
+            batch().once("ROLLBACK TO tutti", SentMessage.OWN_EXECUTE).once("RELEASE tutti", SentMessage.OWN_EXECUTE)
+                    .sync(_ -> then.with(Objects.requireNonNull(read[0], "answered before")));
         }
 
         /** The relations that the open transaction has used are the reply's result. */
@@ -269,12 +272,11 @@ final class BackendRequests {
         /**
          * ROLLBACK.
          *
-         * @param unnamedStays whether the client's unnamed statement must stay as it is, if the node's own are prepared
+         * @param unnamedStays whether the client's unnamed statement must stay as it is
          */
         void rollback(boolean unnamedStays, Answered then) {
-            if (unnamedStays && preparation == Preparation.DONE) {
-                own.rollbackPrepared(out);
-                sent(SentMessage.OWN_BIND, SentMessage.OWN_EXECUTE).sync(then);
+            if (unnamedStays) {
+                once("ROLLBACK", SentMessage.OWN_EXECUTE).sync(then);
             } else {
                 own.rollback(out);
                 end(SentMessage.OWN_QUERY, then);
@@ -300,12 +302,6 @@ final class BackendRequests {
         }
     }
 
-    /** The client has had prepared statements forgotten, the node's own perhaps among them. */
-    void statementsForgotten() {
-        outdated += preparation == Preparation.SENT ? 1 : 0;
-        preparation = Preparation.NEEDED;
-    }
-
     // ------------------------------------------------------------------------------------------ answers
 
     /** The message that is answered next, or null. */
@@ -316,13 +312,7 @@ final class BackendRequests {
 
     /** The message that is answered next has been completely. */
     void answered() {
-        if (unanswered.poll() == SentMessage.OWN_PREPARED) {
-            if (outdated > 0) {
-                outdated--;
-            } else {
-                preparation = Preparation.DONE;
-            }
-        }
+        unanswered.poll();
     }
 
     /** The reply that what the engine answers now belongs to, if it answers the node. */
@@ -336,9 +326,14 @@ final class BackendRequests {
         reply().row(asked, body);
     }
 
+    /** What a function that the node has called returns. */
+    void ownValue(SentMessage asked, ByteBuf body) {
+        reply().value(asked, body);
+    }
+
     /** A statement of the node's has been executed. */
-    void ownCompleted(SentMessage asked) {
-        reply().completed(asked);
+    void ownCompleted(SentMessage asked, ByteBuf tag) {
+        reply().completed(asked, tag);
     }
 
     /** A message that answers a {@link SentMessage#OWN_COLLECTED}. */
@@ -349,9 +344,6 @@ final class BackendRequests {
     /** An error in answer to the node. */
     void ownFailed(ErrorFields fields) {
         reply().failed(fields);
-        if (fields.sqlState().equals("26000")) {
-            preparation = Preparation.NEEDED;
-        }
     }
 
     /** What the node asks next fails for something that it has asked before. */
@@ -405,7 +397,7 @@ final class BackendRequests {
         }
         status = newStatus;
         if (!last.endsOwn()) {
-            return true;
+            return !last.call();
         }
         Exchange exchange = exchanges.remove();
         exchange.reply().over();
@@ -416,11 +408,7 @@ final class BackendRequests {
     /** The client's cycle is over, so everything has been answered. */
     void cycleOver() {
         refusal = null;
-        outdated = 0;
         next = new BackendReply();
-        if (preparation == Preparation.SENT) {
-            preparation = Preparation.NEEDED;
-        }
     }
 
     // ------------------------------------------------------------------------------------------ cancelling, the end

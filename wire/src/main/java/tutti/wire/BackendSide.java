@@ -47,8 +47,12 @@ final class BackendSide implements FrameSink {
                 }
                 return PASS;
             }
-            case Backend.ERROR_RESPONSE, Backend.NOTICE_RESPONSE, Backend.PARAMETER_STATUS, Backend.READY_FOR_QUERY -> {
+            case Backend.ERROR_RESPONSE, Backend.NOTICE_RESPONSE, Backend.PARAMETER_STATUS, Backend.READY_FOR_QUERY,
+                    Backend.FUNCTION_CALL_RESPONSE -> {
                 return bodyLength;
+            }
+            case Backend.COMMAND_COMPLETE -> {
+                return first == SentMessage.OWN_COMMIT ? bodyLength : 0;
             }
             default -> {
                 if (!Backend.isType(type)) {
@@ -98,7 +102,14 @@ final class BackendSide implements FrameSink {
                 }
             }
             case Backend.COMMAND_COMPLETE, Backend.EMPTY_QUERY, Backend.PORTAL_SUSPENDED -> {
+                if (first == SentMessage.OWN_COMMIT && type == Backend.COMMAND_COMPLETE) {
+                    backend.ownCompleted(first, buffer.slice(start, bodyLength));
+                }
                 return complete(first, type);
+            }
+            case Backend.FUNCTION_CALL_RESPONSE -> {
+                backend.ownValue(first, buffer.slice(start, bodyLength));
+                return false;
             }
             case Backend.DATA_ROW -> {
                 if (first.own()) {
@@ -125,9 +136,6 @@ final class BackendSide implements FrameSink {
         // of a simple query more statements may follow, and then ReadyForQuery
         if (!first.query()) {
             backend.answered();
-        }
-        if (first.own()) {
-            backend.ownCompleted(first);
         }
         boolean sees = client.sees(first);
         switch (first) {

@@ -17,14 +17,14 @@ import tutti.wire.sql.ReadPlan;
  * from all event loops.
  */
 public interface Capture {
-    /** What the front end says to the engine on a session's own connection. */
-    Sql sql();
+    /** What the front end asks of the engine on a session's own connection. */
+    Calls calls();
 
     /**
      * Reads what a transaction changed.
      *
-     * @param gathered what {@link Sql#close} returned
-     * @param catalogs what {@link Sql#catalog} returned in the same transaction: before each schema change in the order of
+     * @param gathered what {@link Calls#finish} returned
+     * @param catalogs what {@link Calls#catalog} returned in the same transaction: before each schema change in the order of
      *            their places, null where it has not been asked, and at the end; empty if it has not been asked at all
      * @throws CaptureException if the transaction cannot be replicated
      * @throws CatalogNeeded if it changed tables that are known only inside the transaction
@@ -95,11 +95,11 @@ public interface Capture {
     void schemaChanged();
 
     /**
-     * A statement that every replica executes, in the form that the node and {@link Sql#allow} take.
+     * A statement that every replica executes, in the form that the node and {@link Calls#allow} take.
      *
      * @param place which of its transaction's schema changes it is, from 0
      * @param sql one statement, or several that every replica executes in one transaction
-     * @param settings the row that {@link Sql#settings} returned
+     * @param settings the row that {@link Calls#settings} returned
      */
     byte[] statement(int place, String sql, List<@Nullable String> settings);
 
@@ -111,7 +111,7 @@ public interface Capture {
     /**
      * A request that every replica executes, in the form that the node takes.
      *
-     * @param settings the row that {@link Sql#settings} returned
+     * @param settings the row that {@link Calls#settings} returned
      */
     default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings) {
         throw new UnsupportedOperationException("this engine executes no requests of other nodes");
@@ -129,34 +129,33 @@ public interface Capture {
     record Captured(WriteSet writes, IntFunction<String> describe) {}
 
     /**
-     * One statement each.
+     * Functions by their object ids, which are called with parameters and results in binary form, and statements.
      *
-     * @param close checks deferred constraints, lets the next COMMIT pass the guard, and returns what was changed as one
-     *            bytea, or null for nothing; {@code $1} is the secret as bytea
-     * @param secret the argument of {@code close} and {@code allow} in text form
-     * @param beforeCommit makes the commit record the position; {@code $1} is the secret as bytea, {@code $2} the position
-     *            as text
-     * @param settings returns one row: the role, the settings that the meaning of a statement depends on, and whether the
-     *            relation named {@code $1}, which may be null, is a temporary one
-     * @param allow lets the transaction's next statement change the schema; {@code $1} is the secret as bytea,
-     *            {@code $2} is {@link Capture#statement} as text
-     * @param beforeSetConstraints precedes a SET CONSTRAINTS ... IMMEDIATE in a transaction block
-     * @param afterSetConstraints follows it
+     * @param finish checks deferred constraints, lets the next COMMIT pass the guard, and returns what was changed as one
+     *            bytea, or null for nothing; takes the secret and the session's key, a text
+     * @param record makes the commit record a position; takes the secret and the position, an int8
+     * @param allow lets the transaction's next statement change the schema; takes the secret and {@link Capture#statement} as
+     *            text
+     * @param beforeSetConstraints precedes a SET CONSTRAINTS ... IMMEDIATE in a transaction block; takes the secret
+     * @param afterSetConstraints follows it; takes the secret
+     * @param secret a bytea; not copied
+     * @param settings a statement that returns one row: the role, the settings that the meaning of a statement depends on, and
+     *            whether the relation named {@code $1}, which may be null, is a temporary one
      * @param catalog statements that describe the tables
      */
-    record Sql(
-            String close,
-            String secret,
-            String beforeCommit,
+    record Calls(
+            int finish,
+            int record,
+            int allow,
+            int beforeSetConstraints,
+            int afterSetConstraints,
+            byte[] secret,
             String settings,
-            String allow,
-            String beforeSetConstraints,
-            String afterSetConstraints,
             List<String> catalog) {
         /** Hides the secret. */
         @Override
         public String toString() {
-            return "Sql[" + close + "]";
+            return "Calls[" + finish + "]";
         }
     }
 

@@ -281,7 +281,7 @@ final class CommitSequence {
         done = whenDone;
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
-                backend.batch().commit(Long.toString(position)).sync(this::committed);
+                backend.batch().commit(position).sync(this::committed);
             }
         });
         session.settle();

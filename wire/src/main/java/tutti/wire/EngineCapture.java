@@ -37,7 +37,7 @@ public final class EngineCapture implements Capture {
     private final Supplier<? extends CompletionStage<?>> refreshCatalog;
     /** Schema changes of local transactions that the catalog may not have yet. */
     private final AtomicInteger refreshing = new AtomicInteger();
-    private final Sql sql;
+    private final Calls calls;
 
     /**
      * For a database in which capture is installed.
@@ -45,26 +45,28 @@ public final class EngineCapture implements Capture {
      * @param catalog the engine's current catalog; from any thread
      * @param references what names stand for, at least as new as the catalog; from any thread
      * @param refreshCatalog has the engine load both anew; from any thread, must not block
-     * @param secret the cluster's secret in bytea's text form
-     * @param record records a position in the open transaction's commit: {@code $1} is the secret, {@code $2} the position
+     * @param functions of the capture in this database
+     * @param secret the cluster's secret
      */
     public EngineCapture(Supplier<TableCatalog> catalog, Supplier<References> references,
-            Supplier<? extends CompletionStage<?>> refreshCatalog, String secret, String record) {
+            Supplier<? extends CompletionStage<?>> refreshCatalog, CaptureInstaller.Functions functions,
+            byte[] secret) {
         this.catalog = catalog;
         this.references = references;
         this.refreshCatalog = refreshCatalog;
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
-        settings.append(", EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass($1)")
-                .append(" AND relpersistence = 't')");
-        this.sql = new Sql(CaptureInstaller.FINISH, secret, record, settings.toString(),
-                "SELECT tutti.allow_statement($1, $2)", "SELECT tutti.before_set_constraints()",
-                "SELECT tutti.after_set_constraints()", CatalogQuery.STATEMENTS);
+        settings.append(", EXISTS (SELECT FROM pg_catalog.pg_class")
+                .append(" WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)")
+                .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')");
+        this.calls = new Calls(functions.finish(), functions.record(), functions.allowStatement(),
+                functions.beforeSetConstraints(), functions.afterSetConstraints(), secret, settings.toString(),
+                CatalogQuery.STATEMENTS);
     }
 
     @Override
-    public Sql sql() {
-        return sql;
+    public Calls calls() {
+        return calls;
     }
 
     @Override

@@ -188,9 +188,6 @@ final class ExtendedMessages {
                 if (refusal != null) {
                     yield refuse(refusal);
                 }
-                if (kind == StatementKind.FORGET) {
-                    backend.statementsForgotten();
-                }
                 yield pass(SentMessage.EXECUTE);
             }
             case EMPTY, READ, SAVEPOINT, LOCAL -> pass(SentMessage.EXECUTE);

@@ -2,57 +2,47 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Frontend;
 
 /**
- * The bytes of what a node says to its engine on a session's connection, between the client's own messages: prepared
- * statements under names of its own, so that the client's unnamed statement and portal stay untouched. Constants are
- * encoded once; methods append to a buffer. {@link BackendRequests} sends it and notes what will be answered. Immutable; safe for use from
- * all event loops.
+ * The bytes of what a node says to its engine on a session's connection, between the client's own messages. No client can put
+ * itself in the place of what is asked: functions are called by their object id, statements are prepared, executed and
+ * forgotten together, under a name that cannot be guessed; so there is nothing to close, to redefine or to list. The client's
+ * unnamed statement and portal stay untouched. Constants are encoded once; methods append to a buffer.
+ * {@link BackendRequests} sends it and notes what will be answered. Immutable; safe for use from all event loops.
  */
 final class OwnMessages {
     private static final String INVALID = "tutti_refused";
-    private final byte[] prepare;
-    private final byte[] begin;
-    private final byte[] closing;
-    private final byte[] commit;
-    private final String secret;
-    private final byte[] catalog;
-    private static final byte[] LOCKS = encode(out -> {
-        collected(out, "SELECT DISTINCT relation FROM pg_catalog.pg_locks WHERE locktype = 'relation'"
-                + " AND pid = pg_catalog.pg_backend_pid()");
-        Frontend.sync(out);
-    });
+    private static final SecureRandom RANDOM = new SecureRandom();
     private static final byte[] ROLLBACK = encode(out -> Frontend.query(out, "ROLLBACK"));
-    private static final byte[] ROLLBACK_PREPARED = run("tutti_rollback");
     private static final byte[] INVALID_PARSE = encode(out -> Frontend.parse(out, INVALID, INVALID));
     private static final byte[] INVALID_QUERY = encode(out -> Frontend.query(out, INVALID));
-    private static final int STATEMENTS = 7;
+    private final String name = "tutti_" + new String(random(16), StandardCharsets.US_ASCII);
+    private final Capture.Calls calls;
+    private final byte[] begin;
+    private final byte[] commit;
+    private final byte[] catalog;
+    private final byte[] locks;
 
-    OwnMessages(Capture.Sql sql) {
-        prepare = encode(out -> {
-            prepare(out, "tutti_begin", "BEGIN");
-            prepare(out, "tutti_close", sql.close());
-            prepare(out, "tutti_before", sql.beforeCommit());
-            prepare(out, "tutti_commit", "COMMIT");
-            prepare(out, "tutti_rollback", "ROLLBACK");
-            prepare(out, "tutti_settings", sql.settings());
-            prepare(out, "tutti_allow", sql.allow());
-        });
-        begin = run("tutti_begin");
-        secret = sql.secret();
+    OwnMessages(Capture.Calls calls) {
+        this.calls = calls;
+        begin = encode(out -> once(out, "BEGIN"));
+        commit = encode(out -> once(out, "COMMIT"));
         catalog = encode(out -> {
-            sql.catalog().forEach(statement -> collected(out, statement));
+            calls.catalog().forEach(statement -> collected(out, statement));
             Frontend.sync(out);
         });
-        closing = encode(out -> {
-            int start = Frontend.beginBind(out, "tutti_close", "tutti_close", false, 1);
-            Frontend.parameter(out, secret);
-            Frontend.endBind(out, start, true);
-            Frontend.execute(out, "tutti_close", 0);
+        locks = encode(out -> {
+            collected(out, "SELECT DISTINCT relation FROM pg_catalog.pg_locks"
+                    + " WHERE locktype OPERATOR(pg_catalog.=) 'relation'"
+                    + " AND pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()");
+            Frontend.sync(out);
         });
-        commit = run("tutti_commit");
     }
 
     private interface Writer {
@@ -67,103 +57,98 @@ final class OwnMessages {
         return bytes;
     }
 
-    private static void prepare(ByteBuf out, String name, String sql) {
+    /** That many random hexadecimal digits. */
+    private static byte[] random(int digits) {
+        byte[] random = new byte[digits / 2];
+        RANDOM.nextBytes(random);
+        return HexFormat.of().formatHex(random).getBytes(StandardCharsets.US_ASCII);
+    }
+
+    /** What names the variables in which a session's changes are gathered; drawn for each session. */
+    byte[] sessionKey() {
+        return random(16);
+    }
+
+    private void collected(ByteBuf out, String statement) {
+        Frontend.closeStatement(out, name);
+        Frontend.parse(out, name, statement);
+        Frontend.bind(out, name, name);
+        Frontend.describePortal(out, name);
+        Frontend.execute(out, name, 0);
+        forget(out);
+    }
+
+    private void forget(ByteBuf out) {
+        Frontend.closePortal(out, name);
+        Frontend.closeStatement(out, name);
+    }
+
+    /** Runs a statement: Close, because one that failed has not been forgotten, Parse, Bind, Execute and twice Close. */
+    void once(ByteBuf out, String sql, @Nullable CharSequence... parameters) {
         Frontend.closeStatement(out, name);
         Frontend.parse(out, name, sql);
+        Frontend.bind(out, name, name, parameters);
+        Frontend.execute(out, name, 0);
+        forget(out);
     }
 
-    private static void collected(ByteBuf out, String statement) {
-        prepare(out, "tutti_catalog", statement);
-        Frontend.bind(out, "tutti_catalog", "tutti_catalog");
-        Frontend.describePortal(out, "tutti_catalog");
-        Frontend.execute(out, "tutti_catalog", 0);
-        Frontend.closePortal(out, "tutti_catalog");
-    }
-
-    private static byte[] run(String name) {
-        return encode(out -> {
-            Frontend.bind(out, name, name);
-            Frontend.execute(out, name, 0);
-        });
-    }
-
-    /** Prepares the node's statements, also when they exist, and notes what will be answered. */
-    void prepare(ByteBuf out, UnansweredMessages unanswered) {
-        out.writeBytes(prepare);
-        for (int i = 0; i < STATEMENTS; i++) {
-            unanswered.add(SentMessage.OWN_CLOSE);
-            unanswered.add(i < STATEMENTS - 1 ? SentMessage.OWN_PARSE : SentMessage.OWN_PREPARED);
-        }
-    }
-
-    /** BEGIN. */
+    /** BEGIN, as {@link #once}. */
     void begin(ByteBuf out) {
         out.writeBytes(begin);
     }
 
-    /** Closes the capture. */
-    void closing(ByteBuf out) {
-        out.writeBytes(closing);
-    }
-
-    /**
-     * Reads what a statement depends on.
-     *
-     * @param target a relation that may be temporary
-     */
-    void settings(ByteBuf out, @Nullable String target) {
-        int start = Frontend.beginBind(out, "tutti_settings", "tutti_settings", false, 1);
-        Frontend.parameter(out, target);
-        Frontend.endBind(out, start, false);
-        Frontend.execute(out, "tutti_settings", 0);
-        Frontend.closePortal(out, "tutti_settings");
-    }
-
-    /** Runs a statement under a name of the node's, so that the client's unnamed statement stays as it is. */
-    void once(ByteBuf out, String sql) {
-        prepare(out, "tutti_once", sql);
-        Frontend.bind(out, "tutti_once", "tutti_once");
-        Frontend.execute(out, "tutti_once", 0);
-        Frontend.closePortal(out, "tutti_once");
-    }
-
-    /** Lets the transaction's next statement change the schema. */
-    void allow(ByteBuf out, byte[] statement) {
-        int start = Frontend.beginBind(out, "tutti_allow", "tutti_allow", false, 2);
-        Frontend.parameter(out, secret);
-        Frontend.parameter(out, statement);
-        Frontend.endBind(out, start, false);
-        Frontend.execute(out, "tutti_allow", 0);
-        Frontend.closePortal(out, "tutti_allow");
-    }
-
-    /** Makes the COMMIT that follows record a position. */
-    void record(ByteBuf out, CharSequence position) {
-        int start = Frontend.beginBind(out, "tutti_before", "tutti_before", false, 2);
-        Frontend.parameter(out, secret);
-        Frontend.parameter(out, position);
-        Frontend.endBind(out, start, false);
-        Frontend.execute(out, "tutti_before", 0);
-    }
-
-    /** COMMIT. */
+    /** COMMIT, as {@link #once}. */
     void commit(ByteBuf out) {
         out.writeBytes(commit);
     }
 
-    /** Reads the catalog; does not disturb the client's unnamed statement and portal, as a simple query would. */
+    /**
+     * Closes the capture: a function call.
+     *
+     * @param sessionKey the session's
+     */
+    void closing(ByteBuf out, byte[] sessionKey) {
+        Frontend.functionCall(out, calls.finish(), calls.secret(), sessionKey);
+    }
+
+    /**
+     * Reads what a statement depends on, as {@link #once}.
+     *
+     * @param target a relation that may be temporary
+     */
+    void settings(ByteBuf out, @Nullable String target) {
+        once(out, calls.settings(), target);
+    }
+
+    /** Lets the transaction's next statement change the schema: a function call. */
+    void allow(ByteBuf out, byte[] statement) {
+        Frontend.functionCall(out, calls.allow(), calls.secret(), statement);
+    }
+
+    /** Precedes a SET CONSTRAINTS ... IMMEDIATE: a function call. */
+    void beforeSetConstraints(ByteBuf out) {
+        Frontend.functionCall(out, calls.beforeSetConstraints(), calls.secret());
+    }
+
+    /** Follows a SET CONSTRAINTS ... IMMEDIATE: a function call. */
+    void afterSetConstraints(ByteBuf out) {
+        Frontend.functionCall(out, calls.afterSetConstraints(), calls.secret());
+    }
+
+    /** Makes the COMMIT that follows record a position: a function call. */
+    void record(ByteBuf out, long position) {
+        Frontend.functionCall(out, calls.record(), calls.secret(),
+                ByteBuffer.allocate(Long.BYTES).putLong(position).array());
+    }
+
+    /** Reads the catalog, with a Sync. */
     void catalog(ByteBuf out) {
         out.writeBytes(catalog);
     }
 
-    /** Asks which relations the open transaction has used. */
+    /** Asks which relations the open transaction has used, with a Sync. */
     void locks(ByteBuf out) {
-        out.writeBytes(LOCKS);
-    }
-
-    /** Rolls back and leaves the client's unnamed statement as it is; only if the node's statements are prepared. */
-    void rollbackPrepared(ByteBuf out) {
-        out.writeBytes(ROLLBACK_PREPARED);
+        out.writeBytes(locks);
     }
 
     /** Rolls back by a simple query. */

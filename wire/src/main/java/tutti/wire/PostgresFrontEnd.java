@@ -83,7 +83,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.settings = settings;
         this.port = new ClientPort(loops);
         this.registry = registry;
-        this.services = new SessionServices(transactions, capture, new OwnMessages(capture.sql()),
+        this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), registry);
         this.roles = new Roles(settings.engine(), loops.next());
         new SecureRandom().nextBytes(mockSecret);

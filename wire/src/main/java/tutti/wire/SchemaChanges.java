@@ -100,9 +100,7 @@ final class SchemaChanges {
     /** SET CONSTRAINTS ... IMMEDIATE: the capture is told before and after. */
     void constraints(String sql, boolean simple) {
         cycle.await();
-        backend.batch().once(capture.sql().beforeSetConstraints(), SentMessage.OWN_EXECUTE)
-                .once(sql, SentMessage.EXECUTE)
-                .once(capture.sql().afterSetConstraints(), SentMessage.OWN_EXECUTE)
+        backend.batch().beforeSetConstraints().once(sql, SentMessage.EXECUTE).afterSetConstraints()
                 .sync(reply -> {
                     ErrorFields cause = reply.error();
                     if (cause != null && !cycle.failed()) {

@@ -102,11 +102,7 @@ final class Script {
                 }
             }
             case REFUSED -> queries.refuse(Errors.notSupported(refusal));
-            case FORGET -> {
-                backend.statementsForgotten();
-                send(from, SentMessage.QUERY);
-            }
-            case LOCAL -> send(from, SentMessage.QUERY);
+            case FORGET, LOCAL -> send(from, SentMessage.QUERY);
         }
         return true;
     }

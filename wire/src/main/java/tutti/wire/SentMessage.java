@@ -28,8 +28,6 @@ enum SentMessage {
     REFUSED_QUERY,
     /** The node's. */
     OWN_PARSE,
-    /** The node's Parse that is the last of those that prepare its statements. */
-    OWN_PREPARED,
     /** The node's. */
     OWN_BIND,
     /** The node's. */
@@ -38,7 +36,9 @@ enum SentMessage {
     OWN_EXECUTE,
     /** The node's Execute of COMMIT. */
     OWN_COMMIT,
-    /** The node's Execute that closes the capture and returns what was changed. */
+    /** The node's call of a function. */
+    OWN_CALL,
+    /** The node's call of the function that closes the capture and returns what was changed. */
     OWN_CLOSING,
     /** The node's Execute that returns one row. */
     OWN_ROW,
@@ -59,9 +59,14 @@ enum SentMessage {
         return this == REFUSED_PARSE || this == REFUSED_QUERY;
     }
 
-    /** Whether it is a simple query, so that ReadyForQuery follows its answer whether it fails or not. */
+    /** Whether it is a simple query or a function call, so that ReadyForQuery follows its answer whether it fails or not. */
     boolean query() {
-        return this == QUERY || this == ENDING_QUERY || this == OWN_QUERY || this == REFUSED_QUERY;
+        return this == QUERY || this == ENDING_QUERY || this == OWN_QUERY || this == REFUSED_QUERY || call();
+    }
+
+    /** Whether it is a function call, whose ReadyForQuery nobody waits for: other messages of the node's follow. */
+    boolean call() {
+        return this == OWN_CALL || this == OWN_CLOSING;
     }
 
     /** Whether the engine, which skips messages after an error, goes on with it. */

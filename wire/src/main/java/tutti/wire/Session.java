@@ -27,7 +27,7 @@ import tutti.wire.OpenTransaction.Extent;
  * <li>{@link ClientStream}: what goes to the client, and what of the engine's answers concerns it;
  * <li>{@link BackendRequests}: what the engine has been asked, by the client and by the node, and has not answered;
  * <li>{@link CurrentTransaction}: the open transaction, what it has done, and what the engine's side does with it;
- * <li>{@link TurnSequence}, {@link CommitSequence}, {@link RollbackSequence}: how a transaction waits, commits and is rolled back;
+ * <li>{@link DeferredExecution}, {@link CommitSequence}, {@link RollbackSequence}: how a transaction waits, commits and is rolled back;
  * <li>{@link OrderedStatements}, {@link SchemaChanges}: what every node executes, and what the capture has to be told of.
  * </ul>
  * Here is what concerns several of them: the end of a cycle, and the end of the session. Everything happens on the event loop
@@ -45,7 +45,7 @@ final class Session {
     private final ClientStream client;
     private final BackendRequests backend;
     private final CurrentTransaction transaction;
-    private final TurnSequence turns;
+    private final DeferredExecution turns;
     private final CommitSequence commit;
     private final RollbackSequence rollback;
     private final OrderedStatements ordered;
@@ -69,7 +69,7 @@ final class Session {
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
         this.transaction = new CurrentTransaction(services.transactions(), new NodeControl(), loop, modes,
                 new Reports(services.transactions(), this.client, parameters));
-        this.turns = new TurnSequence(this);
+        this.turns = new DeferredExecution(this);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
         this.ordered = new OrderedStatements(this);
@@ -129,7 +129,7 @@ final class Session {
         return transaction;
     }
 
-    TurnSequence turns() {
+    DeferredExecution turns() {
         return turns;
     }
 

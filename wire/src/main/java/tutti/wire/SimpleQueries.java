@@ -162,10 +162,6 @@ final class SimpleQueries {
             }
             case ROLLBACK, ROLLBACK_CHAIN ->
                 pass(backend.inTransaction() ? SentMessage.ENDING_QUERY : SentMessage.QUERY);
-            case FORGET -> {
-                backend.statementsForgotten();
-                yield pass(SentMessage.QUERY);
-            }
             case CONSTRAINTS -> {
                 if (backend.outsideOfTransaction()) {
                     yield pass(SentMessage.QUERY);
@@ -173,7 +169,7 @@ final class SimpleQueries {
                 session.schema().constraints(sql.text(), true);
                 yield false;
             }
-            case SAVEPOINT, LOCAL -> pass(SentMessage.QUERY);
+            case SAVEPOINT, LOCAL, FORGET -> pass(SentMessage.QUERY);
         };
     }
 

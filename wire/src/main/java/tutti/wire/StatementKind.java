@@ -30,7 +30,7 @@ enum StatementKind {
     SESSION,
     /** SET CONSTRAINTS ... IMMEDIATE, around which capture has to be told. */
     CONSTRAINTS,
-    /** DISCARD and DEALLOCATE, which may forget prepared statements. */
+    /** DISCARD and DEALLOCATE, of which some are not possible in a transaction. */
     FORGET,
     /** Not supported. */
     REFUSED;

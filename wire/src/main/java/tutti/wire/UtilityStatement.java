@@ -16,7 +16,7 @@ record UtilityStatement(String sql, @Nullable String target, @Nullable String in
         return new UtilityStatement(sql, null, null);
     }
 
-    /** Whether the relation that {@link Capture.Sql#settings} was asked about, which returned this row, is a temporary one. */
+    /** Whether the relation that {@link Capture.Calls#settings} was asked about, which returned this row, is a temporary one. */
     static boolean temporary(List<@Nullable String> settings) {
         return !settings.isEmpty() && "t".equals(settings.getLast());
     }

@@ -41,8 +41,8 @@ class EngineCaptureTest {
                                     server.settings()),
                             node,
                             new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog,
-                                    engine.secret(),
-                                    CaptureInstaller.RECORD),
+                                    engine.functions(),
+                                    "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                             (_, _) -> () -> {}, loops)) {
                 InetSocketAddress address = frontEnd.start();
                 BackendConnection client = BackendConnection

@@ -43,6 +43,7 @@ final class FrontEndFixture implements AutoCloseable {
         admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
         node.admin = admin;
         admin.execute(SmallCapture.INSTALL, PATIENCE);
+        capture.installed(admin);
         admin.execute("CREATE ROLE alice LOGIN PASSWORD 'wonderland'; GRANT ALL ON SCHEMA public TO PUBLIC;"
                 + SmallCapture.table("account", "id int PRIMARY KEY, balance int NOT NULL, note text"), PATIENCE);
         admin.execute("CREATE TABLE plain (id int PRIMARY KEY); GRANT ALL ON plain TO PUBLIC", PATIENCE);

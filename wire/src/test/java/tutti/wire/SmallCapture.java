@@ -11,6 +11,7 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.Statement;
+import tutti.pgwire.BackendConnection;
 import tutti.pgwire.QueryResult;
 import tutti.wire.sql.StatementClasses;
 
@@ -33,7 +34,7 @@ final class SmallCapture implements Capture {
                     CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END, ';'), true);
                 RETURN NULL;
             END $$;
-            CREATE FUNCTION cap.finish(secret bytea) RETURNS bytea LANGUAGE plpgsql AS $$
+            CREATE FUNCTION cap.finish(secret bytea, session_key text) RETURNS bytea LANGUAGE plpgsql AS $$
             DECLARE gathered text;
             BEGIN
                 PERFORM set_config('cap.armed', 'yes', true);
@@ -45,8 +46,15 @@ final class SmallCapture implements Capture {
             BEGIN
                 PERFORM set_config('cap.rows', concat(current_setting('cap.rows', true), 'S ', statement, ';'), true);
             END $$;
+            CREATE FUNCTION cap.record(secret bytea, recorded bigint) RETURNS void LANGUAGE sql AS $$
+                INSERT INTO cap.applied SELECT recorded WHERE secret IS NOT NULL $$;
+            CREATE FUNCTION cap.before(secret bytea) RETURNS void LANGUAGE sql AS $$
+                SELECT set_config('cap.armed', 'yes', true) $$;
+            CREATE FUNCTION cap.after(secret bytea) RETURNS void LANGUAGE sql AS $$
+                SELECT set_config('cap.armed', '', true) $$;
             """;
 
+    private static final List<String> FUNCTIONS = List.of("finish", "record", "allow", "before", "after");
     final AtomicInteger schemaChanges = new AtomicInteger();
     /** The statements of the requests that every node has been given. */
     final BlockingQueue<List<Statement.Call>> requests = new LinkedBlockingQueue<>();
@@ -57,13 +65,22 @@ final class SmallCapture implements Capture {
                 + " GRANT ALL ON " + name + " TO PUBLIC;";
     }
 
+    private final int[] functions = new int[FUNCTIONS.size()];
+
+    /** Looks up what it calls in a database in which it is installed. */
+    void installed(BackendConnection admin) throws Exception {
+        for (int i = 0; i < functions.length; i++) {
+            functions[i] = Integer
+                    .parseInt(String.valueOf(admin.execute("SELECT 'cap." + FUNCTIONS.get(i) + "'::regproc::oid",
+                            FrontEndFixture.PATIENCE).value()));
+        }
+    }
+
     @Override
-    public Sql sql() {
-        return new Sql("SELECT cap.finish($1)", "\\x00",
-                "INSERT INTO cap.applied SELECT $2::bigint WHERE $1::bytea IS NOT NULL",
+    public Calls calls() {
+        return new Calls(functions[0], functions[1], functions[2], functions[3], functions[4], new byte[1],
                 "SELECT current_user, current_setting('search_path'), $1::text = 'passing'",
-                "SELECT cap.allow($1, $2)", "SELECT set_config('cap.armed', 'yes', true)",
-                "SELECT set_config('cap.armed', '', true)", List.of("SELECT relname FROM pg_class"));
+                List.of("SELECT relname FROM pg_class"));
     }
 
     @Override

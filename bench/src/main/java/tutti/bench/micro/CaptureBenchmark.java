@@ -17,18 +17,19 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import tutti.core.txn.WriteSet;
+import tutti.engine.Engines;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
-import tutti.engine.jdbc.h2.H2Database;
-import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
+import tutti.engine.jdbc.SqlSyntax;
 
 /**
- * What does it cost to know what a transaction has changed? Four statements of one row each (two updates, an insertion, a
- * deletion) and the write set, on a database in memory, by one client; beside the same statements on a bare connection.
- * Neither orders anything nor records a position.
+ * Measures what it costs to know what a transaction has changed. Four statements of one row each (two updates, an
+ * insertion, a deletion) and the write set, on a database in memory, by one client; beside the same statements on a
+ * bare connection. Neither orders anything nor records a position.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -39,7 +40,7 @@ public class CaptureBenchmark {
     public static final String NONE = "none";
 
     /** Which database. */
-    @Param({"H2", "HSQLDB"})
+    @Param({"h2", "hsqldb"})
     private String engine = "";
 
     /** Which capture, or none. */
@@ -55,7 +56,8 @@ public class CaptureBenchmark {
     /** Makes and fills the database. */
     @Setup(Level.Trial)
     public void open() throws SQLException {
-        EmbeddedDatabase database = engine.equals("H2") ? H2Database.inMemory() : HsqldbDatabase.inMemory();
+        EmbeddedDatabase database = Engines.INSTALLED.find(engine, InProcessEngine.class).orElseThrow()
+                .inMemory(SqlSyntax.OWN);
         try (EmbeddedDatabase.Session filling = database.openApplier();
                 Statement statement = filling.connection().createStatement()) {
             statement.execute("CREATE TABLE ITEM (ID INTEGER PRIMARY KEY, NAME VARCHAR(50), AMOUNT INTEGER)");

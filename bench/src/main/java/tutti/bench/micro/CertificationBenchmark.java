@@ -20,10 +20,10 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 
 /**
- * How many keys per second can one core certify, and how many bytes does a live key take? Each operation is one key of a
- * transaction of ten: asked about and, since no transaction meets another, noted; the index forgets at the pace at which
- * it learns, so that the number of live keys stays and rebuilding is part of what is measured. All keys are different and
- * random: the worst case for the memory caches.
+ * Measures how many keys per second one core can certify, and how many bytes a live key takes. Each operation is one
+ * key of a transaction of ten: asked about and, since no transaction meets another, noted; the index forgets at the
+ * pace at which it learns, so that the number of live keys stays and rebuilding is part of what is measured. All keys
+ * are different and random: the worst case for the memory caches.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)

@@ -41,7 +41,7 @@ import tutti.macro.example.ScanningIndex;
 import tutti.macro.example.SearchIndex;
 
 /**
- * What does a call cost through a Macro-component, beside the plain implementation? One thread, maps of a thousand
+ * Measures what a call costs through a Macro-component, beside the plain implementation. One thread, maps of a thousand
  * entries (so that the operation itself is short and the overhead shows), and a search index whose implementations are
  * good at different things (so that the gain shows).
  */

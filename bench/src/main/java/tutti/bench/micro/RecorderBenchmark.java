@@ -35,9 +35,10 @@ import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
 /**
- * What does the flight recorder cost a replica's event loop? Each operation is a transaction of the replica itself under
- * {@code si}: submitted, executed, delivered, committed, with ten keys and half a kilobyte of changes, which the recorder
- * writes down twice. One of another replica is two of these events. Nothing else is done: no engine, no network.
+ * Measures what the flight recorder costs a replica's event loop. Each operation is a transaction of the replica itself
+ * under {@code si}: submitted, executed, delivered, committed, with ten keys and half a kilobyte of changes, which the
+ * recorder writes down twice. One of another replica is two of these events. Nothing else is done: no engine, no
+ * network.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

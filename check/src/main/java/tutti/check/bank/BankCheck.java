@@ -13,10 +13,10 @@ import tutti.workload.bank.BankTransaction;
 import tutti.workload.client.ClientOutcome;
 
 /**
- * Does a bank keep its money? Transfers move it and never make it, so every read of all balances adds up to the same total
- * (a read that does not has seen part of a transfer: read skew), and no account is overdrawn (a lost update). In the end
- * every acknowledged transfer is recorded, none that was refused or rolled back, none that nobody made, and the balances
- * follow from the records. Linear in the history.
+ * Checks that a bank keeps its money. Transfers move it and never make it, so every read of all balances adds up to the
+ * same total (a read that does not has seen part of a transfer: read skew), and no account is overdrawn (a lost
+ * update). In the end every acknowledged transfer is recorded, none that was refused or rolled back, none that nobody
+ * made, and the balances follow from the records. Linear in the history.
  */
 public final class BankCheck {
     private static final int VIOLATIONS_MAX = 20;

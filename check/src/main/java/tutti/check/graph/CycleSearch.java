@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 import tutti.check.column.IntColumn;
 
 /**
- * Is there a cycle of certain dependencies, and which is the shortest? Components first, which is linear; then, in one
+ * Finds the shortest cycle of certain dependencies, if there is one. Components first, which is linear; then, in one
  * component, breadth first from every transaction until all have been tried or the budget is used up: what is then
  * returned is a short cycle, for components within the budget a shortest one. A step through real time counts as one.
  */

@@ -14,8 +14,8 @@ import tutti.check.graph.Dependency;
 import tutti.check.graph.DependencyGraph;
 
 /**
- * Which cycles of a dependency graph does an isolation level forbid, and what are they called? One pass over the graph if
- * there are none. Otherwise each of the first components is looked at for the simplest explanation: first cycles of
+ * Finds cycles of a dependency graph that an isolation level forbids, and names them. One pass over the graph if there
+ * are none. Otherwise each of the first components is looked at for the simplest explanation: first cycles of
  * overwriting alone, then with reads, then those that snapshots exclude, then all; and only if there is none, with the
  * order of sessions, then that of time.
  */

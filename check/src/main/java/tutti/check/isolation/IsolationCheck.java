@@ -13,9 +13,10 @@ import tutti.check.graph.DependencyGraph;
 import tutti.check.history.History;
 
 /**
- * Does a history whose versions are known have an isolation level: one-copy serializability, one-copy snapshot isolation,
- * or one of the others of {@link Isolation}? Builds the direct serialization graph of the committed transactions and
- * looks for the cycles that the level forbids; a cycle is told in words, the shortest one in its component.
+ * Checks whether a history whose versions are known has an isolation level: one-copy serializability, one-copy snapshot
+ * isolation, or one of the others of {@link Isolation}. Builds the direct serialization graph of the committed
+ * transactions and looks for the cycles that the level forbids; a cycle is told in words, the shortest one in its
+ * component.
  *
  * <p>
  * Definition. Versions of a key are ordered by the positions of their writers. T depends on U by <em>ww</em> if it wrote
@@ -44,15 +45,15 @@ public final class IsolationCheck {
             violations.addAll(versions.contradictions());
         }
         DependencyGraph graph = graph(history, versions, isolation.sessions(), isolation.realTime());
-        violations.addAll(AnomalySearch.find(graph, isolation, new HistoryWords(history)));
+        violations.addAll(AnomalySearch.find(graph, isolation, new HistoryText(history)));
         return new CheckResult("one-copy " + isolation.text(), history.transactions() + " transactions, "
                 + history.keys() + " keys, " + graph.edges() + " dependencies", violations, List.of(),
                 (System.nanoTime() - begun) / 1e9);
     }
 
     /**
-     * Which levels does the history have? For reports that say how far something went wrong; a level that needs instants
-     * or sessions which the history lacks holds if the one without them does.
+     * Tells which levels the history has, for reports that say how far something went wrong; a level that needs
+     * instants or sessions which the history lacks holds if the one without them does.
      */
     public static Map<Isolation, Boolean> levels(History history) {
         VersionOrder versions = new VersionOrder(history);

@@ -10,11 +10,11 @@ import tutti.check.column.IntColumn;
 import tutti.check.history.History;
 
 /**
- * Did every committed transaction read the state after some prefix of the total order, and did no other commit to the keys
- * that it wrote between that snapshot and its own position (first committer wins)? This is generalised snapshot isolation
- * (Elnikety, Zwaenepoel and Pedone, SRDS 2005) with the total order as the order of commits, and so stricter than
- * {@link IsolationCheck}, to which any order of commits will do that fits the reads. It also says which positions the
- * snapshot would have to hold and to lack.
+ * Checks that every committed transaction read the state after some prefix of the total order, and that no other
+ * committed to the keys that it wrote between that snapshot and its own position (first committer wins). This is
+ * generalised snapshot isolation (Elnikety, Zwaenepoel and Pedone, SRDS 2005) with the total order as the order of
+ * commits, and so stricter than {@link IsolationCheck}, to which any order of commits will do that fits the reads. It
+ * also says which positions the snapshot would have to hold and to lack.
  *
  * <p>
  * What a transaction read bounds its snapshot from below (the newest position read) and from above (before the oldest
@@ -218,7 +218,7 @@ public final class PrefixSnapshotCheck {
         if (violations.size() < VIOLATIONS_MAX) {
             String clean = text.startsWith(", ") ? text.substring(2) : text;
             violations.add(new CheckResult.Violation(rule, history.name(t), clean, 1,
-                    List.of(Map.of("did", new HistoryWords(history).details(t)))));
+                    List.of(Map.of("did", new HistoryText(history).details(t)))));
         }
     }
 }

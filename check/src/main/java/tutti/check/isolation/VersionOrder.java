@@ -8,7 +8,7 @@ import tutti.check.column.IntColumn;
 import tutti.check.history.History;
 
 /**
- * In which order were the versions of each key written? That of the positions of the transactions that wrote them.
+ * The order in which the versions of each key were written: that of the positions of the transactions that wrote them.
  * Sorting apart, linear; immutable.
  */
 final class VersionOrder {

@@ -5,7 +5,7 @@ import tutti.check.column.LongIndex;
 import tutti.workload.listappend.ListAppendHistory;
 
 /**
- * Who appended which value to which key, and which of a transaction's appends to a key was its last? Keys are numbered;
+ * Who appended which value to which key, and which of a transaction's appends to a key was its last. Keys are numbered;
  * an append is found by key and value in constant time.
  */
 final class Appends {

@@ -14,9 +14,9 @@ import tutti.workload.client.ClientOutcome;
 import tutti.workload.listappend.ListAppendHistory;
 
 /**
- * Can what the clients of a list-append run saw have come from a database with this isolation level? Trusts nothing that
- * the database says of itself: versions and their order are inferred from the lists that were read, for a list tells who
- * wrote before whom (the idea of Elle: Kingsbury and Alvaro, VLDB 2020).
+ * Checks that what the clients of a list-append run saw can have come from a database with an isolation level. Trusts
+ * nothing that the database says of itself: versions and their order are inferred from the lists that were read, for a
+ * list tells who wrote before whom (the idea of Elle: Kingsbury and Alvaro, VLDB 2020).
  *
  * <p>
  * What is inferred, and why it is certain. A transaction committed if its client was told so, or if one that did so read
@@ -69,7 +69,7 @@ public final class ListAppendCheck {
         }
         List<CheckResult.Violation> violations = new ArrayList<>(check.observations.violations());
         DependencyGraph graph = check.graph();
-        violations.addAll(AnomalySearch.find(graph, isolation, new ListAppendWords(history, check.appends)));
+        violations.addAll(AnomalySearch.find(graph, isolation, new ListAppendText(history, check.appends)));
         int unknown = 0;
         int failed = 0;
         for (int t = 0; t < history.size(); t++) {

@@ -9,10 +9,10 @@ import tutti.workload.client.ClientOutcome;
 import tutti.workload.listappend.ListAppendHistory;
 
 /**
- * What do the reads of a list-append history tell for certain: which transactions committed, in which order values were
- * appended to each key, and what each read saw of it? Finds whatever contradicts that there is such an order at all: lists
- * that are no prefixes of each other, values that nobody appended, that were rolled back, doubled, torn apart or lost, and
- * transactions that do not find again what they did or read themselves. Linear in the values read.
+ * What the reads of a list-append history tell for certain: which transactions committed, in which order values were
+ * appended to each key, and what each read saw of it. Finds whatever contradicts that there is such an order at all:
+ * lists that are no prefixes of each other, values that nobody appended, that were rolled back, doubled, torn apart or
+ * lost, and transactions that do not find again what they did or read themselves. Linear in the values read.
  */
 final class Observations {
     private static final int VIOLATIONS_MAX = 20;
@@ -20,7 +20,7 @@ final class Observations {
     private final ListAppendHistory history;
     private final Appends appends;
     private final boolean repeatsReads;
-    private final ListAppendWords words;
+    private final ListAppendText words;
     private final List<CheckResult.Violation> violations = new ArrayList<>();
     private final boolean[] committed;
     // By operation: how much of the list that it read was there before the transaction's own appends; -1 if it is not a
@@ -35,7 +35,7 @@ final class Observations {
         this.history = history;
         this.appends = appends;
         this.repeatsReads = repeatsReads;
-        words = new ListAppendWords(history, appends);
+        words = new ListAppendText(history, appends);
         committed = new boolean[history.size()];
         before = new int[history.size() == 0 ? 0 : history.operationsTo(history.size() - 1)];
         longest = new int[appends.keys()];

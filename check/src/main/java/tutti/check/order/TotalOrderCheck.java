@@ -8,8 +8,9 @@ import tutti.check.column.IntColumn;
 import tutti.check.column.LongIndex;
 
 /**
- * Does an order keep its promises? The properties are those of uniform total order multicast (Défago, Schiper and Urbán,
- * Total Order Broadcast and Multicast Algorithms, 2004, section 2.2), with the positions that Tutti's order adds:
+ * Checks that an order keeps its promises. The properties are those of uniform total order multicast (Défago, Schiper
+ * and Urbán, Total Order Broadcast and Multicast Algorithms, 2004, section 2.2), with the positions that Tutti's order
+ * adds:
  *
  * <ul>
  * <li><em>validity</em>: what a correct member sent, it delivers;

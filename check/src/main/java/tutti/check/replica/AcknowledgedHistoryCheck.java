@@ -7,10 +7,11 @@ import tutti.check.history.History;
 import tutti.check.history.ReplicaLog;
 
 /**
- * Is every transaction that a client was told had committed applied by some replica, and none that a client was told had
- * failed? With {@link CommitSequenceCheck}, which finds that all replicas applied the same, this makes it "by every
- * replica". A client that was told nothing allows both. Finds answers given before the order was certain, and answers that
- * were wrong. {@link tutti.check.AcknowledgedCheck} asks the same of a TPC-C database from outside.
+ * Checks that every transaction that a client was told had committed was applied by some replica, and none that a
+ * client was told had failed. With {@link CommitSequenceCheck}, which finds that all replicas applied the same, this
+ * makes it "by every replica". A client that was told nothing allows both. Finds answers given before the order was
+ * certain, and answers that were wrong. {@link tutti.check.AcknowledgedCheck} asks the same of a TPC-C database from
+ * outside.
  *
  * <p>
  * Linear in the transactions and applications.

@@ -12,9 +12,9 @@ import tutti.check.history.History;
 import tutti.check.history.ReplicaLog;
 
 /**
- * Did all replicas apply the same transactions in the same order, and was their state the same after each? One that was
- * down at the end may have applied less, but nothing else: a prefix. Names the first position at which something differs,
- * and the transactions there.
+ * Checks that all replicas applied the same transactions in the same order, and that their state was the same after
+ * each. One that was down at the end may have applied less, but nothing else: a prefix. Names the first position at
+ * which something differs, and the transactions there.
  *
  * <p>
  * Positions name places in the total order. Each place belongs to one transaction, and each transaction to one place. A

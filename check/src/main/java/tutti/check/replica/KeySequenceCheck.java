@@ -9,10 +9,10 @@ import tutti.check.history.History;
 import tutti.check.history.ReplicaLog;
 
 /**
- * Did all replicas write each key in the same order? For protocols without a total order (locking with two-phase commit,
- * genuine partial replication), where transactions that do not meet may be applied in different orders. Positions are not
- * looked at. One that was down at the end may have less, but a prefix, of each key. Replicas that started more than once
- * are left out, since what a start brought with it is not known by key.
+ * Checks that all replicas wrote each key in the same order. For protocols without a total order (locking with
+ * two-phase commit, genuine partial replication), where transactions that do not meet may be applied in different
+ * orders. Positions are not looked at. One that was down at the end may have less, but a prefix, of each key. Replicas
+ * that started more than once are left out, since what a start brought with it is not known by key.
  *
  * <p>
  * O(w) for w writes applied in all.

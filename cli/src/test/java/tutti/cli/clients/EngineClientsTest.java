@@ -12,7 +12,7 @@ import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
 
-/** Do unmodified clients and frameworks work at a node with H2 or HSQLDB, which only speaks PostgreSQL's protocol? */
+/** Unmodified clients and frameworks work at a node with H2 or HSQLDB, which only speaks PostgreSQL's protocol. */
 @Tag("long")
 class EngineClientsTest {
     @TempDir

@@ -219,7 +219,7 @@ final class Events implements Protocol {
                 Request request = from.get() == INTERACTIVE
                         ? new Request.Interactive(ConflictClasses.decode(from))
                         : Request.Whole.decode(from);
-                yield new Event(nanos, "submitted " + transaction + " (" + Words.of(request) + ")",
+                yield new Event(nanos, "submitted " + transaction + " (" + RecordText.of(request) + ")",
                         of(() -> protocol.submitted(transaction, request)));
             }
             case EXECUTED -> {
@@ -227,8 +227,8 @@ final class Events implements Protocol {
                 Execution execution = new Execution(from.getLong(), from.getLong(), WriteSet.decode(from),
                         ReadSet.decode(from));
                 yield new Event(nanos, "executed " + transaction + " (begun at " + execution.begun()
-                        + ", last committed " + execution.lastCommitted() + ", " + Words.of(execution.writes())
-                        + (execution.reads().isEmpty() ? "" : ", reads " + Words.shortened(execution.reads()))
+                        + ", last committed " + execution.lastCommitted() + ", " + RecordText.of(execution.writes())
+                        + (execution.reads().isEmpty() ? "" : ", reads " + RecordText.shortened(execution.reads()))
                         + ")", of(() -> protocol.executed(transaction, execution)));
             }
             case PREPARED -> {
@@ -267,12 +267,12 @@ final class Events implements Protocol {
                 int sender = from.getInt();
                 Message message = messages.apply(from);
                 yield new Event(nanos, "delivered position " + position + " from node " + sender + ": "
-                        + Words.shortened(message), of(() -> protocol.delivered(position, sender, message)));
+                        + RecordText.shortened(message), of(() -> protocol.delivered(position, sender, message)));
             }
             case TENTATIVE, RECEIVED -> {
                 int sender = from.getInt();
                 Message message = messages.apply(from);
-                yield new Event(nanos, kind.words() + " from node " + sender + ": " + Words.shortened(message),
+                yield new Event(nanos, kind.words() + " from node " + sender + ": " + RecordText.shortened(message),
                         of(() -> {
                             if (kind == Kind.RECEIVED) {
                                 protocol.received(sender, message);

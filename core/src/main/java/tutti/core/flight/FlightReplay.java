@@ -199,7 +199,7 @@ public final class FlightReplay {
     }
 
     private String words(Noted effect) {
-        return Words.ofEffect(effect.kind(), effect.payload(), messages)
+        return RecordText.ofEffect(effect.kind(), effect.payload(), messages)
                 + (effect.kind() == Kind.THREW && thrown != null ? ": " + thrown.getMessage() : "");
     }
 
@@ -208,7 +208,7 @@ public final class FlightReplay {
             return "nothing more";
         }
         Noted effect = effects.get(index);
-        return Words.ofEffect(effect.kind(), effect.payload(), messages);
+        return RecordText.ofEffect(effect.kind(), effect.payload(), messages);
     }
 
     private String told(String what) {

@@ -1,6 +1,5 @@
 package tutti.core.protocol;
 
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
@@ -11,6 +10,7 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import tutti.core.text.NearestWord;
 
 /**
  * One thing about a protocol that an operator can choose: its name, what it means, what is valid, and the value if nothing
@@ -222,7 +222,7 @@ public sealed interface Parameter {
 
         @Override
         public String nearest(String text) {
-            return Parameter.nearest(text, words);
+            return NearestWord.of(text, words);
         }
 
         @Override
@@ -365,36 +365,5 @@ public sealed interface Parameter {
             }
             return new Division(clusters);
         }
-    }
-
-    /** The candidate with the fewest letters to change; the first of several. */
-    public static String nearest(String text, List<String> candidates) {
-        String best = candidates.getFirst();
-        int fewest = Integer.MAX_VALUE;
-        for (String candidate : candidates) {
-            int distance = distance(text.strip().toLowerCase(Locale.ROOT), candidate);
-            if (distance < fewest) {
-                fewest = distance;
-                best = candidate;
-            }
-        }
-        return best;
-    }
-
-    private static int distance(String from, String to) {
-        List<Integer> row = new ArrayList<>();
-        for (int j = 0; j <= to.length(); j++) {
-            row.add(j);
-        }
-        for (int i = 1; i <= from.length(); i++) {
-            int diagonal = row.getFirst();
-            row.set(0, i);
-            for (int j = 1; j <= to.length(); j++) {
-                int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
-                diagonal = row.get(j);
-                row.set(j, Math.min(replaced, 1 + Math.min(diagonal, row.get(j - 1))));
-            }
-        }
-        return row.getLast();
     }
 }

@@ -3,6 +3,7 @@ package tutti.core.protocol;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import tutti.core.text.NearestWord;
 
 /** The values of all parameters of a protocol, checked one by one. Immutable. */
 public final class ParameterValues {
@@ -28,7 +29,7 @@ public final class ParameterValues {
                         + text + "); " + (names.isEmpty()
                                 ? "it has none"
                                 : "it has: " + String.join(", ", names) + "; nearest: "
-                                        + Parameter.nearest(name, names)));
+                                        + NearestWord.of(name, names)));
             }
         });
         Map<String, Object> values = new LinkedHashMap<>();

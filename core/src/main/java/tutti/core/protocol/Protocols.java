@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import tutti.core.text.NearestWord;
 
 /**
  * Which protocols there are, by name. Configuration, {@code --help} and documentation are made from their descriptors.
@@ -68,7 +69,7 @@ public final class Protocols {
         ProtocolDescriptor found = byName.get(name);
         if (found == null) {
             throw new IllegalArgumentException("no protocol '" + name + "'; there are: " + String.join(", ", names())
-                    + "; nearest: " + Parameter.nearest(name, names()));
+                    + "; nearest: " + NearestWord.of(name, names()));
         }
         return found;
     }

@@ -26,7 +26,7 @@ import tutti.engine.jdbc.rows.WriteSets;
  * <p>
  * <b>Priority.</b> It never waits for a row. When another transaction is in the way, everything of this one is rolled back,
  * the local transactions that its keys meet are named to the listener, and when one of them has ended it tries again
- * with the {@linkplain Gate gate} shut: then no local transaction can come to be in the way that was not before. So a
+ * with the {@linkplain StatementGate gate} shut: then no local transaction can come to be in the way that was not before. So a
  * deadlock between local and remote transactions cannot form; the one that would have lost ends before it waits.
  *
  * <p>
@@ -45,7 +45,7 @@ final class JdbcApplier implements Applier {
     /** After so many attempts everyone who has changed anything is taken to be in the way. */
     private static final int EXACT_ATTEMPTS = 20;
     /** Of what is made before it has one. */
-    private static final long NO_POSITION = Standstill.NO_POSITION;
+    private static final long NO_POSITION = Quiescence.NO_POSITION;
     /** After so many, a second or more, an operator is told. */
     private static final int ATTEMPTS_TO_TELL = 200;
     private static final Logger LOG = LoggerFactory.getLogger(JdbcApplier.class);
@@ -164,7 +164,7 @@ final class JdbcApplier implements Applier {
                     continue;
                 }
                 if (!first) {
-                    first = engine.gate().first().tryLock(Gate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
+                    first = engine.gate().first().tryLock(StatementGate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
                     if (first) {
                         continue;
                     }

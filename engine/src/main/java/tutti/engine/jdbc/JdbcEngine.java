@@ -67,8 +67,8 @@ public final class JdbcEngine implements ClientEngine {
     private final ReentrantLock adminLock = new ReentrantLock();
     /** Held while the schema must stay as it is, and while it changes. */
     private final ReentrantReadWriteLock schemaLock = new ReentrantReadWriteLock();
-    private final Gate gate = new Gate();
-    private final Standstill standstill = new Standstill();
+    private final StatementGate gate = new StatementGate();
+    private final Quiescence standstill = new Quiescence();
     private final LogRewriting rewriting;
     private final Set<JdbcSession> sessions = ConcurrentHashMap.newKeySet();
     private final Set<JdbcApplier> appliers = ConcurrentHashMap.newKeySet();
@@ -206,11 +206,11 @@ public final class JdbcEngine implements ClientEngine {
         return database;
     }
 
-    Gate gate() {
+    StatementGate gate() {
         return gate;
     }
 
-    Standstill standstill() {
+    Quiescence standstill() {
         return standstill;
     }
 
@@ -480,7 +480,7 @@ public final class JdbcEngine implements ClientEngine {
         boolean first = false;
         try {
             while (!first) {
-                first = gate.first().tryLock(Gate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
+                first = gate.first().tryLock(StatementGate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
                 if (!first) {
                     giveWay(position, closed);
                 }

@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory;
 import tutti.engine.jdbc.EmbeddedDatabase.GrowingLog;
 
 /**
- * Has a database written anew when its log has become long, while the engine is at work, in a {@link Standstill}.
+ * Has a database written anew when its log has become long, while the engine is at work, in a {@link Quiescence}.
  *
  * <p>
  * When something stays open for too long, that is given up, and tried again when the log has become longer by a tenth of
@@ -23,7 +23,7 @@ final class LogRewriting {
     private static final Logger LOG = LoggerFactory.getLogger(LogRewriting.class);
 
     private final EmbeddedDatabase database;
-    private final Standstill standstill;
+    private final Quiescence standstill;
     private final JdbcEngine.Step before;
     private final ReentrantLock running = new ReentrantLock();
     /** In bytes: not before the log has so many. */
@@ -36,7 +36,7 @@ final class LogRewriting {
      *
      * @param before ends whatever may be open besides transactions; called when there are none
      */
-    LogRewriting(EmbeddedDatabase database, Standstill standstill, JdbcEngine.Step before) {
+    LogRewriting(EmbeddedDatabase database, Quiescence standstill, JdbcEngine.Step before) {
         this.database = database;
         this.standstill = standstill;
         this.before = before;

@@ -5,9 +5,9 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * Which statements may run in a client's transaction? Those that read or change rows, and savepoints. Everything else
- * ends the transaction in both engines, or changes what other replicas must change as well. Only first words are looked
- * at, of each statement in the text.
+ * Tells which statements may run in a client's transaction: those that read or change rows, and savepoints. Everything
+ * else ends the transaction in both engines, or changes what other replicas must change as well. Only first words are
+ * looked at, of each statement in the text.
  */
 final class StatementKinds {
     private static final Set<String> ALLOWED = Set.of("SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE",

@@ -88,6 +88,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
     private final Object adminLock = new Object();
     private volatile TableCatalog catalog = TableCatalog.EMPTY;
     private volatile References references = References.NONE;
+    private CaptureInstaller.@Nullable Functions functions;
     private volatile BlockedListener listener = NOBODY;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean closed;
@@ -127,6 +128,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
             if (!uncaptured.isEmpty()) {
                 throw new IllegalStateException("tables are not captured: " + uncaptured);
             }
+            engine.functions = CaptureInstaller.functions(connection);
             engine.references = ReferencesQuery.read(connection.execute(ReferencesQuery.SQL, TIMEOUT));
             engine.catalog = CatalogQuery.read(connection.execute(CatalogQuery.SQL, TIMEOUT));
             opened = true;
@@ -167,6 +169,11 @@ public final class PostgresEngine implements Engine, ApplierServices {
     @Override
     public TableCatalog catalog() {
         return catalog;
+    }
+
+    /** The functions that clients' sessions have the server call. */
+    public CaptureInstaller.Functions functions() {
+        return Objects.requireNonNull(functions, "opened");
     }
 
     /** What names stand for, at least as new as {@link #catalog()} when that was asked for before. */

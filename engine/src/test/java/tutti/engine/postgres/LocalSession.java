@@ -42,7 +42,7 @@ public final class LocalSession implements AutoCloseable {
 
     /** What {@code tutti.finish} returns. */
     public byte @Nullable [] gather() throws SQLException {
-        try (PreparedStatement finish = connection.prepareStatement("SELECT tutti.finish(?)")) {
+        try (PreparedStatement finish = connection.prepareStatement("SELECT tutti.finish(?, '00000000000000ab')")) {
             finish.setBytes(1, TestServer.CLUSTER_SECRET.getBytes(StandardCharsets.UTF_8));
             try (ResultSet rows = finish.executeQuery()) {
                 rows.next();

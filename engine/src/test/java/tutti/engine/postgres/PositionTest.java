@@ -16,7 +16,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.engine.EngineContract;
 
-/** Is a position known exactly when its effects are there, whatever becomes of the session that records it? */
+/** A position is known exactly when its effects are there, whatever becomes of the session that records it. */
 class PositionTest {
     private String database;
     private PostgresEngine engine;

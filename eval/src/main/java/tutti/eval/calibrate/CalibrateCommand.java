@@ -17,7 +17,7 @@ import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.model.ModelConfig;
 import tutti.report.BenchFiles;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 
 /** Measures a real PostgreSQL, for the performance model. */
 @Command(name = "calibrate", description = "Start a real PostgreSQL with TPC-C, measure what its transactions cost, one at a"
@@ -60,7 +60,7 @@ public final class CalibrateCommand implements Callable<Integer> {
         ModelConfig config = options.config(Map.of());
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(options.directory());
-        Ground ground = Ground.look(options.directory());
+        MeasurementConditions ground = MeasurementConditions.look(options.directory());
         ground.lines().forEach(screen::line);
         CalibrationResult result;
         try (RealServer server = options.server(options.scale(config.workload()), screen)) {

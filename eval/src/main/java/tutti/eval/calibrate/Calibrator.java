@@ -9,7 +9,7 @@ import java.util.Map;
 import tutti.command.Screen;
 import tutti.model.WorkloadModel;
 import tutti.report.BenchFiles;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 
 /** Makes a calibration: profiles, and measures disk and network. */
 final class Calibrator {
@@ -21,7 +21,8 @@ final class Calibrator {
      * @param percentile 0 to 1, of latencies, above which transactions are left out
      */
     static CalibrationResult calibrate(List<Observation> profiled, RealServer server, RealOptions options,
-            WorkloadModel workload, double percentile, Ground ground, Screen screen) throws IOException, SQLException {
+            WorkloadModel workload, double percentile, MeasurementConditions ground, Screen screen)
+            throws IOException, SQLException {
         Profile profile = Profile.of(profiled, percentile);
         screen.line("profiled " + profiled.size() + " transactions");
         NetworkProbe network = NetworkProbe.measure(server);

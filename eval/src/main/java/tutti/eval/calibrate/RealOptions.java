@@ -14,10 +14,10 @@ import tutti.command.Screen;
 import tutti.model.Kind;
 import tutti.model.ModelConfig;
 import tutti.model.WorkloadModel;
-import tutti.model.scenario.ScenarioException;
 import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;
 import tutti.workload.tpcc.TpccScale;
+import tutti.yaml.UnusableFileException;
 
 /** What calibration and validation have in common: a scenario of one database, and where the real one is. */
 final class RealOptions {
@@ -90,7 +90,7 @@ final class RealOptions {
         keys.put("topology.cores", Integer.toString(Runtime.getRuntime().availableProcessors()));
         try {
             return checked(ScenarioReader.read(scenario, keys).config());
-        } catch (ScenarioException wrong) {
+        } catch (UnusableFileException wrong) {
             throw Failure.usage(String.valueOf(wrong.getMessage()), "");
         }
     }

@@ -184,7 +184,7 @@ final class RealRun {
 
     private void rehearse() throws SQLException {
         for (int i = 0; i < clients.size(); i++) {
-            screen.live(List.of(Bar.text(plan.name + ", rehearsing", i, clients.size(),
+            screen.live(List.of(ProgressBar.text(plan.name + ", rehearsing", i, clients.size(),
                     (System.nanoTime() - begun) / NANOS)));
             for (int time = 0; time < REHEARSALS; time++) {
                 for (Kind kind : Kind.values()) {
@@ -264,7 +264,7 @@ final class RealRun {
     private void watch(double untilSeconds) throws InterruptedException {
         double elapsed = (System.nanoTime() - begun) / NANOS;
         while (elapsed < untilSeconds && stop.getCount() > 0) {
-            screen.live(List.of(Bar.text(plan.name + ", " + done + " transactions", elapsed, plan.allSeconds(),
+            screen.live(List.of(ProgressBar.text(plan.name + ", " + done + " transactions", elapsed, plan.allSeconds(),
                     elapsed)));
             Thread.sleep(Math.max(1, Math.min(SHOW_EVERY_MILLIS, (long) ((untilSeconds - elapsed) * 1e3))));
             elapsed = (System.nanoTime() - begun) / NANOS;

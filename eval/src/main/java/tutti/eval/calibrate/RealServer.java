@@ -136,8 +136,9 @@ final class RealServer implements AutoCloseable {
     private void load(long seed, Screen screen) throws SQLException {
         long begun = System.nanoTime();
         new TpccLoader(new TpccPopulation(scale, seed)).load(database,
-                (rows, expected) -> screen.live(List.of(Bar.text("loading " + scale, (double) rows, (double) expected,
-                        (System.nanoTime() - begun) / 1e9))));
+                (rows, expected) -> screen
+                        .live(List.of(ProgressBar.text("loading " + scale, (double) rows, (double) expected,
+                                (System.nanoTime() - begun) / 1e9))));
         screen.live(List.of());
         try (Connection connection = database.open(); Statement statement = connection.createStatement()) {
             checkpoint(statement, screen);

@@ -21,7 +21,7 @@ import tutti.model.ModelRun;
 import tutti.model.RunResult;
 import tutti.model.TraceFile;
 import tutti.report.BenchFiles;
-import tutti.report.Ground;
+import tutti.report.MeasurementConditions;
 
 /** Runs one scenario in both worlds. */
 @Command(name = "validate", description = "Run the same scenario on a real PostgreSQL and on the performance model, and"
@@ -75,7 +75,7 @@ public final class ValidateCommand implements Callable<Integer> {
         ModelConfig config = config(calibration == null ? "paper" : calibration);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(options.directory());
-        Ground ground = Ground.look(options.directory());
+        MeasurementConditions ground = MeasurementConditions.look(options.directory());
         ground.lines().forEach(screen::line);
         Outcomes real = new Outcomes();
         List<Double> byRound = new ArrayList<>();
@@ -147,7 +147,7 @@ public final class ValidateCommand implements Callable<Integer> {
         run.onEnd(simulated::add);
         double seconds = config.length().secondsMax() - config.length().warmUpSeconds();
         long begun = System.nanoTime();
-        run.onProgress(counted -> screen.live(List.of(Bar.text("simulation, " + counted + " transactions",
+        run.onProgress(counted -> screen.live(List.of(ProgressBar.text("simulation, " + counted + " transactions",
                 Math.max((simulated.last() / 1e9 - config.length().warmUpSeconds()) / seconds,
                         (double) counted / TRANSACTIONS_MAX),
                 1, (System.nanoTime() - begun) / 1e9))));

@@ -15,10 +15,10 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.command.Screen;
 import tutti.model.Kind;
 import tutti.model.WorkloadModel;
-import tutti.model.scenario.ScenarioException;
 import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;
 import tutti.workload.tpcc.TpccScale;
+import tutti.yaml.UnusableFileException;
 
 class RealRunTest {
     private static final int CLIENTS = 4;
@@ -30,7 +30,7 @@ class RealRunTest {
     private final Screen screen = Screen.standard(new PrintWriter(Writer.nullWriter()));
 
     /** Clients who hardly think, so that their transactions would overlap if they did not take turns. */
-    private static RealRun.Plan plan(RealRun.Purpose purpose) throws ScenarioException {
+    private static RealRun.Plan plan(RealRun.Purpose purpose) throws UnusableFileException {
         WorkloadModel paper = ScenarioReader
                 .read("one-database", Map.of("workload.clients", Integer.toString(CLIENTS))).config().workload();
         Map<Kind, Distribution> thinking = Map.of(Kind.NEW_ORDER, new Distribution.Constant(100_000));

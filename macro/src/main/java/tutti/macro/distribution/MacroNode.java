@@ -50,7 +50,7 @@ import tutti.macro.call.Operation;
  *
  * <p>
  * Thread safe. Arguments are encoded when a call is made; results are those of this node's component and must not be
- * changed, by nobody, unless they were detached (see {@link Hosted#detach}).
+ * changed, by nobody, unless they were detached (see {@link HostedComponent#detach}).
  */
 public final class MacroNode implements AutoCloseable {
     /** Not a node: the source of requests that this node puts into its own queue to have a copy made. */
@@ -135,7 +135,7 @@ public final class MacroNode implements AutoCloseable {
      * @throws IllegalArgumentException if this node knows no such component, or one of another interface
      */
     public <C> C component(String id, Class<C> type) {
-        Hosted.Component<?> component = find(id, type);
+        HostedComponent.Component<?> component = find(id, type);
         return type.cast(component.calls().proxy(new Calls(component, "at all nodes", call -> {
             if (call.reads() && host) {
                 failed();
@@ -156,7 +156,7 @@ public final class MacroNode implements AutoCloseable {
      * @throws IllegalArgumentException if this node knows no such component, or one of another interface
      */
     public <C> C componentAt(String id, Class<C> type, int destination) {
-        Hosted.Component<?> component = find(id, type);
+        HostedComponent.Component<?> component = find(id, type);
         return type.cast(component.calls().proxy(new Calls(component, "at node " + destination,
                 call -> call.operation().present(sender.runOperationReliably(id, call, destination, 0)))));
     }
@@ -170,7 +170,7 @@ public final class MacroNode implements AutoCloseable {
      *             result
      */
     public <A> A asynchronous(String id, Class<A> futures) {
-        Hosted.Component<?> component = find(id, Object.class);
+        HostedComponent.Component<?> component = find(id, Object.class);
         return futures.cast(component.calls().standIn(futures, CompletableFuture.class, component.lookup())
                 .proxy(new Calls(component, "at all nodes, asynchronously", call -> {
                     failed();
@@ -181,8 +181,8 @@ public final class MacroNode implements AutoCloseable {
                 })));
     }
 
-    private Hosted.Component<?> find(String id, Class<?> type) {
-        Hosted.Component<?> component = translator.find(id);
+    private HostedComponent.Component<?> find(String id, Class<?> type) {
+        HostedComponent.Component<?> component = translator.find(id);
         if (component == null) {
             throw new IllegalArgumentException("node " + communication.localAddress() + " knows no component " + id
                     + ", only " + translator.components().keySet());
@@ -195,7 +195,7 @@ public final class MacroNode implements AutoCloseable {
     }
 
     /** Makes macro-operations of calls. */
-    private record Calls(Hosted.Component<?> component, String where, Run run) implements Dispatcher {
+    private record Calls(HostedComponent.Component<?> component, String where, Run run) implements Dispatcher {
         interface Run {
             @Nullable
             Object run(MethodCall call) throws Throwable;
@@ -378,7 +378,7 @@ public final class MacroNode implements AutoCloseable {
             if (translator.find(id) == null && !definition.isEmpty()) {
                 translator.create(id, definition);
             }
-            Hosted.Component<?> component = translator.find(id);
+            HostedComponent.Component<?> component = translator.find(id);
             if (component == null) {
                 throw new IllegalStateException("the copy has a component " + id + " that this node does not know");
             }
@@ -450,8 +450,8 @@ public final class MacroNode implements AutoCloseable {
     public static final class Builder {
         private final int self;
         private final Order order;
-        private final Map<String, Hosted<?>> components = new LinkedHashMap<>();
-        private final Map<String, Supplier<Hosted<?>>> definitions = new TreeMap<>();
+        private final Map<String, HostedComponent<?>> components = new LinkedHashMap<>();
+        private final Map<String, Supplier<HostedComponent<?>>> definitions = new TreeMap<>();
         private ObjectCodec values = ObjectCodec.standard();
         private ReadLevel readLevel = ReadLevel.LINEARIZABLE;
         private LockService locks = LockService.readersOrWriter();
@@ -466,8 +466,8 @@ public final class MacroNode implements AutoCloseable {
             this.order = order;
         }
 
-        /** A component, the same at all nodes; {@link Hosted#elsewhere} at clients. */
-        public Builder component(String id, Hosted<?> component) {
+        /** A component, the same at all nodes; {@link HostedComponent#elsewhere} at clients. */
+        public Builder component(String id, HostedComponent<?> component) {
             if (components.putIfAbsent(id, component) != null) {
                 throw new IllegalArgumentException("there is a component " + id + " already");
             }
@@ -475,7 +475,7 @@ public final class MacroNode implements AutoCloseable {
         }
 
         /** What macro-operations may create by this name, see {@link MessageTranslator#create}; the same at all nodes. */
-        public Builder definition(String name, Supplier<Hosted<?>> definition) {
+        public Builder definition(String name, Supplier<HostedComponent<?>> definition) {
             if (name.isEmpty() || definitions.putIfAbsent(name, definition) != null) {
                 throw new IllegalArgumentException("a definition needs a name of its own, not '" + name + "'");
             }

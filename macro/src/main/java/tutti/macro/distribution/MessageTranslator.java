@@ -17,26 +17,26 @@ public final class MessageTranslator {
         CompletableFuture<Response> broadcast(String component, MacroOperation<?> operation);
     }
 
-    private final Map<String, Hosted.Component<?>> components = new ConcurrentSkipListMap<>();
-    private final Map<String, Supplier<Hosted<?>>> definitions;
+    private final Map<String, HostedComponent.Component<?>> components = new ConcurrentSkipListMap<>();
+    private final Map<String, Supplier<HostedComponent<?>>> definitions;
     private final LockService locks;
     private final Updates updates;
 
-    MessageTranslator(Map<String, Supplier<Hosted<?>>> definitions, LockService locks, Updates updates) {
+    MessageTranslator(Map<String, Supplier<HostedComponent<?>>> definitions, LockService locks, Updates updates) {
         this.definitions = new TreeMap<>(definitions);
         this.locks = locks;
         this.updates = updates;
     }
 
-    void put(Hosted.Component<?> component) {
+    void put(HostedComponent.Component<?> component) {
         components.put(component.id(), component);
     }
 
-    Hosted.@Nullable Component<?> find(String id) {
+    HostedComponent.@Nullable Component<?> find(String id) {
         return components.get(id);
     }
 
-    Map<String, Hosted.Component<?>> components() {
+    Map<String, HostedComponent.Component<?>> components() {
         return components;
     }
 
@@ -49,7 +49,7 @@ public final class MessageTranslator {
      * @throws IllegalArgumentException if there is such a component, or no such definition
      */
     public void create(String id, String definition) {
-        Supplier<Hosted<?>> supplier = definitions.get(definition);
+        Supplier<HostedComponent<?>> supplier = definitions.get(definition);
         if (supplier == null) {
             throw new IllegalArgumentException("there is no definition " + definition);
         }
@@ -65,7 +65,7 @@ public final class MessageTranslator {
      * @throws IllegalArgumentException if there is none of this id
      */
     public Object component(String id) {
-        Hosted.Component<?> component = components.get(id);
+        HostedComponent.Component<?> component = components.get(id);
         if (component == null) {
             throw new IllegalArgumentException("there is no component " + id);
         }
@@ -81,7 +81,7 @@ public final class MessageTranslator {
      * {@code MAKECALLLOCAL(MO)}: executes a macro-operation that a client issued at this node: here and now if it only
      * reads, at all nodes if it does not.
      */
-    CompletableFuture<Response> makeCallLocal(Hosted.Component<?> component, MacroOperation<?> operation) {
+    CompletableFuture<Response> makeCallLocal(HostedComponent.Component<?> component, MacroOperation<?> operation) {
         if (!operation.reads()) {
             return updates.broadcast(component.id(), operation);
         }
@@ -94,7 +94,7 @@ public final class MessageTranslator {
     }
 
     @SuppressWarnings("unchecked")
-    private <C> Response execute(Hosted.Component<C> component, MacroOperation<?> operation) {
+    private <C> Response execute(HostedComponent.Component<C> component, MacroOperation<?> operation) {
         try {
             Object value = ((MacroOperation<C>) operation).execute(component.present(), this);
             boolean empty = operation instanceof MethodCall(Operation of, _, _)

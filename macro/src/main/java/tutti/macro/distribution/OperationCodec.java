@@ -37,13 +37,13 @@ final class OperationCodec {
     }
 
     /** A macro-operation and the component that it is for. */
-    record Addressed(Hosted.Component<?> component, MacroOperation<?> operation) {}
+    record Addressed(HostedComponent.Component<?> component, MacroOperation<?> operation) {}
 
     private final ObjectCodec values;
-    private final Function<String, Hosted.@Nullable Component<?>> components;
+    private final Function<String, HostedComponent.@Nullable Component<?>> components;
 
     /** @param components finds one by its id, null if there is none */
-    OperationCodec(ObjectCodec values, Function<String, Hosted.@Nullable Component<?>> components) {
+    OperationCodec(ObjectCodec values, Function<String, HostedComponent.@Nullable Component<?>> components) {
         this.values = values;
         this.components = components;
     }
@@ -52,7 +52,7 @@ final class OperationCodec {
         Output to = new Output();
         to.writeString(component);
         if (operation instanceof MethodCall call) {
-            Hosted.Component<?> of = require(component);
+            HostedComponent.Component<?> of = require(component);
             to.writeByte(CALL);
             to.writeSigned(of.calls().table().fingerprint());
             to.writeUnsigned(call.operation().index());
@@ -66,8 +66,8 @@ final class OperationCodec {
         return to.toBytes();
     }
 
-    private Hosted.Component<?> require(String id) {
-        Hosted.Component<?> component = components.apply(id);
+    private HostedComponent.Component<?> require(String id) {
+        HostedComponent.Component<?> component = components.apply(id);
         if (component == null) {
             throw new EncodingException("this node has no component " + id);
         }
@@ -77,7 +77,7 @@ final class OperationCodec {
     Addressed decode(byte[] bytes) {
         try {
             Input from = new Input(bytes);
-            Hosted.Component<?> component = require(from.readString());
+            HostedComponent.Component<?> component = require(from.readString());
             if (from.readByte() == OWN) {
                 if (values.read(from) instanceof MacroOperation<?> operation) {
                     return new Addressed(component, operation);

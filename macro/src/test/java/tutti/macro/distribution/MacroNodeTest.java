@@ -62,9 +62,9 @@ class MacroNodeTest {
     @Test
     void aReplicatedMapInTenLines() throws Exception {
         MacroNode one = start(
-                MacroNode.builder(1, group.open(1)).component("stock", Hosted.of(Map.class, new HashMap<>())));
+                MacroNode.builder(1, group.open(1)).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
         MacroNode two = start(
-                MacroNode.builder(2, group.open(2)).component("stock", Hosted.of(Map.class, new TreeMap<>())));
+                MacroNode.builder(2, group.open(2)).component("stock", HostedComponent.of(Map.class, new TreeMap<>())));
         Map<String, Integer> here = stock(one);
         Map<String, Integer> there = stock(two);
         assertNull(here.put("apples", 3));
@@ -77,15 +77,17 @@ class MacroNodeTest {
 
     @Test
     void exceptionsOfOperationsComeToTheirCallersAndChangeNothing() throws Exception {
-        MacroNode one = start(builder(1).component("index", Hosted.of(SearchIndex.class, InvertedIndex.hashed())));
-        MacroNode two = start(builder(2).component("index", Hosted.of(SearchIndex.class, InvertedIndex.sorted())));
+        MacroNode one = start(
+                builder(1).component("index", HostedComponent.of(SearchIndex.class, InvertedIndex.hashed())));
+        MacroNode two = start(
+                builder(2).component("index", HostedComponent.of(SearchIndex.class, InvertedIndex.sorted())));
         SearchIndex index = one.component("index", SearchIndex.class);
         assertFalse(index.put(7, "the total order"));
         assertThrows(SearchIndex.UnknownDocumentException.class, () -> index.remove(8));
         assertEquals(List.of(7), two.component("index", SearchIndex.class).containing("total"));
         assertThrows(IllegalArgumentException.class, () -> one.component("index", Map.class));
         assertThrows(EncodingException.class,
-                () -> stock(start(builder(3).component("stock", Hosted.of(Map.class, new HashMap<>()))))
+                () -> stock(start(builder(3).component("stock", HostedComponent.of(Map.class, new HashMap<>()))))
                         .computeIfAbsent("x", String::length),
                 "a lambda cannot be sent");
     }
@@ -96,7 +98,7 @@ class MacroNodeTest {
         for (int node = 1; node <= 3; node++) {
             copies.add(stock(start(builder(node)
                     .values(ObjectCodec.standard().withTypes(Add.class))
-                    .component("stock", Hosted.of(Map.class, new HashMap<>(Map.of("n", 0)))))));
+                    .component("stock", HostedComponent.of(Map.class, new HashMap<>(Map.of("n", 0)))))));
         }
         record Done(long invoked, long responded, long saw, boolean write) {}
         List<CompletableFuture<List<Done>>> running = new ArrayList<>();
@@ -147,8 +149,8 @@ class MacroNodeTest {
     @Test
     void localReadsSeeWhatWasWrittenHereAndAskNobody() throws Exception {
         Map<String, Integer> one = stock(start(builder(1).readLevel(ReadLevel.LOCAL)
-                .component("stock", Hosted.of(Map.class, new HashMap<>()))));
-        MacroNode second = start(builder(2).component("stock", Hosted.of(Map.class, new HashMap<>())));
+                .component("stock", HostedComponent.of(Map.class, new HashMap<>()))));
+        MacroNode second = start(builder(2).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
         for (int i = 0; i < 200; i++) {
             one.put("a", i);
             assertEquals(i, one.get("a"));
@@ -160,16 +162,18 @@ class MacroNodeTest {
 
     @Test
     void aNodeJoinsWithACopyAtAPositionWhileUpdatesGoOnAndAnotherLeaves() throws Exception {
-        Map<String, Integer> one = stock(start(builder(1).component("stock", Hosted.of(Map.class, new HashMap<>()))));
+        Map<String, Integer> one = stock(
+                start(builder(1).component("stock", HostedComponent.of(Map.class, new HashMap<>()))));
         Order order = group.open(2);
-        MacroNode second = start(MacroNode.builder(2, order).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        MacroNode second = start(
+                MacroNode.builder(2, order).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
         for (int i = 0; i < 500; i++) {
             one.put("k" + i % 50, i);
         }
         StateCopy early = second.stateCopy();
         order.log().truncate(early.position());
         assertThrows(DurableLog.TruncatedException.class,
-                () -> builder(3).component("stock", Hosted.of(Map.class, new HashMap<>())).start());
+                () -> builder(3).component("stock", HostedComponent.of(Map.class, new HashMap<>())).start());
         AtomicBoolean stop = new AtomicBoolean();
         CountDownLatch some = new CountDownLatch(100);
         CompletableFuture<Void> puts = CompletableFuture.runAsync(() -> {
@@ -181,7 +185,7 @@ class MacroNodeTest {
         assertTrue(some.await(20, TimeUnit.SECONDS));
         StateCopy copy = second.stateCopy();
         assertTrue(copy.position() > early.position());
-        MacroNode third = builder(3).component("stock", Hosted.of(Map.class, new TreeMap<>())).start(copy);
+        MacroNode third = builder(3).component("stock", HostedComponent.of(Map.class, new TreeMap<>())).start(copy);
         nodes.add(third);
         third.awaitCurrent();
         second.close();
@@ -194,11 +198,12 @@ class MacroNodeTest {
 
     @Test
     void aNodeThatStartsAgainExecutesTheLogAgain() throws Exception {
-        Map<String, Integer> one = stock(start(builder(1).component("stock", Hosted.of(Map.class, new HashMap<>()))));
-        MacroNode second = start(builder(2).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        Map<String, Integer> one = stock(
+                start(builder(1).component("stock", HostedComponent.of(Map.class, new HashMap<>()))));
+        MacroNode second = start(builder(2).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
         stock(second).put("before", 1);
         second.close();
-        MacroNode again = start(builder(2).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        MacroNode again = start(builder(2).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
         again.awaitCurrent();
         one.put("after", 2);
         assertEquals(Map.of("before", 1, "after", 2), stock(again));
@@ -206,13 +211,15 @@ class MacroNodeTest {
 
     @Test
     void aNodeWithoutComponentsIsAClient() throws Throwable {
-        MacroNode one = start(builder(1).component("index", Hosted.of(SearchIndex.class, InvertedIndex.hashed()))
-                .component("stock", Hosted.of(Map.class, new HashMap<>())).byPriority());
-        start(builder(2).component("index", Hosted.of(SearchIndex.class, InvertedIndex.hashed())).component("stock",
-                Hosted.of(Map.class, new HashMap<>())));
+        MacroNode one = start(
+                builder(1).component("index", HostedComponent.of(SearchIndex.class, InvertedIndex.hashed()))
+                        .component("stock", HostedComponent.of(Map.class, new HashMap<>())).byPriority());
+        start(builder(2).component("index", HostedComponent.of(SearchIndex.class, InvertedIndex.hashed())).component(
+                "stock",
+                HostedComponent.of(Map.class, new HashMap<>())));
         MacroNode client = start(builder(3).values(ObjectCodec.standard().withTypes(Add.class))
-                .component("index", Hosted.elsewhere(SearchIndex.class))
-                .component("stock", Hosted.elsewhere(Map.class)));
+                .component("index", HostedComponent.elsewhere(SearchIndex.class))
+                .component("stock", HostedComponent.elsewhere(Map.class)));
         assertTrue(Set.of(1, 2).contains(client.sender().discover()));
         SearchIndex index = client.component("index", SearchIndex.class);
         assertFalse(index.put(1, "many words, few of them new"));
@@ -231,8 +238,10 @@ class MacroNodeTest {
     @Test
     void anOperationCanBeSentToOneNodeWhichPutsUpdatesIntoTheOrder() throws Throwable {
         ObjectCodec values = ObjectCodec.standard().withTypes(Add.class, Get.class);
-        MacroNode one = start(builder(1).values(values).component("stock", Hosted.of(Map.class, new HashMap<>())));
-        MacroNode two = start(builder(2).values(values).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        MacroNode one = start(
+                builder(1).values(values).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        MacroNode two = start(
+                builder(2).values(values).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
         assertEquals(4, one.sender().runOperationReliably("stock", new Add("n", 4), 2, 0));
         assertEquals(4, one.sender().runOperationReliably("stock", new Get("n"), 2, 1));
         assertEquals(4, one.sender().runOperation("stock", new Get("n")));
@@ -290,8 +299,8 @@ class MacroNodeTest {
     }
 
     private MacroNode.Builder accounts(int node, ObjectCodec values) {
-        return builder(node).values(values).component("directory", Hosted.of(Map.class, new HashMap<>()))
-                .definition("account", () -> Hosted.of(Map.class, new HashMap<>()));
+        return builder(node).values(values).component("directory", HostedComponent.of(Map.class, new HashMap<>()))
+                .definition("account", () -> HostedComponent.of(Map.class, new HashMap<>()));
     }
 
     /** Opens an account: a component of its own. */
@@ -311,9 +320,11 @@ class MacroNodeTest {
     @Test
     void aNodeThatCannotReadAnUpdateStopsAndTheOthersGoOn() throws Throwable {
         ObjectCodec values = ObjectCodec.standard().withTypes(Add.class);
-        MacroNode one = start(builder(1).values(values).component("stock", Hosted.of(Map.class, new HashMap<>())));
-        MacroNode two = start(builder(2).values(values).component("stock", Hosted.of(Map.class, new HashMap<>())));
-        MacroNode old = start(builder(3).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        MacroNode one = start(
+                builder(1).values(values).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        MacroNode two = start(
+                builder(2).values(values).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        MacroNode old = start(builder(3).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
         one.sender().runOperation("stock", new Add("n", 1));
         assertThrows(NodeFailedException.class, old::awaitCurrent);
         assertInstanceOf(EncodingException.class, old.failure().getCause());
@@ -323,7 +334,7 @@ class MacroNodeTest {
     @Test
     void withoutAMajorityACallEndsAtItsLimit() throws Exception {
         Map<String, Integer> alone = stock(start(builder(1).callLimit(Duration.ofMillis(50)).component("stock",
-                Hosted.of(Map.class, new HashMap<>()))));
+                HostedComponent.of(Map.class, new HashMap<>()))));
         assertThrows(CallTimeoutException.class, () -> alone.put("a", 1));
     }
 
@@ -332,9 +343,9 @@ class MacroNodeTest {
         try (var macroOne = Components.<String, Integer>map().build();
                 var macroTwo = Components.<String, Integer>map().build()) {
             MacroNode one = start(builder(1).lockService(LockService.none()).component("stock",
-                    Hosted.of(Map.class, macroOne.component())));
+                    HostedComponent.of(Map.class, macroOne.component())));
             MacroNode two = start(builder(2).lockService(LockService.none()).component("stock",
-                    Hosted.of(Map.class, macroTwo.component())));
+                    HostedComponent.of(Map.class, macroTwo.component())));
             for (int i = 0; i < 100; i++) {
                 stock(i % 2 == 0 ? one : two).put("k" + i, i);
             }
@@ -342,7 +353,7 @@ class MacroNodeTest {
             two.awaitCurrent();
             assertEquals(macroOne.component(), new HashMap<>(macroTwo.component()));
             StateCopy copy = one.stateCopy();
-            MacroNode three = builder(3).component("stock", Hosted.of(Map.class, new HashMap<>())).start(copy);
+            MacroNode three = builder(3).component("stock", HostedComponent.of(Map.class, new HashMap<>())).start(copy);
             nodes.add(three);
             assertEquals(99, stock(three).get("k99"));
         }
@@ -361,9 +372,9 @@ class MacroNodeTest {
     @EnumSource(ReadLevel.class)
     void callsOfTheInterfaceMayBeAsynchronous(ReadLevel level) throws Exception {
         MacroNode one = start(builder(1).readLevel(level).component("index",
-                Hosted.of(SearchIndex.class, InvertedIndex.hashed())));
-        MacroNode client = start(builder(2).component("index", Hosted.elsewhere(SearchIndex.class)));
-        start(builder(3).component("index", Hosted.of(SearchIndex.class, InvertedIndex.sorted())));
+                HostedComponent.of(SearchIndex.class, InvertedIndex.hashed())));
+        MacroNode client = start(builder(2).component("index", HostedComponent.elsewhere(SearchIndex.class)));
+        start(builder(3).component("index", HostedComponent.of(SearchIndex.class, InvertedIndex.sorted())));
         for (MacroNode node : List.of(one, client)) {
             AsyncIndex index = node.asynchronous("index", AsyncIndex.class);
             List<CompletableFuture<Boolean>> puts = new ArrayList<>();
@@ -385,9 +396,9 @@ class MacroNodeTest {
 
     @Test
     void aClientMayKeepToOneNode() throws Exception {
-        MacroNode one = start(builder(1).component("stock", Hosted.of(Map.class, new HashMap<>())));
-        MacroNode two = start(builder(2).component("stock", Hosted.of(Map.class, new HashMap<>())));
-        MacroNode client = start(builder(3).component("stock", Hosted.elsewhere(Map.class)));
+        MacroNode one = start(builder(1).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        MacroNode two = start(builder(2).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        MacroNode client = start(builder(3).component("stock", HostedComponent.elsewhere(Map.class)));
         Map<String, Integer> atTwo = stockAtTwo(client);
         assertNull(atTwo.put("apples", 3));
         assertEquals(3, atTwo.get("apples"));
@@ -396,7 +407,7 @@ class MacroNodeTest {
         client.close();
         two.close();
         MacroNode hasty = start(builder(3).callLimit(Duration.ofMillis(50)).component("stock",
-                Hosted.elsewhere(Map.class)));
+                HostedComponent.elsewhere(Map.class)));
         assertThrows(CallTimeoutException.class, () -> stockAtTwo(hasty).get("apples"));
     }
 
@@ -415,9 +426,9 @@ class MacroNodeTest {
     @Test
     @SuppressWarnings("unchecked")
     void clientsPassOverCollections() throws Exception {
-        start(builder(1).component("numbers", Hosted.of(List.class, new ArrayList<>())));
-        start(builder(2).component("numbers", Hosted.of(List.class, new ArrayList<>())));
-        MacroNode client = start(builder(3).component("numbers", Hosted.elsewhere(List.class)));
+        start(builder(1).component("numbers", HostedComponent.of(List.class, new ArrayList<>())));
+        start(builder(2).component("numbers", HostedComponent.of(List.class, new ArrayList<>())));
+        MacroNode client = start(builder(3).component("numbers", HostedComponent.elsewhere(List.class)));
         AsyncList later = client.asynchronous("numbers", AsyncList.class);
         for (int i = 0; i < 3; i++) {
             assertTrue(later.add(i).get(20, TimeUnit.SECONDS));
@@ -439,23 +450,25 @@ class MacroNodeTest {
 
     @Test
     void whatANodeCannotHaveIsRefusedWithCauseAndRemedy() throws Exception {
-        assertThrows(IllegalArgumentException.class, () -> Hosted.of(HashMap.class, new HashMap<>()));
-        IllegalArgumentException none = assertThrows(IllegalArgumentException.class, () -> Hosted.of(Map.class, null));
+        assertThrows(IllegalArgumentException.class, () -> HostedComponent.of(HashMap.class, new HashMap<>()));
+        IllegalArgumentException none = assertThrows(IllegalArgumentException.class,
+                () -> HostedComponent.of(Map.class, null));
         assertTrue(none.getMessage().contains("elsewhere()"), none.getMessage());
-        MacroNode.Builder builder = builder(1).component("stock", Hosted.of(Map.class, new HashMap<>()));
+        MacroNode.Builder builder = builder(1).component("stock", HostedComponent.of(Map.class, new HashMap<>()));
         assertThrows(IllegalArgumentException.class,
-                () -> builder.component("stock", Hosted.of(Map.class, new HashMap<>())));
-        MacroNode one = start(builder.component("index", Hosted.of(SearchIndex.class, InvertedIndex.hashed())));
+                () -> builder.component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        MacroNode one = start(
+                builder.component("index", HostedComponent.of(SearchIndex.class, InvertedIndex.hashed())));
         IllegalArgumentException unknown = assertThrows(IllegalArgumentException.class,
                 () -> one.component("stocks", Map.class));
         assertTrue(unknown.getMessage().contains("[index, stock]"), unknown.getMessage());
         IllegalArgumentException other = assertThrows(IllegalArgumentException.class,
                 () -> one.component("stock", List.class));
         assertTrue(other.getMessage().contains("is a java.util.Map, not a java.util.List"), other.getMessage());
-        start(builder(2).component("stock", Hosted.of(Map.class, new HashMap<>())));
+        start(builder(2).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
         stock(one).put("a", 1);
         IllegalStateException noCodec = assertThrows(IllegalStateException.class, one::stateCopy);
-        assertTrue(noCodec.getMessage().contains("Hosted.state"), noCodec.getMessage());
+        assertTrue(noCodec.getMessage().contains("HostedComponent.state"), noCodec.getMessage());
         assertEquals(1, stock(one).get("a"), "and it goes on");
     }
 }

@@ -41,7 +41,7 @@ class RaftMacroNodeTest {
         Order order = RaftOrder.open(RaftOrderConfig.of(node, members), RealMachine.INSTANCE,
                 PathDirectory.of(directory.resolve("node" + node)));
         orders.put(node, order);
-        return MacroNode.builder(node, order).component("stock", Hosted.of(Map.class, new HashMap<>()));
+        return MacroNode.builder(node, order).component("stock", HostedComponent.of(Map.class, new HashMap<>()));
     }
 
     @SuppressWarnings("unchecked")

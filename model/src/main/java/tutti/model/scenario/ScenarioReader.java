@@ -2,26 +2,19 @@ package tutti.model.scenario;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Compose;
-import org.snakeyaml.engine.v2.exceptions.Mark;
-import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
-import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
-import tutti.core.protocol.Parameter;
+import tutti.core.text.NearestWord;
+import tutti.yaml.Problem;
+import tutti.yaml.UnusableFileException;
+import tutti.yaml.YamlFile;
 
 /**
  * Reads scenarios: a file, what it {@code extends}, what that extends, and so on; keys given on the command line or by a sweep
@@ -34,11 +27,11 @@ public final class ScenarioReader {
     /** The calibrations that are shipped. */
     public static final List<String> SHIPPED_CALIBRATIONS = List.of("paper", "h2-memory");
 
-    private static final int FILE_BYTES_MAX = 1 << 20;
+    private static final String TO_BEGIN_WITH = "`./tutti sim run --print gorda-lan` prints one";
     private static final int DEPTH_MAX = 8;
     private static final String COMMAND_LINE = "command line";
 
-    private final List<ScenarioException.Problem> problems = new ArrayList<>();
+    private final List<Problem> problems = new ArrayList<>();
 
     private ScenarioReader() {}
 
@@ -47,9 +40,9 @@ public final class ScenarioReader {
      *
      * @param name of a file, or of a shipped scenario
      * @param overrides full keys like {@code workload.clients}, with values
-     * @throws ScenarioException if something is wrong, with all that is
+     * @throws UnusableFileException if something is wrong, with all that is
      */
-    public static ScenarioFile read(String name, Map<String, String> overrides) throws ScenarioException {
+    public static ScenarioFile read(String name, Map<String, String> overrides) throws UnusableFileException {
         ScenarioReader reader = new ScenarioReader();
         List<Section.Layer> layers = new ArrayList<>();
         overrides.forEach((key, value) -> reader.layer(override(key, value), COMMAND_LINE, layers));
@@ -59,7 +52,7 @@ public final class ScenarioReader {
             file = new Interpreter(reader, new Section("", layers, reader.problems)).interpret();
         }
         if (file == null || !reader.problems.isEmpty()) {
-            throw new ScenarioException(reader.problems);
+            throw new UnusableFileException(reader.problems);
         }
         return file;
     }
@@ -74,7 +67,7 @@ public final class ScenarioReader {
         return text.append(' ').append(value).append('\n').toString();
     }
 
-    List<ScenarioException.Problem> problems() {
+    List<Problem> problems() {
         return problems;
     }
 
@@ -86,7 +79,10 @@ public final class ScenarioReader {
         }
         boolean isFile = name.indexOf('.') >= 0 || name.indexOf('/') >= 0;
         Path path = directory.resolve(name);
-        String text = isFile ? file(path) : resource(name, shipped, what);
+        String text = isFile
+                ? YamlFile.text(path, "scenario", "shipped scenarios: " + String.join(", ", SHIPPED), problems)
+                        .orElse(null)
+                : resource(name, shipped, what);
         if (text == null) {
             return;
         }
@@ -104,23 +100,6 @@ public final class ScenarioReader {
         }
     }
 
-    private @Nullable String file(Path path) {
-        try {
-            if (Files.size(path) > FILE_BYTES_MAX) {
-                problem(path.toString(), 0, "is larger than 1 MiB, which no scenario is", "");
-                return null;
-            }
-            return Files.readString(path);
-        } catch (NoSuchFileException _) {
-            problem(path.toString(), 0, "there is no such file", "shipped scenarios: " + String.join(", ", SHIPPED));
-        } catch (CharacterCodingException _) {
-            problem(path.toString(), 0, "is not UTF-8 text", "");
-        } catch (IOException e) {
-            problem(path.toString(), 0, "cannot be read: " + e.getMessage(), "");
-        }
-        return null;
-    }
-
     private @Nullable String resource(String name, List<String> shipped, String what) {
         if (shipped.contains(name)) {
             try (InputStream in = ScenarioReader.class.getResourceAsStream(name + ".yaml")) {
@@ -133,42 +112,37 @@ public final class ScenarioReader {
             }
         }
         problem(name, 0, "is no shipped " + what,
-                "did you mean " + Parameter.nearest(name, shipped) + "? shipped: "
+                "did you mean " + NearestWord.of(name, shipped) + "? shipped: "
                         + String.join(", ", shipped) + "; a file's name has a dot or a slash");
         return null;
     }
 
     private void layer(String text, String file, List<Section.Layer> layers) {
-        try {
-            Optional<Node> root = new Compose(LoadSettings.builder().setLabel(file).build()).composeString(text);
-            if (root.isPresent() && root.get() instanceof MappingNode mapping) {
+        YamlFile.root(text, file, TO_BEGIN_WITH, problems).ifPresent(root -> {
+            if (root instanceof MappingNode mapping) {
                 layers.add(new Section.Layer(file, mapping));
             } else {
-                problem(file, 0, "must be a section of keys", "`./tutti sim run --print gorda-lan` prints one");
+                problem(file, 0, "must be a section of keys", TO_BEGIN_WITH);
             }
-        } catch (MarkedYamlEngineException e) {
-            problem(file, e.getProblemMark().map(Mark::getLine).orElse(-1) + 1, "is not YAML: " + e.getProblem(), "");
-        } catch (YamlEngineException e) {
-            problem(file, 0, "is not YAML: " + e.getMessage(), "");
-        }
+        });
     }
 
     private void problem(String file, int line, String reason, String remedy) {
-        problems.add(new ScenarioException.Problem(file, line, "", reason, remedy));
+        problems.add(new Problem(file, line, "", reason, remedy));
     }
 
     /**
      * The text of a shipped scenario or calibration.
      *
-     * @throws ScenarioException if there is none of that name
+     * @throws UnusableFileException if there is none of that name
      */
-    public static String shipped(String name) throws ScenarioException {
+    public static String shipped(String name) throws UnusableFileException {
         ScenarioReader reader = new ScenarioReader();
         List<String> all = new ArrayList<>(SHIPPED);
         all.addAll(SHIPPED_CALIBRATIONS);
         String text = reader.resource(name, all, "scenario or calibration");
         if (text == null) {
-            throw new ScenarioException(reader.problems);
+            throw new UnusableFileException(reader.problems);
         }
         return text;
     }

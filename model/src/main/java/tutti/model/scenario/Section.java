@@ -8,15 +8,16 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
-import tutti.core.protocol.Parameter;
+import tutti.core.text.NearestWord;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
+import tutti.yaml.Problem;
+import tutti.yaml.YamlFile;
 
 /**
  * A section of a scenario, read key by key: asking for a key makes it a valid one, and {@link #end} reports those that
@@ -29,23 +30,19 @@ final class Section {
 
     private record Found(String file, Node node) {
         int line() {
-            return Section.line(node);
+            return YamlFile.line(node);
         }
     }
 
     private final String path;
     private final List<Layer> layers;
-    private final List<ScenarioException.Problem> problems;
+    private final List<Problem> problems;
     private final Set<String> valid = new LinkedHashSet<>();
 
-    Section(String path, List<Layer> layers, List<ScenarioException.Problem> problems) {
+    Section(String path, List<Layer> layers, List<Problem> problems) {
         this.path = path;
         this.layers = layers;
         this.problems = problems;
-    }
-
-    static int line(Node node) {
-        return node.getStartMark().map(Mark::getLine).orElse(-1) + 1;
     }
 
     private String full(String key) {
@@ -71,7 +68,7 @@ final class Section {
     }
 
     private void wrong(Found at, String key, String reason, String remedy) {
-        problems.add(new ScenarioException.Problem(at.file, at.line(), full(key), reason, remedy));
+        problems.add(new Problem(at.file, at.line(), full(key), reason, remedy));
     }
 
     /** Reports what is wrong with a key that was read. */
@@ -79,8 +76,8 @@ final class Section {
         Found at = first(key);
         if (at == null) {
             Layer layer = layers.isEmpty() ? null : layers.getFirst();
-            problems.add(new ScenarioException.Problem(layer == null ? "" : layer.file,
-                    layer == null ? 0 : line(layer.node), full(key), reason, remedy));
+            problems.add(new Problem(layer == null ? "" : layer.file,
+                    layer == null ? 0 : YamlFile.line(layer.node), full(key), reason, remedy));
         } else {
             wrong(at, key, reason, remedy);
         }
@@ -145,7 +142,7 @@ final class Section {
             return text;
         }
         wrong(key, "is '" + text + "'",
-                "did you mean " + Parameter.nearest(text, words) + "? valid: " + String.join(", ", words));
+                "did you mean " + NearestWord.of(text, words) + "? valid: " + String.join(", ", words));
         return byDefault;
     }
 
@@ -283,7 +280,7 @@ final class Section {
                     wrong(at, "", "has a key that is not a word", "valid keys: " + String.join(", ", valid));
                 } else if (!valid.contains(name.getValue())) {
                     wrong(at, name.getValue(), "is no key",
-                            "did you mean " + full(Parameter.nearest(name.getValue(), List.copyOf(valid)))
+                            "did you mean " + full(NearestWord.of(name.getValue(), List.copyOf(valid)))
                                     + "? valid keys here: " + String.join(", ", valid));
                 } else if (!seen.add(name.getValue())) {
                     wrong(at, name.getValue(), "is given twice", "");

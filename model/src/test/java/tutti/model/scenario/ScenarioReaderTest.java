@@ -14,17 +14,18 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tutti.model.ModelConfig;
+import tutti.yaml.UnusableFileException;
 
 class ScenarioReaderTest {
     @TempDir
     private Path directory;
 
-    private ScenarioFile read(String text) throws IOException, ScenarioException {
+    private ScenarioFile read(String text) throws IOException, UnusableFileException {
         return ScenarioReader.read(Files.writeString(directory.resolve("my.yaml"), text).toString(), Map.of());
     }
 
     @Test
-    void shippedScenariosAreRight() throws ScenarioException {
+    void shippedScenariosAreRight() throws UnusableFileException {
         for (String name : ScenarioReader.SHIPPED) {
             assertTrue(
                     ScenarioReader.read(name, Map.of()).config().topology()
@@ -84,7 +85,7 @@ class ScenarioReaderTest {
             run: [                          |my.yaml:3: is not YAML
             """)
     void whatIsWrongIsSaidWithLineAndRemedy(String line, String message) {
-        ScenarioException wrong = assertThrows(ScenarioException.class,
+        UnusableFileException wrong = assertThrows(UnusableFileException.class,
                 () -> read(line.startsWith("{")
                         ? "{extends: gorda-lan,\n" + line.substring(1) + "\n"
                         : "extends: gorda-lan\n" + line + "\n"));
@@ -93,11 +94,12 @@ class ScenarioReaderTest {
 
     @Test
     void missingFilesAndEndlessExtensionsAreSaid() throws IOException {
-        assertTrue(assertThrows(ScenarioException.class, () -> ScenarioReader.read("none.yaml", Map.of())).getMessage()
-                .contains("there is no such file; shipped scenarios: akara-lan"));
-        assertTrue(assertThrows(ScenarioException.class, () -> ScenarioReader.read("gorda", Map.of())).getMessage()
+        assertTrue(
+                assertThrows(UnusableFileException.class, () -> ScenarioReader.read("none.yaml", Map.of())).getMessage()
+                        .contains("there is no such file; shipped scenarios: akara-lan"));
+        assertTrue(assertThrows(UnusableFileException.class, () -> ScenarioReader.read("gorda", Map.of())).getMessage()
                 .contains("did you mean gorda-lan?"));
-        assertTrue(assertThrows(ScenarioException.class, () -> read("extends: my.yaml\n")).getMessage()
+        assertTrue(assertThrows(UnusableFileException.class, () -> read("extends: my.yaml\n")).getMessage()
                 .contains("extends more than"));
     }
 }

@@ -8,10 +8,10 @@ import tutti.runtime.Clock;
 import tutti.runtime.Loop;
 
 /**
- * Must a follower be told at once how far the log is committed? MicroRaft's leader tells each follower after each commit, by
- * an append without entries; the next append with entries says the same. A message wakes threads at the follower and
- * costs more than what it says. So it is kept back for a moment if the order is busy, from a follower that has had
- * nothing ordered itself lately: where clients commit, they wait for their own commits, and for those before.
+ * Decides whether a follower is told at once how far the log is committed. MicroRaft's leader tells each follower after
+ * each commit, by an append without entries; the next append with entries says the same. A message wakes threads at the
+ * follower and costs more than what it says. So it is kept back for a moment if the order is busy, from a follower that
+ * has had nothing ordered itself lately: where clients commit, they wait for their own commits, and for those before.
  *
  * <p>
  * Raft allows any message to be late or lost, and any append to say a commit index that is lower than it could be; so nothing

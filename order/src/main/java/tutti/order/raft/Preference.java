@@ -7,9 +7,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which node should lead? A leader that is not among the preferred ones hands over to one that is, as soon as one can be
- * reached. Meanwhile nothing is appended, and what is submitted is sent to the new leader. Any voter may lead as far as
- * correctness goes, so this is advice only; if it does not work out it is tried again later.
+ * Moves leadership to preferred nodes. A leader that is not among the preferred ones hands over to one that is, as soon
+ * as one can be reached. Meanwhile nothing is appended, and what is submitted is sent to the new leader. Any voter may
+ * lead as far as correctness goes, so this is advice only; if it does not work out it is tried again later.
  */
 final class Preference {
     private static final Logger LOGGER = LoggerFactory.getLogger(Preference.class);

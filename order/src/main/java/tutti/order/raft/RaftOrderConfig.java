@@ -34,6 +34,9 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
         int batchWindow,
         Duration failureTimeout, Duration retransmitTimeout) {
 
+    /** Longest message that can be chosen, in bytes. */
+    static final int PAYLOAD_BYTES_MAX = 1 << 28;
+
     /** Checks all values. */
     public RaftOrderConfig {
         members = java.util.Collections.unmodifiableSortedMap(new TreeMap<>(members));
@@ -47,7 +50,7 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
                 "a different address for each node");
         require(segmentBytes >= 1 << 16 && segmentBytes <= 1 << 30, "segmentBytes", segmentBytes, "64 KiB to 1 GiB");
         require(cacheBytes >= 0, "cacheBytes", cacheBytes, "0 or more");
-        require(payloadBytesMax >= 1 && payloadBytesMax <= 1 << 28, "payloadBytesMax", payloadBytesMax, "1 to 256 MiB");
+        require(payloadBytesMax >= 1 && payloadBytesMax <= PAYLOAD_BYTES_MAX, "payloadBytesMax", payloadBytesMax, "1 to 256 MiB");
         require(queueBytes >= payloadBytesMax, "queueBytes", queueBytes, "at least payloadBytesMax");
         require(batchBytes >= 1 && batchBytes <= 1 << 26, "batchBytes", batchBytes, "1 to 64 MiB");
         require(batchWindow >= 1 && batchWindow <= 64, "batchWindow", batchWindow, "1 to 64");

@@ -28,7 +28,9 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -43,6 +45,12 @@ final class NettyNetwork implements Network {
     private static final int DATAGRAM_BYTES_MAX = 65_507;
     private static final long CLOSE_MILLIS_MAX = 5_000;
 
+    /** After so long a name is looked up again. */
+    private static final long LOOKUP_NANOS = 10_000_000_000L;
+    private static final int RECEIVE_BUFFER_BYTES = 4 << 20;
+
+    /** Of the loop. */
+    private final Map<InetSocketAddress, Lookup> lookups = new HashMap<>();
     private final EventLoopGroup group;
     private final EventLoop thread;
     private final NettyLoop loop;
@@ -134,6 +142,7 @@ final class NettyNetwork implements Network {
         requireOpen();
         Channel channel = bound(new Bootstrap().group(group).channel(NioDatagramChannel.class)
                 .option(ChannelOption.RECVBUF_ALLOCATOR, new FixedRecvByteBufAllocator(DATAGRAM_BYTES_MAX))
+                .option(ChannelOption.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
                 .handler(new SimpleChannelInboundHandler<DatagramPacket>() {
                     @Override
                     protected void channelRead0(ChannelHandlerContext context, DatagramPacket packet) {
@@ -148,8 +157,11 @@ final class NettyNetwork implements Network {
         return new Datagrams() {
             @Override
             public void send(InetSocketAddress to, ByteBuffer bytes) {
-                var _ = channel.write(new DatagramPacket(Unpooled.wrappedBuffer(bytes), to));
-                flushLater(channel);
+                InetSocketAddress known = to.isUnresolved() ? lookedUp(to) : to;
+                if (known != null) {
+                    var _ = channel.write(new DatagramPacket(Unpooled.wrappedBuffer(bytes), known));
+                    flushLater(channel);
+                }
             }
 
             @Override
@@ -163,6 +175,26 @@ final class NettyNetwork implements Network {
             }
         };
     }
+
+    /** What a name stood for when it was looked up last, null if that is not known yet; looked up again from time to time. */
+    private @Nullable InetSocketAddress lookedUp(InetSocketAddress name) {
+        Lookup last = lookups.get(name);
+        long now = System.nanoTime();
+        if (last == null || now - last.atNanos > LOOKUP_NANOS) {
+            InetSocketAddress before = last == null ? null : last.address;
+            lookups.put(name, new Lookup(before, now));
+            // A name server may be slow, and the loop must not wait for it.
+            Thread.ofVirtual().start(() -> {
+                InetSocketAddress found = new InetSocketAddress(name.getHostString(), name.getPort());
+                if (!found.isUnresolved()) {
+                    loop.execute(() -> lookups.put(name, new Lookup(found, now)));
+                }
+            });
+        }
+        return last == null ? null : last.address;
+    }
+
+    private record Lookup(@Nullable InetSocketAddress address, long atNanos) {}
 
     private void flushLater(Channel channel) {
         if (unflushed.isEmpty()) {

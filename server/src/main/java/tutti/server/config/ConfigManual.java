@@ -89,6 +89,25 @@ public final class ConfigManual {
         text.append(
                 """
 
+                        ## An order in memory
+
+                        `order: {kind: group, durability: none}` orders transactions by group communication over UDP: nodes
+                        multicast them, one says in which order they count, and nothing waits for a disk. The port is
+                        `members[].order`, UDP in place of TCP. What it promises, and what not:
+
+                        - While a majority of the nodes goes on, it is an order like any other: no node delivers what another
+                          does not, a minority orders nothing, and nothing that a client was told is lost.
+                        - A node that stopped and starts again has forgotten the order. It gets what its database lacks from the
+                          others, and counts again when it has it. If they have let go of what it needs, it says so and does not
+                          serve: give it a copy of another node's database and `replica` directory.
+                        - When a majority has stopped, at once or one after the other before the first were back, the order is
+                          gone. Nodes that are up refuse writes, nodes that start do not become ready, and both say so in their log.
+                          The databases hold what they had applied. Begin a new cluster in empty directories with the data of the
+                          node whose position is highest.
+                        - `limits.transaction-bytes` must be 3670016 (3.5 MiB) at most. `order.batch-bytes` and
+                          `order.segment-bytes` have no meaning. Datagrams are checked for damage and dropped if they are not of this
+                          cluster; they are neither encrypted nor authenticated.
+
                         ## Parameters of protocols
 
                         Under `protocol-parameters`, for example `protocol-parameters: {reads: bloom}`. Nodes with different ones

@@ -1,12 +1,8 @@
 package tutti.server.config;
 
-import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
-import java.nio.charset.CharacterCodingException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,17 +12,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Compose;
-import org.snakeyaml.engine.v2.exceptions.Mark;
-import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
+import tutti.core.text.NearestWord;
+import tutti.yaml.Problem;
+import tutti.yaml.UnusableFileException;
+import tutti.yaml.YamlFile;
 
 /**
  * Reads a configuration file. It is YAML in form only: what a value means is decided by the key that it stands at, never
@@ -34,11 +29,11 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  * its line and with what would be valid.
  */
 public final class ConfigReader {
-    private static final int FILE_BYTES_MAX = 1 << 20;
+    private static final String TO_BEGIN_WITH = "`tutti node --print-config` prints one to begin with";
 
     private final String file;
     private final Path directory;
-    private final List<ConfigException.Problem> problems = new ArrayList<>();
+    private final List<Problem> problems = new ArrayList<>();
     private final Map<String, Integer> lines = new HashMap<>();
 
     private ConfigReader(String file, Path directory) {
@@ -49,28 +44,15 @@ public final class ConfigReader {
     /**
      * Reads a file.
      *
-     * @throws ConfigException if it is missing, cannot be read, or does not say how to run a node
+     * @throws UnusableFileException if it is missing, cannot be read, or does not say how to run a node
      */
-    public static NodeConfig read(Path file) throws ConfigException {
-        Path absolute = file.toAbsolutePath();
-        String text;
-        try {
-            if (Files.size(absolute) > FILE_BYTES_MAX) {
-                throw unreadable(file, "is larger than 1 MiB, which no configuration is", "");
-            }
-            text = Files.readString(absolute);
-        } catch (NoSuchFileException _) {
-            throw unreadable(file, "there is no such file", "`tutti node --print-config` prints one to begin with");
-        } catch (CharacterCodingException _) {
-            throw unreadable(file, "is not UTF-8 text", "");
-        } catch (IOException e) {
-            throw unreadable(file, "cannot be read: " + e.getMessage(), "");
+    public static NodeConfig read(Path file) throws UnusableFileException {
+        List<Problem> problems = new ArrayList<>();
+        Optional<String> text = YamlFile.text(file, "configuration", TO_BEGIN_WITH, problems);
+        if (text.isEmpty()) {
+            throw new UnusableFileException(problems);
         }
-        return read(text, file.toString(), absolute.getParent());
-    }
-
-    private static ConfigException unreadable(Path file, String reason, String remedy) {
-        return new ConfigException(List.of(new ConfigException.Problem(file.toString(), 0, "", reason, remedy)));
+        return read(text.get(), file.toString(), file.toAbsolutePath().getParent());
     }
 
     /**
@@ -78,13 +60,13 @@ public final class ConfigReader {
      *
      * @param file its name in errors
      * @param directory where relative paths start
-     * @throws ConfigException if it does not say how to run a node
+     * @throws UnusableFileException if it does not say how to run a node
      */
-    public static NodeConfig read(String text, String file, Path directory) throws ConfigException {
+    public static NodeConfig read(String text, String file, Path directory) throws UnusableFileException {
         ConfigReader reader = new ConfigReader(file, directory);
         Object config = reader.document(text);
         if (config == null) {
-            throw new ConfigException(reader.problems);
+            throw new UnusableFileException(reader.problems);
         }
         return (NodeConfig) config;
     }
@@ -100,22 +82,8 @@ public final class ConfigReader {
     }
 
     private @Nullable Object document(String text) {
-        Optional<Node> root;
-        try {
-            root = new Compose(LoadSettings.builder().setLabel(file).build()).composeString(text);
-        } catch (MarkedYamlEngineException e) {
-            int line = e.getProblemMark().map(Mark::getLine).orElse(-1) + 1;
-            problem(line, "", "is not YAML: " + e.getProblem(), "");
-            return null;
-        } catch (YamlEngineException e) {
-            problem(0, "", "is not YAML: " + e.getMessage(), "");
-            return null;
-        }
-        if (root.isEmpty()) {
-            problem(0, "", "is empty", "`tutti node --print-config` prints one to begin with");
-            return null;
-        }
-        return section(root.get(), NodeConfig.class, "");
+        return YamlFile.root(text, file, TO_BEGIN_WITH, problems).map(root -> section(root, NodeConfig.class, ""))
+                .orElse(null);
     }
 
     /** Reads a record from a mapping, or from its defaults; null if something in it is wrong. */
@@ -158,12 +126,12 @@ public final class ConfigReader {
         }
         List<String> valid = Schema.keys(type).stream().map(Schema.Key::name).toList();
         if (!(node instanceof MappingNode mapping)) {
-            problem(line(node), path, "must be a section of keys", "valid keys: " + String.join(", ", valid));
+            problem(YamlFile.line(node), path, "must be a section of keys", "valid keys: " + String.join(", ", valid));
             return given;
         }
         String prefix = path.isEmpty() ? "" : path + ".";
         for (NodeTuple entry : mapping.getValue()) {
-            int line = line(entry.getKeyNode());
+            int line = YamlFile.line(entry.getKeyNode());
             if (!(entry.getKeyNode() instanceof ScalarNode scalar)) {
                 problem(line, path, "has a key that is not a word", "valid keys: " + String.join(", ", valid));
                 continue;
@@ -181,7 +149,7 @@ public final class ConfigReader {
     }
 
     private static String suggestion(String name, List<String> valid, String prefix) {
-        String nearest = Schema.nearest(name, valid);
+        String nearest = NearestWord.near(name, valid);
         if (!nearest.isEmpty()) {
             return "did you mean " + prefix + nearest + "?";
         }
@@ -198,7 +166,7 @@ public final class ConfigReader {
             }
             if (key.isRequired()) {
                 String what = key.setting().example().isEmpty() ? "" : ", for example " + key.setting().example();
-                problem(node == null ? sectionLine : line(node), path, "is missing",
+                problem(node == null ? sectionLine : YamlFile.line(node), path, "is missing",
                         "it must be given" + what + ": " + key.setting().doc());
                 return null;
             }
@@ -215,7 +183,7 @@ public final class ConfigReader {
         String text = key.setting().byDefault();
         int line = sectionLine;
         if (node != null) {
-            line = line(node);
+            line = YamlFile.line(node);
             if (!(node instanceof ScalarNode scalar)) {
                 problem(line, path, "must be a single value", Values.range(key.setting(), "valid: "));
                 return null;
@@ -232,7 +200,7 @@ public final class ConfigReader {
 
     private @Nullable Object list(@Nullable Node node, Schema.Key key, String path) {
         if (!(node instanceof SequenceNode sequence)) {
-            problem(node == null ? 0 : line(node), path, "must be a list",
+            problem(node == null ? 0 : YamlFile.line(node), path, "must be a list",
                     "begin each element with \"- \" on a line of its own");
             return null;
         }
@@ -240,7 +208,7 @@ public final class ConfigReader {
         for (int i = 0; i < sequence.getValue().size(); i++) {
             Node element = sequence.getValue().get(i);
             String elementPath = path + "[" + i + "]";
-            lines.put(elementPath, line(element));
+            lines.put(elementPath, YamlFile.line(element));
             Object value = section(element, key.element(), elementPath);
             if (value != null) {
                 elements.add(value);
@@ -255,16 +223,16 @@ public final class ConfigReader {
             return map;
         }
         if (!(node instanceof MappingNode mapping)) {
-            problem(line(node), path, "must be a section of names and values", "");
+            problem(YamlFile.line(node), path, "must be a section of names and values", "");
             return map;
         }
         for (NodeTuple entry : mapping.getValue()) {
             if (entry.getKeyNode() instanceof ScalarNode name && entry.getValueNode() instanceof ScalarNode value) {
                 if (map.putIfAbsent(name.getValue(), value.getValue()) != null) {
-                    problem(line(name), path + "." + name.getValue(), "is given twice", "");
+                    problem(YamlFile.line(name), path + "." + name.getValue(), "is given twice", "");
                 }
             } else {
-                problem(line(entry.getKeyNode()), path, "must be a section of names and single values", "");
+                problem(YamlFile.line(entry.getKeyNode()), path, "must be a section of names and single values", "");
             }
         }
         return map;
@@ -272,10 +240,6 @@ public final class ConfigReader {
 
     private static boolean isNull(Node node) {
         return node instanceof ScalarNode scalar && scalar.getTag().equals(Tag.NULL);
-    }
-
-    private static int line(Node node) {
-        return node.getStartMark().map(Mark::getLine).orElse(-1) + 1;
     }
 
     /** The line of a key, or of the nearest section around it that the file has. */
@@ -293,6 +257,6 @@ public final class ConfigReader {
     }
 
     private void problem(int line, String key, String reason, String remedy) {
-        problems.add(new ConfigException.Problem(file, line, key, reason, remedy));
+        problems.add(new Problem(file, line, key, reason, remedy));
     }
 }

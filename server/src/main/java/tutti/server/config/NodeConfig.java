@@ -9,6 +9,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
+import tutti.engine.EngineDescriptor;
+import tutti.engine.Engines;
+import tutti.engine.jdbc.InProcessEngine;
+import tutti.engine.postgres.PostgresServer;
+import tutti.order.OrderDescriptor;
+import tutti.order.Orders;
 
 /**
  * Everything that one node is told by its operator. Read by {@link ConfigReader} before anything starts, and never
@@ -21,25 +27,29 @@ public record NodeConfig(
                 + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
         @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
-                + " same on every node.", byDefault = Protocols.DEFAULT, protocol = true) String protocol,
+                + " same on every node.", byDefault = Protocols.DEFAULT, oneOf = Setting.Choices.PROTOCOLS) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
                 + " node.", byDefault = "{}") Map<String, String> protocolParameters,
-        @Setting(doc = "What holds this node's copy: a PostgreSQL server, or a database in the node's own process, H2 or"
-                + " HSQLDB: docs/engines.md. The same on every node, and for good.", byDefault = "postgres", oneOf = {
-                        "postgres", "h2", "hsqldb"}) String engine,
-        @Setting(doc = "The database in the node's own process, if `engine` is h2 or hsqldb.") InProcess inProcess,
+        @Setting(doc = "What holds this node's copy: a PostgreSQL server (postgres), or a database in the node's own process"
+                + " (the others): docs/engines.md. The same on every node, and for good.", byDefault = DEFAULT_ENGINE, oneOf = Setting.Choices.ENGINES) String engine,
+        @Setting(doc = "The database in the node's own process, if `engine` is not postgres.") InProcess inProcess,
         @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
                 + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
         @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. It asks for no"
                 + " password: keep it on loopback or behind a firewall.") Http http,
-        @Setting(doc = "The durable total order of transactions.") Order order,
+        @Setting(doc = "The total order of transactions.") Order order,
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
         @Setting(doc = "Sequences and identity columns.") Sequences sequences,
         @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
                 + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder,
         @Setting(doc = "Writes down what clients do, for simulations: docs/evaluation.md, \"A recorded workload\".") WorkloadRecording workloadRecording) {
+
+    /** The engine of a node whose configuration names none. */
+    public static final String DEFAULT_ENGINE = PostgresServer.NAME;
+    /** What a message may have beside a write set, twice. */
+    private static final long PAYLOAD_EXTRA_BYTES = 1 << 20;
 
     public NodeConfig {
         members = List.copyOf(members);
@@ -88,13 +98,13 @@ public record NodeConfig(
             throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
                     "see docs/configuration.md");
         }
-        if (engine.equals("postgres") && postgres.embedded() != null && postgres.hasDefaultPassword()
+        if (!inProcess(engine) && postgres.embedded() != null && postgres.hasDefaultPassword()
                 && !listen.isLoopback()) {
             throw new ImpossibleValue("postgres.password",
                     "is the default, but clients of other hosts may connect to listen.host " + listen.host(),
                     "set one of your own, or listen on 127.0.0.1");
         }
-        if (!engine.equals("postgres") && inProcess.hasDefaultPassword() && !listen.isLoopback()) {
+        if (inProcess(engine) && inProcess.hasDefaultPassword() && !listen.isLoopback()) {
             throw new ImpossibleValue("in-process.password",
                     "is the default, but clients of other hosts may connect to listen.host " + listen.host(),
                     "set one of your own, or listen on 127.0.0.1");
@@ -107,11 +117,77 @@ public record NodeConfig(
             throw new ImpossibleValue("limits.transaction-bytes", "is larger than order.queue-bytes",
                     "a transaction must fit into the queue");
         }
+        checkOrder(protocol, protocolParameters, ids, order, limits);
+    }
+
+    private static void checkOrder(String protocol, Map<String, String> parameters, Set<Integer> ids, Order order,
+            Limits limits) {
+        OrderDescriptor kind = Orders.STANDARD.descriptor(order.kind());
+        String gives = kind.durability().word();
+        if (!order.durability().equals(gives)) {
+            throw new ImpossibleValue("order.durability",
+                    "is " + order.durability() + ", but order.kind " + kind.name() + " gives " + gives,
+                    kind.durability() == OrderDescriptor.Durability.NONE
+                            ? "write `durability: none` beside `kind: " + kind.name()
+                                    + "` if the cluster may end when a majority"
+                                    + " of its nodes stops, or leave `kind` out"
+                            : "leave it out, or choose an order.kind that keeps nothing on disks");
+        }
+        if (payloadBytesMax(limits) > kind.payloadBytesMax()) {
+            throw new ImpossibleValue("limits.transaction-bytes",
+                    "is larger than order.kind " + kind.name() + " can carry",
+                    "valid with it: 4 KiB to " + (kind.payloadBytesMax() - PAYLOAD_EXTRA_BYTES) / 2 + " bytes");
+        }
+        if (!kind.hasVoters() && !Protocols.STANDARD.choose(protocol, parameters).voters(ids).equals(ids)) {
+            throw new ImpossibleValue("order.kind",
+                    "is " + kind.name() + ", of which every node is a part, but protocol "
+                            + protocol + " has some nodes decide without the others",
+                    "leave `kind` out");
+        }
+    }
+
+    private static long payloadBytesMax(Limits limits) {
+        return limits.transactionBytes() * 2 + PAYLOAD_EXTRA_BYTES;
+    }
+
+    /** Longest message between nodes, in bytes. */
+    public int payloadBytesMax() {
+        return Math.toIntExact(Math.min(payloadBytesMax(limits), orderKind().payloadBytesMax()));
+    }
+
+    /** The kind of order. */
+    public OrderDescriptor orderKind() {
+        return Orders.STANDARD.descriptor(order.kind());
     }
 
     /** The protocol with its parameters. */
     public ChosenProtocol chosenProtocol() {
         return Protocols.STANDARD.choose(protocol, protocolParameters);
+    }
+
+    /** What there is to know of the engine. */
+    public EngineDescriptor engineDescriptor() {
+        return Engines.INSTALLED.descriptor(engine);
+    }
+
+    /** Whether the database is in the node's own process. */
+    public boolean isInProcess() {
+        return inProcess(engine);
+    }
+
+    /** Names of engines, those that keep their database in the node's own process, and others. */
+    public static List<String> engines() {
+        return Engines.INSTALLED.names();
+    }
+
+    /** Names of engines that keep their database in the node's own process. */
+    public static List<String> inProcessEngines() {
+        return Engines.INSTALLED.names(InProcessEngine.class);
+    }
+
+    /** Whether an engine keeps its database in the node's own process; it need not exist. */
+    public static boolean inProcess(String engine) {
+        return inProcessEngines().contains(engine);
     }
 
     /** This node's own entry among the members. */
@@ -133,8 +209,7 @@ public record NodeConfig(
             @Setting(doc = "The one role that may connect.", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
             @Setting(doc = "Its password. The default is refused unless only this host can connect.", byDefault = "tutti") String password,
             @Setting(doc = "Where the database is kept: in files under `data`; or in memory only, made again from the ordered"
-                    + " log at each start, which then is never shortened.", byDefault = "files", oneOf = {
-                            "files", "memory"}) String storage,
+                    + " log at each start, which then is never shortened.", byDefault = "files", oneOf = Setting.Choices.STORAGES) String storage,
             @Setting(doc = "How many copies of it in memory take read-only transactions off it (MacroDB) when the node has started; `tutti secondaries` changes it while the node runs.", byDefault = "0", min = "0", max = ""
                     + SECONDARIES_MAX) int secondaries) {
         /** So many copies a node has at most. */
@@ -222,6 +297,11 @@ public record NodeConfig(
 
     /** The total order. */
     public record Order(
+            @Setting(doc = "What makes the order: `raft`, a log on the nodes' disks; or `group`, group communication over UDP,"
+                    + " in the nodes' memory, see below. The same on every node, and for good.", byDefault = Orders.DEFAULT, oneOf = Setting.Choices.ORDERS) String kind,
+            @Setting(doc = "What becomes of ordered transactions when nodes stop: `disk`, they are on the disks of a majority"
+                    + " before they commit; `none`, they are in the memory of a majority, and the cluster ends when a majority"
+                    + " stops. It must be what the kind of order gives, so that nobody chooses less unawares.", byDefault = "disk", oneOf = Setting.Choices.DURABILITIES) String durability,
             @Setting(doc = "Bytes of transactions that may wait at this node to be ordered. When the queue is full,"
                     + " commits wait.", byDefault = "64 MiB", min = "1 MiB", max = "16 GiB", bytes = true) long queueBytes,
             @Setting(doc = "Most bytes of transactions that are ordered as one log entry, with one disk flush. A larger"

@@ -3,7 +3,6 @@ package tutti.server.config;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
@@ -91,42 +90,5 @@ final class Schema {
             kebab.append(c);
         }
         return kebab.toString().toLowerCase(Locale.ROOT);
-    }
-
-    /** The valid word that is nearest to what somebody wrote, or empty if none is near enough to be meant. */
-    static String nearest(String written, List<String> valid) {
-        String best = "";
-        int bestDistance = Math.max(2, written.length() / 3) + 1;
-        for (String candidate : valid) {
-            int distance = editDistance(written, candidate);
-            if (distance < bestDistance) {
-                bestDistance = distance;
-                best = candidate;
-            }
-        }
-        return best;
-    }
-
-    /** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
-    static int editDistance(String a, String b) {
-        int[] beforePrevious = new int[b.length() + 1];
-        int[] previous = new int[b.length() + 1];
-        int[] current = new int[b.length() + 1];
-        Arrays.setAll(previous, i -> i);
-        for (int i = 1; i <= a.length(); i++) {
-            current[0] = i;
-            for (int j = 1; j <= b.length(); j++) {
-                int replaced = previous[j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-                current[j] = Math.min(replaced, Math.min(previous[j], current[j - 1]) + 1);
-                if (i > 1 && j > 1 && a.charAt(i - 1) == b.charAt(j - 2) && a.charAt(i - 2) == b.charAt(j - 1)) {
-                    current[j] = Math.min(current[j], beforePrevious[j - 2] + 1);
-                }
-            }
-            int[] free = beforePrevious;
-            beforePrevious = previous;
-            previous = current;
-            current = free;
-        }
-        return previous[b.length()];
     }
 }

@@ -4,6 +4,10 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.util.List;
+import tutti.core.protocol.Protocols;
+import tutti.engine.Engines;
+import tutti.order.Orders;
 
 /**
  * What there is to say about one key of the configuration file. Stands on the record component that holds the value, so
@@ -18,6 +22,33 @@ import java.lang.annotation.Target;
 
     /** In {@link #byDefault}: left out, the value is null. */
     String NONE = "(none)";
+
+    /** Lists of the only values that a text may have. */
+    enum Choices {
+        /** No list: other things are said of the value. */
+        ANY(List.of()),
+        /** Names of protocols. */
+        PROTOCOLS(Protocols.STANDARD.names()),
+        /** Names of engines. */
+        ENGINES(Engines.INSTALLED.names()),
+        /** Kinds of orders. */
+        ORDERS(Orders.STANDARD.names()),
+        /** How long ordered transactions are kept. */
+        DURABILITIES(List.of("disk", "none")),
+        /** Where a database in the node's process is kept. */
+        STORAGES(List.of("files", "memory"));
+
+        private final List<String> valid;
+
+        Choices(List<String> valid) {
+            this.valid = valid;
+        }
+
+        /** The values; empty if there is no list. */
+        List<String> valid() {
+            return valid;
+        }
+    }
 
     /** What it means, for the person who writes the file; one or more sentences. */
     String doc();
@@ -35,10 +66,7 @@ import java.lang.annotation.Target;
     String max() default "";
 
     /** The only values allowed; for texts. */
-    String[] oneOf() default {};
-
-    /** The name of a protocol: one of those that Tutti comes with; for texts. */
-    boolean protocol() default false;
+    Choices oneOf() default Choices.ANY;
 
     /** What the whole of a text must look like. */
     String pattern() default "";

@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Protocols;
+import tutti.core.text.NearestWord;
 
 /**
  * Single values of the configuration file: from their notation and back. Sizes are written {@code 64 MiB}, {@code 4 KiB}
@@ -70,7 +70,7 @@ final class Values {
     private static String text(String text, Setting setting) {
         List<String> valid = words(setting);
         if (!valid.isEmpty() && !valid.contains(text)) {
-            String nearest = Schema.nearest(text, valid);
+            String nearest = NearestWord.near(text, valid);
             throw new ImpossibleValue("", quoted(text),
                     (nearest.isEmpty() ? "" : "did you mean " + nearest + "? ") + "valid: " + String.join(", ", valid));
         }
@@ -160,7 +160,7 @@ final class Values {
 
     /** The only values allowed; empty if there are others. */
     private static List<String> words(Setting setting) {
-        return setting.protocol() ? Protocols.STANDARD.names() : List.of(setting.oneOf());
+        return setting.oneOf().valid();
     }
 
     /** The valid range in words, after {@code before}; empty if there is none. */

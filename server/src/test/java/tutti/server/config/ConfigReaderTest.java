@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -17,6 +18,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import tutti.yaml.Problem;
+import tutti.yaml.UnusableFileException;
 
 class ConfigReaderTest {
     private static final String SMALLEST = """
@@ -27,7 +30,7 @@ class ConfigReaderTest {
             """;
 
     @Test
-    void whatIsLeftOutHasItsDefault() throws ConfigException {
+    void whatIsLeftOutHasItsDefault() throws UnusableFileException {
         NodeConfig config = read(SMALLEST);
         assertEquals("b", config.self().name());
         assertEquals("si", config.protocol());
@@ -41,7 +44,7 @@ class ConfigReaderTest {
     }
 
     @Test
-    void whatIsGivenIsRead() throws ConfigException {
+    void whatIsGivenIsRead() throws UnusableFileException {
         NodeConfig config = read(SMALLEST + """
                 data: /var/lib/tutti
                 cluster: shop
@@ -67,13 +70,13 @@ class ConfigReaderTest {
     }
 
     @Test
-    void parametersOfTheEmbeddedServerAreTextsByName() throws ConfigException {
+    void parametersOfTheEmbeddedServerAreTextsByName() throws UnusableFileException {
         NodeConfig config = read(SMALLEST + "postgres: {embedded: {parameters: {work_mem: 8MB, jit: off}}}\n");
         assertEquals(Map.of("work_mem", "8MB", "jit", "off"), config.postgres().embedded().parameters());
     }
 
     @Test
-    void aPasswordIsNotShown() throws ConfigException {
+    void aPasswordIsNotShown() throws UnusableFileException {
         assertTrue(!read(SMALLEST + "postgres: {password: very-secret}").toString().contains("very-secret"));
     }
 
@@ -96,6 +99,21 @@ class ConfigReaderTest {
                         + " must be a size such as 4 KiB, 64 MiB, 1 GiB, 1 MiB to 16 GiB"),
                 Arguments.of("order: {queue-bytes: 999999999999999999 TiB}",
                         "node.yaml:5: order.queue-bytes cannot be \"999999999999999999 TiB\"; valid: 1 MiB to 16 GiB"),
+                Arguments.of("order: {kind: group}\nlimits: {transaction-bytes: 1 MiB}",
+                        "node.yaml:5: order.durability is disk, but order.kind group gives none; write `durability: none`"
+                                + " beside `kind: group` if the cluster may end when a majority of its nodes stops, or"
+                                + " leave `kind` out"),
+                Arguments.of("order: {durability: none}",
+                        "node.yaml:5: order.durability is none, but order.kind raft gives disk"),
+                Arguments.of("order: {kind: grup}",
+                        "order.kind cannot be \"grup\"; did you mean group? valid: group, raft"),
+                Arguments.of("order: {kind: group, durability: none}",
+                        "limits.transaction-bytes is larger than order.kind group can carry; valid with it: 4 KiB to"
+                                + " 3670016 bytes"),
+                Arguments.of(
+                        "order: {kind: group, durability: none}\nlimits: {transaction-bytes: 1 MiB}\nprotocol: wice\n"
+                                + "protocol-parameters: {clusters: \"a:0;b:1\", voters: primary}",
+                        "order.kind is group, of which every node is a part"),
                 Arguments.of("order: {election-timeout: 1ms}",
                         "node.yaml:5: order.election-timeout cannot be \"1ms\"; valid: 100ms to 5min"),
                 Arguments.of("protocol: sii",
@@ -122,7 +140,7 @@ class ConfigReaderTest {
     @ParameterizedTest
     @MethodSource
     void refused(String wrong, String expected) {
-        ConfigException refusal = assertThrows(ConfigException.class, () -> read(SMALLEST + wrong));
+        UnusableFileException refusal = assertThrows(UnusableFileException.class, () -> read(SMALLEST + wrong));
         assertTrue(refusal.getMessage().contains(expected), refusal.getMessage());
         assertEquals(1, refusal.problems().size(), refusal.getMessage());
     }
@@ -143,34 +161,42 @@ class ConfigReaderTest {
     @ParameterizedTest
     @MethodSource
     void refusedMembers(String members, String expected) {
-        ConfigException refusal = assertThrows(ConfigException.class, () -> read("node: 1\n" + members + "\n"));
+        UnusableFileException refusal = assertThrows(UnusableFileException.class,
+                () -> read("node: 1\n" + members + "\n"));
         assertTrue(refusal.getMessage().contains(expected), refusal.getMessage());
     }
 
     @Test
     void everythingThatIsWrongIsSaidAtOnce() {
-        ConfigException refusal = assertThrows(ConfigException.class,
+        UnusableFileException refusal = assertThrows(UnusableFileException.class,
                 () -> read(SMALLEST + "listen: {port: 0}\nhttp: {prot: 1}\nprotocol: x\n"));
         assertEquals(List.of(5, 6, 7),
-                refusal.problems().stream().map(ConfigException.Problem::line).sorted().toList());
+                refusal.problems().stream().map(Problem::line).sorted().toList());
     }
 
     @Test
     void anEmptyOrMissingFileIsRefused(@TempDir Path directory) throws Exception {
-        assertThrows(ConfigException.class, () -> read(""));
-        ConfigException missing = assertThrows(ConfigException.class,
+        assertThrows(UnusableFileException.class, () -> read(""));
+        UnusableFileException missing = assertThrows(UnusableFileException.class,
                 () -> ConfigReader.read(directory.resolve("none.yaml")));
         assertTrue(missing.getMessage().contains("there is no such file"), missing.getMessage());
         Path binary = Files.write(directory.resolve("binary.yaml"), new byte[]{(byte) 0xff, (byte) 0xfe, 0});
-        assertThrows(ConfigException.class, () -> ConfigReader.read(binary));
+        assertThrows(UnusableFileException.class, () -> ConfigReader.read(binary));
     }
 
     @Test
-    void thePrintedConfigurationIsOneWithTheDefaults() throws ConfigException {
+    void thePrintedConfigurationIsOneWithTheDefaults() throws UnusableFileException {
         NodeConfig printed = read(ConfigManual.yaml());
         NodeConfig smallest = read("node: 0\nmembers: [{id: 0, name: a, order: \"127.0.0.1:7800\","
                 + " http: \"127.0.0.1:8008\"}]\n");
         assertEquals(smallest, printed);
+    }
+
+    @Test
+    void everySettingExplainsItself() {
+        for (String path : Schema.paths(NodeConfig.class, "")) {
+            assertEquals(path, path.toLowerCase(Locale.ROOT));
+        }
     }
 
     @Test
@@ -183,7 +209,7 @@ class ConfigReaderTest {
                 "docs/configuration.md is out of date: mvn -pl server -am verify -Dtutti.write-manual=true renews it");
     }
 
-    private static NodeConfig read(String text) throws ConfigException {
+    private static NodeConfig read(String text) throws UnusableFileException {
         return ConfigReader.read(text, "node.yaml", Path.of("/etc/tutti"));
     }
 }

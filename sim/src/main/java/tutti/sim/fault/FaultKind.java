@@ -1,6 +1,7 @@
 package tutti.sim.fault;
 
 import java.util.List;
+import tutti.core.text.NearestWord;
 
 /** The kinds of faults there are, each with the word for it and the words of its parameters, as plans have them. */
 public enum FaultKind {
@@ -117,6 +118,12 @@ public enum FaultKind {
                 return kind;
             }
         }
-        throw Words.unknown("fault", word, words());
+        throw unknown("fault", word, words());
+    }
+
+    /** To be thrown about a word that is none of the valid ones. */
+    static IllegalArgumentException unknown(String what, String written, List<String> valid) {
+        return new IllegalArgumentException("there is no " + what + " '" + written + "'; did you mean '"
+                + NearestWord.of(written, valid) + "'? Valid: " + String.join(", ", valid));
     }
 }

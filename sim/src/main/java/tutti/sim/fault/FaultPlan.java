@@ -96,6 +96,32 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
         return damaged;
     }
 
+    /** The same without what takes down more hosts, all times together, than so many. */
+    public FaultPlan withHostsDown(int most) {
+        List<Fault> kept = new ArrayList<>();
+        Set<String> down = new TreeSet<>();
+        for (Fault fault : faults) {
+            Set<String> more = new TreeSet<>(down);
+            more.addAll(down(fault));
+            if (more.equals(down) || more.size() <= most) {
+                down = more;
+                kept.add(fault);
+            }
+        }
+        return withFaults(kept);
+    }
+
+    private Set<String> down(Fault fault) {
+        return switch (fault.action().kind()) {
+            case POWER_LOSS -> new TreeSet<>(hosts);
+            case CRASH, KILL, FULL_DISK, FAILING_DISK, BAD_SECTORS, FLIPPED_BITS, LOST_DISK, LOST_WRITES,
+                    MISDIRECTED_WRITES, LYING_DISK, OLD_COPY ->
+                // The first parameter of these kinds is the host.
+                Set.of(fault.action().values().getFirst());
+            default -> Set.of();
+        };
+    }
+
     /** Random numbers of one of its faults. */
     RandomStream random(Fault fault) {
         return new RandomStream(seed).fork("fault " + fault.number());
@@ -140,7 +166,7 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
     private static void headLine(String line, String expected, Map<String, String> head) {
         String[] words = line.split("\\s+", 2);
         if (!words[0].equals(expected) || words.length < 2) {
-            throw Words.unknown("line here that begins with", words[0], List.of(expected));
+            throw FaultKind.unknown("line here that begins with", words[0], List.of(expected));
         }
         switch (expected) {
             case FORMAT -> {

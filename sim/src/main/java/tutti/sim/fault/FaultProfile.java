@@ -65,7 +65,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
         for (String word : Arrays.asList(text.strip().split("\\s*,\\s*"))) {
             Set<FaultKind> meant = valid.get(word);
             if (meant == null) {
-                throw Words.unknown("fault", word, new ArrayList<>(valid.keySet()));
+                throw FaultKind.unknown("fault", word, new ArrayList<>(valid.keySet()));
             }
             kinds.addAll(meant);
         }

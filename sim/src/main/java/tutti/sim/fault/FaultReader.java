@@ -82,7 +82,7 @@ final class FaultReader {
                         + String.join(" and ", kind.parameters()));
             }
             if (!words.get(at).equals(parameter)) {
-                throw Words.unknown("parameter of " + kind.word() + " at this place named", words.get(at),
+                throw FaultKind.unknown("parameter of " + kind.word() + " at this place named", words.get(at),
                         List.of(parameter));
             }
             int end = at + 1;
@@ -126,7 +126,7 @@ final class FaultReader {
 
         private String known(String host) {
             if (!valid.contains(host)) {
-                throw Words.unknown("host", host, valid);
+                throw FaultKind.unknown("host", host, valid);
             }
             return host;
         }
@@ -155,7 +155,7 @@ final class FaultReader {
                     return one;
                 }
             }
-            throw Words.unknown(name, text(name), Stream.of(all).map(Parameters::word).toList());
+            throw FaultKind.unknown(name, text(name), Stream.of(all).map(Parameters::word).toList());
         }
 
         private static String word(Enum<?> one) {

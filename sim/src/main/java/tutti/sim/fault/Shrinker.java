@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * What is the least that must go wrong for a run to fail? First leaves out as many faults as possible by delta debugging
- * (ddmin; Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002), then makes those that are left
- * simpler, one by one: shorter, weaker, between fewer hosts, at rounder times. If there was room for all runs that it
- * wanted, no single fault of the result can be left out or be made simpler by one of these steps.
+ * Finds the least that must go wrong for a run to fail. First leaves out as many faults as possible by delta debugging
+ * (ddmin; Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002), then makes those that are
+ * left simpler, one by one: shorter, weaker, between fewer hosts, at rounder times. If there was room for all runs that
+ * it wanted, no single fault of the result can be left out or be made simpler by one of these steps.
  */
 public final class Shrinker {
     private final Predicate<FaultPlan> fails;

@@ -3,9 +3,9 @@ package tutti.sim.kernel;
 import java.util.Arrays;
 
 /**
- * Which event is next? A 4-ary heap of keys (time, order), two longs side by side, so that the four children of a node
- * are one or two cache lines and no object is touched while sifting. The order is unique, hence there are no ties, and the
- * sequence of smallest keys does not depend on the heap's shape.
+ * Finds the next event: a 4-ary heap of keys (time, order), two longs side by side, so that the four children of a node
+ * are one or two cache lines and no object is touched while sifting. The order is unique, hence there are no ties, and
+ * the sequence of smallest keys does not depend on the heap's shape.
  */
 final class EventHeap {
     private static final int ARITY = 4;

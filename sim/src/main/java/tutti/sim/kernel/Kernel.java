@@ -5,10 +5,10 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happens next in the simulated world? Events happen one at a time, in the total order of (time, sequence of being
- * scheduled), each at an instant of virtual time; while one runs, time stands still. Everything that an event does must
- * follow from the state of the simulation and from {@link #random}, so that seed, configuration and build determine the
- * whole run.
+ * Makes happen what is next in the simulated world. Events happen one at a time, in the total order of (time, sequence
+ * of being scheduled), each at an instant of virtual time; while one runs, time stands still. Everything that an event
+ * does must follow from the state of the simulation and from {@link #random}, so that seed, configuration and build
+ * determine the whole run.
  *
  * <p>
  * <b>The trace hash</b> is how that is seen: every event mixes its time and its label into it, and models mix what they

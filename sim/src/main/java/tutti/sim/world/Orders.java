@@ -2,23 +2,19 @@ package tutti.sim.world;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 import tutti.group.GroupParameters;
-import tutti.group.StableRecord;
+import tutti.order.group.GroupOrder;
+import tutti.order.group.GroupOrderConfig;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
-import tutti.sim.disk.Journal;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.net.Network;
-import tutti.sim.world.order.GroupOrder;
 import tutti.sim.world.order.IdealOrder;
 import tutti.sim.world.node.NodeHost;
 
@@ -30,21 +26,26 @@ import tutti.sim.world.node.NodeHost;
  */
 record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static final long QUEUE_BYTES = 64 << 10;
-    private static final int RAFT_PORT = 7000;
+    private static final int PORT = 7000;
 
-    static Orders of(Scenario scenario, Mutation mutation, Kernel kernel, Network network, RandomStream knobs) {
+    static Orders of(Scenario scenario, Mutation mutation, Kernel kernel, RandomStream knobs) {
         return switch (scenario.order()) {
             case RAFT -> raft(scenario, knobs);
-            case GROUP -> group(scenario, network, knobs);
+            case GROUP -> group(scenario, knobs);
             case IDEAL -> ideal(scenario, mutation, kernel, knobs);
         };
     }
 
-    private static Orders raft(Scenario scenario, RandomStream knobs) {
+    private static Map<Integer, InetSocketAddress> members(Scenario scenario) {
         Map<Integer, InetSocketAddress> members = new TreeMap<>();
         for (String host : scenario.hosts()) {
-            members.put(members.size(), InetSocketAddress.createUnresolved(host, RAFT_PORT));
+            members.put(members.size(), InetSocketAddress.createUnresolved(host, PORT));
         }
+        return members;
+    }
+
+    private static Orders raft(Scenario scenario, RandomStream knobs) {
+        Map<Integer, InetSocketAddress> members = members(scenario);
         Duration failure = Duration.ofMillis(knobs.between(150, 600));
         int segmentBytes = (int) knobs.between(1 << 16, 1 << 19);
         int batchBytes = (int) knobs.between(1 << 10, 1 << 15);
@@ -55,17 +56,15 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                 .withTimeouts(failure, failure), machine, machine.directory("order")), () -> {});
     }
 
-    private static Orders group(Scenario scenario, Network network, RandomStream knobs) {
-        List<String> hosts = scenario.hosts();
+    private static Orders group(Scenario scenario, RandomStream knobs) {
+        Map<Integer, InetSocketAddress> members = members(scenario);
         GroupParameters.Flow flow = new GroupParameters.Flow(knobs.nextInt(4) == 0 ? 8 : 64, 1 << 20,
                 knobs.nextInt(3) == 0 ? 256 : 8192, 32 << 10, QUEUE_BYTES, 1_000_000_000, 1 << 20, 16 << 10, 200);
         GroupParameters.Timing timing = new GroupParameters.Timing(500 * Nanos.MICRO, 2 * Nanos.MILLI,
                 4 * Nanos.MILLI, 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
-        List<Integer> members = IntStream.range(0, hosts.size()).boxed().toList();
-        Map<Integer, Journal<StableRecord>> journals = new HashMap<>();
-        return new Orders((host, node, _, life) -> new GroupOrder(host, life, network, hosts::get,
-                new GroupParameters(node, members, flow, timing),
-                journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("order log")))), () -> {});
+        return new Orders((_, node, machine, _) -> GroupOrder.open(
+                new GroupOrderConfig("simulated", node, new TreeMap<>(members), QUEUE_BYTES, flow, timing), machine,
+                machine.directory("order")), () -> {});
     }
 
     private static Orders ideal(Scenario scenario, Mutation mutation, Kernel kernel, RandomStream knobs) {

@@ -38,10 +38,17 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
     public enum OrderKind {
         /** The log that nodes have, over simulated disks and connections. */
         RAFT,
-        /** Real group communication over the simulated network. */
+        /**
+         * The order by group communication that nodes can have, over simulated datagrams. Nodes that were stopped have forgotten
+         * it; so no more than a minority of them ever is.
+         */
         GROUP,
         /** An order that is simply there. */
-        IDEAL
+        IDEAL;
+
+        boolean remembersStops() {
+            return this != GROUP;
+        }
     }
 
     public Scenario {
@@ -66,9 +73,10 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         }
         Map<String, String> parameters = new TreeMap<>(Knobs.random(dice, protocol, replicas));
         parameters.putAll(pinned);
-        return new Scenario(seed, new ChosenProtocol(protocol, parameters), order, dice.pick(ENGINES), hosts,
-                transactions,
-                FaultPlan.random(seed, faults, hosts, SAFETY_NANOS));
+        EngineKind engine = dice.pick(ENGINES);
+        FaultPlan plan = FaultPlan.random(seed, faults, hosts, SAFETY_NANOS);
+        return new Scenario(seed, new ChosenProtocol(protocol, parameters), order, engine, hosts, transactions,
+                order.remembersStops() ? plan : plan.withHostsDown((replicas - 1) / 2));
     }
 
     /** The same with another plan. */

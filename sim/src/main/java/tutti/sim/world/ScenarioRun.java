@@ -80,7 +80,7 @@ public final class ScenarioRun {
         for (String name : scenario.hosts()) {
             network.attach(new Host(kernel, threads, name, config), lan);
         }
-        Orders orders = Orders.of(scenario, mutation, kernel, network, knobs.fork("order"));
+        Orders orders = Orders.of(scenario, mutation, kernel, knobs.fork("order"));
         calm = orders.calm();
         NodeHost.Settings settings = new NodeHost.Settings(scenario.hosts(), scenario.protocol(),
                 (node, all, replica) -> mutation.protocol(node,

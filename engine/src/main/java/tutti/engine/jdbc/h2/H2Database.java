@@ -67,7 +67,17 @@ public final class H2Database extends OpenedDatabase {
 
     /** Likewise, with a choice of syntax. */
     public static H2Database inFile(Path path, SqlSyntax syntax) throws SQLException {
-        return new H2Database("jdbc:h2:file:" + path.toAbsolutePath() + words(syntax), "H2 database " + path, true);
+        return inFile(path, syntax, "");
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param settings further ones of H2's URLs, each after a {@code ;}
+     */
+    public static H2Database inFile(Path path, SqlSyntax syntax, String settings) throws SQLException {
+        return new H2Database("jdbc:h2:file:" + path.toAbsolutePath() + words(syntax) + settings,
+                "H2 database " + path, true);
     }
 
     private static String words(SqlSyntax syntax) {

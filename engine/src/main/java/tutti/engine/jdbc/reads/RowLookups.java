@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.engine.jdbc.rows.Table;
 
 /**
- * Which tables that a statement names does it read by primary key only, or not at all?
+ * Finds those tables that a statement names and reads by primary key only, or not at all.
  *
  * <p>
  * <b>Why that is right.</b> Understood are SELECT, UPDATE and DELETE without subqueries and outer joins, where conditions

@@ -16,9 +16,9 @@ import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
 
 /**
- * Which tables does a text bring an engine to look at? All whose names occur in it anywhere, whatever for, and all whose
- * names occur in the definitions of what it names: of views, routines, synonyms and domains, of tables with their
- * defaults, generated columns and checks, and of triggers.
+ * Finds the tables that a text can bring an engine to look at: all whose names occur in it anywhere, whatever for, and
+ * all whose names occur in the definitions of what it names: of views, routines, synonyms and domains, of tables with
+ * their defaults, generated columns and checks, and of triggers.
  *
  * <p>
  * <b>Why nothing is missed.</b> An engine finds a table by a name, in the statement or in a definition. Texts are not taken

@@ -1,4 +1,4 @@
-/** What do statements read, and what may they touch? Found out from their texts and the schema. */
+/** What statements read, and what they may touch. Found out from their texts and the schema. */
 @NullMarked
 package tutti.engine.jdbc.reads;
 

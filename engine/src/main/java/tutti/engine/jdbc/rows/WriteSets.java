@@ -24,8 +24,8 @@ import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.TableCatalog;
 
 /**
- * Which write set do a transaction's changed rows make, and which rows does a write set change? (DESIGN section 3, "What
- * a write set carries".)
+ * Makes a write set of a transaction's changed rows, and changes of rows of a write set. (DESIGN section 3, "What a
+ * write set carries".)
  *
  * <p>
  * <b>Keys.</b> A row that comes or goes touches all its unique keys exclusively; one that changes touches those keys

@@ -10,7 +10,7 @@ import tutti.pgwire.BackendConnection;
 
 /** What an applier needs of its engine. From any thread. */
 public interface ApplierServices {
-    /** The cluster's secret in bytea's text form, which {@link CaptureInstaller#RECORD} and {@link CaptureInstaller#FINISH} take. */
+    /** The cluster's secret in bytea's text form, which {@link CaptureInstaller#FINISH} takes. */
     String secret();
 
     /** The tables as of the last schema change that the engine has made or was told of. */

@@ -16,8 +16,8 @@ import tutti.engine.postgres.catalog.Table.UniqueKey;
 import tutti.engine.postgres.catalog.TableCatalog;
 
 /**
- * Which statements bring about a list of changes? Several changes of a row are folded into one; then all rows to be
- * deleted come first, then those to be updated, then those to be inserted.
+ * Makes the statements that bring about a list of changes. Several changes of a row are folded into one; then all rows
+ * to be deleted come first, then those to be updated, then those to be inserted.
  *
  * <p>
  * That order violates no unique constraint on the way: a row one of whose unique keys changes is deleted and inserted

@@ -36,6 +36,8 @@ import tutti.pgwire.PostgresException;
  * All state belongs to the event loop; the methods hand over to it.
  */
 public final class PostgresApplier implements Applier {
+    /** Names the variables in which the changes of a request are gathered, which nobody reads. */
+    private static final String APPLIER_KEY = "0000000000000000";
     private static final String CONNECTION_FAILURE = "08006";
     private static final String DAMAGED = "XX001";
 
@@ -187,11 +189,11 @@ public final class PostgresApplier implements Applier {
     private static int statement(Batch batch, Statement statement) {
         statement.settings().forEach(
                 (name, value) -> batch.plain("SELECT pg_catalog.set_config($1, $2, true)", name, value));
-        batch.plain("SELECT pg_catalog.set_config('tutti.statement', 'allowed', true)");
+        batch.plain(CaptureInstaller.ALLOW);
         batch.plain("SET LOCAL ROLE " + Table.quote(statement.role()));
         int place = batch.plain(statement.sql());
         batch.plain("RESET ROLE");
-        batch.plain("SELECT pg_catalog.set_config('tutti.statement', '', true)");
+        batch.plain(CaptureInstaller.ALLOW_NO_MORE);
         statement.settings().keySet().forEach(name -> batch.plain("RESET " + Table.quote(name)));
         return place;
     }
@@ -226,7 +228,7 @@ public final class PostgresApplier implements Applier {
         request.calls().forEach(batch::call);
         batch.keepResponses(first, batch.size() - 1);
         batch.plain("RESET ROLE");
-        int finished = batch.plain(CaptureInstaller.FINISH, engine.secret());
+        int finished = batch.plain(CaptureInstaller.FINISH, engine.secret(), APPLIER_KEY);
         batch.plain("SET LOCAL session_replication_role = replica");
         return finished;
     }
@@ -271,7 +273,7 @@ public final class PostgresApplier implements Applier {
     }
 
     private void record(Batch batch, long position) {
-        batch.named(prepared, "record", CaptureInstaller.RECORD, engine.secret(), Long.toString(position));
+        batch.named(prepared, "record", CaptureInstaller.RECORD, Long.toString(position));
         batch.named(prepared, "commit", "COMMIT");
     }
 
@@ -344,7 +346,7 @@ public final class PostgresApplier implements Applier {
                 public void failedWith(EngineFailure failure, BatchHandler results) {
                     watch.cancel(false);
                     forget();
-                    boolean refused = results.completed() <= place && !failure.transientFailure();
+                    boolean refused = results.completed() <= place && results.refusedByAll();
                     rollback(() -> {
                         if (refused) {
                             recordRefused(position, new ExecuteResult(false, results.response()), done);

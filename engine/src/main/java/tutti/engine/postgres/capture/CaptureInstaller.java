@@ -21,6 +21,22 @@ public final class CaptureInstaller {
     private static final int LIMIT_BYTES_MIN = 8192;
     private static final long LIMIT_BYTES_MAX = 256L << 20;
     private static final Duration TIMEOUT = Duration.ofMinutes(5);
+    /**
+     * A setting that only superusers can read and set, which has no effect after the beginning of a session; install.sql keeps
+     * in it what clients must not decide.
+     */
+    private static final String MARK = "session_preload_libraries";
+    /** Appends a text to the variable {@code name}, which stands between this and {@link #APPEND_AFTER}; NULL. */
+    private static final String APPEND_BEFORE = "CASE WHEN pg_catalog.octet_length(pg_catalog.set_config("
+            + "CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END, ";
+    private static final String APPEND_AFTER = """
+            , true))
+                        OPERATOR(pg_catalog.>)
+                        (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 24))
+                    AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 25 THEN tutti.next_text(name)
+                        ELSE pg_catalog.set_config('<mark>', pg_catalog.concat(pg_catalog.substr(name, 1, 24),
+                            pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
+                    THEN '' END""";
 
     private CaptureInstaller() {}
 
@@ -85,7 +101,7 @@ public final class CaptureInstaller {
     }
 
     /**
-     * The watchdog's question: which tables are not captured? Cheap enough to be asked every few seconds.
+     * Finds tables that are not captured, for the watchdog. Cheap enough to be asked every few seconds.
      *
      * @return schema-qualified names; empty if all is well
      */
@@ -115,17 +131,40 @@ public final class CaptureInstaller {
         return digest;
     }
 
-    /** Records a position in the open transaction; parameters: the secret (bytea), the position (bigint). */
-    public static final String RECORD = "SELECT tutti.record($1::pg_catalog.bytea, $2::pg_catalog.int8)";
-    /** The statement that the commit pipeline prepares: one parameter of type bytea, the result of one bytea. */
-    public static final String FINISH = "SELECT tutti.finish($1)";
+    /** Records a position in a superuser's open transaction; parameter: the position. */
+    public static final String RECORD = "INSERT INTO tutti.applied (position) VALUES ($1)";
+    /** Closes the capture of an applier's transaction; parameters: the secret (bytea), a key of 16 hexadecimal digits. */
+    public static final String FINISH = "SELECT tutti.finish($1::pg_catalog.bytea, $2::pg_catalog.text)";
+    /** Has a superuser's next schema change of the open transaction pass. */
+    public static final String ALLOW = "SELECT pg_catalog.set_config('" + MARK + "', 'tutti allowed', true)";
+    /** Takes back {@link #ALLOW}. */
+    public static final String ALLOW_NO_MORE = "SELECT pg_catalog.set_config('" + MARK + "', '', true)";
+
+    /** Object ids of the functions that a client's session has the server call. */
+    public record Functions(int finish, int record, int allowStatement, int beforeSetConstraints,
+            int afterSetConstraints) {}
+
+    /** The functions in a database in which capture is installed. They keep their ids as long as it is. */
+    public static Functions functions(BackendConnection connection) throws IOException, InterruptedException {
+        List<String> ids = names(connection.execute("""
+                SELECT names.name::pg_catalog.regprocedure::pg_catalog.oid FROM pg_catalog.unnest(ARRAY[
+                    'tutti.finish(bytea,text)', 'tutti.record(bytea,bigint)', 'tutti.allow_statement(bytea,text)',
+                    'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)'])
+                    WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
+        return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)));
+    }
+
+    private static int oid(String value) {
+        return Integer.parseUnsignedInt(value);
+    }
 
     private static String script(Settings settings) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
-        return resource("install.sql").replace("<node_index>", Integer.toString(settings.nodeIndex()))
+        return resource("install.sql").replace("<append before>", APPEND_BEFORE).replace("<append after>", APPEND_AFTER)
+                .replace("<mark>", MARK)
+                .replace("<node_index>", Integer.toString(settings.nodeIndex()))
                 .replace("<stride>", Integer.toString(settings.stride()))
                 .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")
-                .replace("<secret>", "'\\x" + HexFormat.of().formatHex(secret) + "'")
                 .replace("<limit_bytes>", Long.toString(settings.transactionLimitBytes()));
     }
 

@@ -7,9 +7,9 @@ import java.util.Arrays;
 import java.util.Set;
 
 /**
- * When are two values of a type equal, judging by their text? Each form maps texts of equal values to equal bytes. Where
- * that cannot be done without the engine, all values are mapped to one: certification then aborts too much, never too
- * little.
+ * Tells, by their texts, when two values of a type are equal. Each form maps texts of equal values to equal bytes.
+ * Where that cannot be done without the engine, all values are mapped to one: certification then aborts too much, never
+ * too little.
  */
 public enum ValueForm {
     /** Equal values have equal texts. */

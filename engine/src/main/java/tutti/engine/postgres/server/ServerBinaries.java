@@ -24,10 +24,10 @@ import org.jspecify.annotations.Nullable;
 import org.tukaani.xz.XZInputStream;
 
 /**
- * Where are the PostgreSQL programs, and how are they run by whoever we are? Unpacks the archive that comes as a
- * dependency once per user, into a directory named after its contents; several processes may ask at once. PostgreSQL
- * refuses to run as root, so root runs it in a user namespace of its own, in which it is nobody in particular but still
- * owns root's files.
+ * The PostgreSQL programs: where they are, and how they are run by the user that this process has. Unpacks the archive
+ * that comes as a dependency once per user, into a directory named after its contents; several processes may ask at
+ * once. PostgreSQL refuses to run as root, so root runs it in a user namespace of its own, in which it is nobody in
+ * particular but still owns root's files.
  */
 public final class ServerBinaries {
     /** The PostgreSQL release that the dependency carries. */

@@ -4,20 +4,43 @@
 -- Row changes are captured by DEFERRED constraint triggers. They run inside tutti.finish(), which the commit pipeline
 -- calls before a commit; when a commit gets past the pipeline they run all the same, find themselves not armed, and
 -- refuse it. Events of rolled back subtransactions never run. docs/decisions/0003-capture.md has the measurements.
+--
+-- What decides about replication must be out of reach of clients' roles, of their functions and of their triggers:
+--  * Whether capture is armed, or a schema change allowed, is kept in <mark>: a setting of the server's that only superusers
+--    can read and set, and that has no effect once a session has begun. Its value is one of
+--        tutti.g<16 hexadecimal digits>_<n>    armed; the next row is appended to the session variable of this name
+--        tutti allowed ...                     the next schema change may happen
+--        tutti adopting                        our own schema changes
+--    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere.
+--    The rows' order and limit, and that they vanish with a savepoint, come with transaction-local variables.
+--  * Functions that read or set it are SECURITY DEFINER. Nobody but their owner may call them, except for those that are
+--    given the cluster's secret by the node, which calls them by their object id, so that no name can be redirected.
+--  * Such a function either runs with search_path = pg_catalog, or names the schema of every function, operator and type.
+--  * No trigger of a client's runs inside a SECURITY DEFINER function of ours: tutti.flush() runs our own ones by name, and
+--    nobody else's may have such a name.
 
-SELECT set_config('tutti.statement', 'allowed', true), set_config('tutti.adopting', 'on', true);
+DROP EVENT TRIGGER IF EXISTS tutti_before_schema_change;
+DROP EVENT TRIGGER IF EXISTS tutti_after_schema_change;
+DROP EVENT TRIGGER IF EXISTS tutti_after_drop;
+DROP EVENT TRIGGER IF EXISTS tutti_before_rewrite;
+SELECT set_config('<mark>', 'tutti adopting', true);
 CREATE SCHEMA IF NOT EXISTS tutti;
 GRANT USAGE ON SCHEMA tutti TO PUBLIC;
 
-CREATE TABLE IF NOT EXISTS tutti.node (
+-- What an earlier release had in another form.
+DROP VIEW IF EXISTS tutti.declared_sequences;
+DROP TABLE IF EXISTS tutti.node, tutti.pending;
+DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
+    tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints();
+
+CREATE TABLE tutti.node (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     node_index bigint NOT NULL,
     stride bigint NOT NULL,
-    armed_hash bytea NOT NULL
+    salt bytea NOT NULL
 );
-INSERT INTO tutti.node (node_index, stride, armed_hash) VALUES (<node_index>, <stride>, sha256(<secret>::bytea))
-    ON CONFLICT (only_row) DO UPDATE SET node_index = excluded.node_index, stride = excluded.stride,
-        armed_hash = excluded.armed_hash;
+INSERT INTO tutti.node (node_index, stride, salt) VALUES (<node_index>, <stride>,
+        sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));
 
 -- Sequences whose increment has been multiplied by the stride, with the product.
 CREATE TABLE IF NOT EXISTS tutti.sequences (
@@ -26,7 +49,7 @@ CREATE TABLE IF NOT EXISTS tutti.sequences (
 );
 
 -- information_schema.sequences with the increments that were declared, for clients that compare them with their own.
-CREATE OR REPLACE VIEW tutti.declared_sequences AS
+CREATE VIEW tutti.declared_sequences AS
     SELECT s.sequence_catalog, s.sequence_schema, s.sequence_name, s.data_type, s.numeric_precision,
             s.numeric_precision_radix, s.numeric_scale, s.start_value, s.minimum_value, s.maximum_value,
             CASE WHEN a.sequence IS NULL THEN s.increment::text ELSE (a.increment / n.stride)::text END AS increment,
@@ -41,52 +64,30 @@ CREATE TABLE IF NOT EXISTS tutti.applied (
     position bigint PRIMARY KEY
 );
 
--- Stands for a schema change inside a transaction: its deferred trigger refuses a commit past the pipeline.
-CREATE UNLOGGED TABLE IF NOT EXISTS tutti.pending (
-    transaction xid8 NOT NULL
+-- What was captured before the end of a transaction: the rows before a schema change or TRUNCATE, and these themselves.
+-- The deferred trigger adds the entry to what is gathered, in its place; if capture is not armed it refuses the commit.
+CREATE UNLOGGED TABLE tutti.pending (
+    transaction xid8 NOT NULL,
+    entry text NOT NULL
 );
 
--- Where rows are gathered: tutti.text is the name of the session variable to which the next one is appended, tutti.g1 at
--- first, or empty if capture is not armed. A variable of more than some 512 bytes is followed by the next one (g2, ...):
--- each append copies a variable's value several times and measures its length byte by byte. Variables stay in the
--- session when their values are gone, so the limit grows with the digits of their number: 1, 2, 3, ... times 512 bytes.
--- Clients can set session variables; a capture may run with more rights than theirs, so it sets variables of these names
--- only.
-
-DROP FUNCTION IF EXISTS tutti.gather(text);
 CREATE OR REPLACE FUNCTION tutti.refuse_commit() RETURNS text LANGUAGE plpgsql STABLE AS $function$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = '55000',
         MESSAGE = 'this transaction would commit without being certified',
-        DETAIL = 'Row changes are committed through a Tutti node only. COMMIT inside a procedure, SET CONSTRAINTS '
-            'inside a function and direct connections to a replica do not go through it.',
+        DETAIL = 'Row changes are committed through a Tutti node only. COMMIT inside a procedure, SET CONSTRAINTS or '
+            'RESET ALL inside a function and direct connections to a replica do not go through it.',
         HINT = 'Connect to a Tutti node and end the transaction with COMMIT there.';
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION tutti.refuse_secret() RETURNS bigint LANGUAGE plpgsql STABLE AS $function$
+CREATE OR REPLACE FUNCTION tutti.refuse_secret() RETURNS text LANGUAGE plpgsql STABLE AS $function$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = '28000', MESSAGE = 'this is not the secret of the cluster';
 END
 $function$;
 
--- Steps on to the variable after this one; from the tenth on, what has been gathered is weighed.
-CREATE OR REPLACE FUNCTION tutti.next_text(name text) RETURNS text LANGUAGE plpgsql STABLE AS $function$
-DECLARE
-    bytes bigint := pg_catalog.octet_length(pg_catalog.current_setting(name)) OPERATOR(pg_catalog.+)
-        CASE WHEN pg_catalog.current_setting('tutti.bytes', true) OPERATOR(pg_catalog.<>) ''
-            THEN pg_catalog.current_setting('tutti.bytes')::pg_catalog.int8 ELSE 0 END;
-BEGIN
-    IF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
-        PERFORM tutti.refuse_size();
-    END IF;
-    bytes := pg_catalog.set_config('tutti.bytes', bytes::pg_catalog.text, true);
-    RETURN pg_catalog.set_config('tutti.text', pg_catalog.concat('tutti.g',
-        pg_catalog.substr(name, 8)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true);
-END
-$function$;
-
-CREATE OR REPLACE FUNCTION tutti.refuse_size() RETURNS void LANGUAGE plpgsql AS $function$
+CREATE OR REPLACE FUNCTION tutti.refuse_size() RETURNS void LANGUAGE plpgsql STABLE AS $function$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = '54000',
         MESSAGE = 'the transaction changes more than <limit_bytes> bytes of rows, which is the limit of one transaction',
@@ -94,35 +95,41 @@ BEGIN
 END
 $function$;
 
--- A capture is one expression whose value is always NULL, not several statements: PL/pgSQL prepares each expression anew
--- in every transaction.
-CREATE OR REPLACE FUNCTION tutti.capture_insert() RETURNS trigger LANGUAGE plpgsql STABLE AS $function$
+-- Steps on to the variable after this one; from the tenth on, what has been gathered is weighed. A variable of more than
+-- some 512 bytes is followed by the next one: each append copies a variable's value several times and measures its length
+-- byte by byte. Variables stay in the session when their values are gone, so the limit grows with the digits of their
+-- number: 1, 2, 3, ... times 512 bytes.
+CREATE OR REPLACE FUNCTION tutti.next_text(name text) RETURNS text LANGUAGE plpgsql STABLE AS $function$
 DECLARE
-    name text := pg_catalog.current_setting('tutti.text', true);
+    total pg_catalog.text := pg_catalog.concat(pg_catalog.substr(name, 1, 24), 'bytes');
+    bytes pg_catalog.int8 := pg_catalog.octet_length(pg_catalog.current_setting(name, true)) OPERATOR(pg_catalog.+)
+        CASE WHEN pg_catalog.octet_length(pg_catalog.current_setting(total, true)) OPERATOR(pg_catalog.>) 0
+            THEN pg_catalog.current_setting(total)::pg_catalog.int8 ELSE 0 END;
 BEGIN
-    RETURN CASE WHEN pg_catalog.octet_length(pg_catalog.set_config(
-            CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END,
-            pg_catalog.concat(pg_catalog.current_setting(name, true), 'i', TG_RELID, NEW), true))
-            OPERATOR(pg_catalog.>) (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 7))
-        AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 8 THEN tutti.next_text(name)
-            ELSE pg_catalog.set_config('tutti.text', pg_catalog.concat('tutti.g',
-                pg_catalog.substr(name, 8)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
-        THEN '' END;
+    IF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
+    END IF;
+    PERFORM pg_catalog.set_config(total, bytes::pg_catalog.text, true);
+    RETURN pg_catalog.set_config('<mark>', pg_catalog.concat(pg_catalog.substr(name, 1, 24),
+        pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true);
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION tutti.capture_delete() RETURNS trigger LANGUAGE plpgsql STABLE AS $function$
+-- A capture is one expression whose value is always NULL, not several statements: PL/pgSQL prepares each expression anew
+-- in every transaction.
+CREATE OR REPLACE FUNCTION tutti.capture_insert() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER AS $function$
 DECLARE
-    name text := pg_catalog.current_setting('tutti.text', true);
+    name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
-    RETURN CASE WHEN pg_catalog.octet_length(pg_catalog.set_config(
-            CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END,
-            pg_catalog.concat(pg_catalog.current_setting(name, true), 'd', TG_RELID, OLD), true))
-            OPERATOR(pg_catalog.>) (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 7))
-        AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 8 THEN tutti.next_text(name)
-            ELSE pg_catalog.set_config('tutti.text', pg_catalog.concat('tutti.g',
-                pg_catalog.substr(name, 8)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
-        THEN '' END;
+    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'i', TG_RELID, NEW)<append after>;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.capture_delete() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER AS $function$
+DECLARE
+    name pg_catalog.text := pg_catalog.current_setting('<mark>');
+BEGIN
+    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'd', TG_RELID, OLD)<append after>;
 END
 $function$;
 
@@ -139,42 +146,128 @@ BEGIN
 END
 $function$;
 
--- Captures may run from here on, ...
-CREATE OR REPLACE FUNCTION tutti.arm() RETURNS text LANGUAGE plpgsql AS $function$
+-- All that was gathered up to the variable of this name.
+CREATE OR REPLACE FUNCTION tutti.collect(name text) RETURNS text LANGUAGE plpgsql STABLE SET search_path = pg_catalog
+    AS $function$
+DECLARE
+    gathered text;
 BEGIN
-    RETURN pg_catalog.set_config('tutti.text',
-        CASE WHEN pg_catalog.starts_with(pg_catalog.current_setting('tutti.held', true), 'tutti.g')
-            THEN pg_catalog.current_setting('tutti.held') ELSE 'tutti.g1' END, true);
+    SELECT string_agg(current_setting(concat(substr(name, 1, 24), i), true), '' ORDER BY i)
+        INTO gathered FROM generate_series(1, substr(name, 25)::int) i;
+    IF octet_length(gathered) > <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
+    END IF;
+    RETURN gathered;
 END
 $function$;
 
--- ... up to here.
-CREATE OR REPLACE FUNCTION tutti.disarm() RETURNS void LANGUAGE plpgsql AS $function$
+-- Captures may run from here on. Tells whether rows in text form have the form that replicas expect under the session's
+-- settings. The key is the node's, 16 hexadecimal digits that this session's clients do not know.
+CREATE OR REPLACE FUNCTION tutti.open_capture(secret bytea, session_key text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER AS $function$
 BEGIN
-    PERFORM pg_catalog.set_config('tutti.held', pg_catalog.current_setting('tutti.text'), true);
-    PERFORM pg_catalog.set_config('tutti.text', '', true);
+    RETURN CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
+        THEN tutti.refuse_secret() IS NULL
+        ELSE pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.g', session_key, '_1'), true) IS NOT NULL
+            AND pg_catalog.starts_with(pg_catalog.current_setting('DateStyle'), 'ISO')
+            AND pg_catalog.current_setting('IntervalStyle') OPERATOR(pg_catalog.=) 'postgres'
+            AND pg_catalog.current_setting('extra_float_digits') OPERATOR(pg_catalog.=) ANY (ARRAY['1', '2', '3'])
+            AND pg_catalog.current_setting('bytea_output') OPERATOR(pg_catalog.=) 'hex'
+            AND pg_catalog.current_setting('lc_monetary') OPERATOR(pg_catalog.=) 'C'
+        END;
 END
+$function$;
+
+-- Everything that was captured, in UTF-8, or NULL if nothing was.
+CREATE OR REPLACE FUNCTION tutti.gathered(secret bytea) RETURNS bytea LANGUAGE plpgsql SECURITY DEFINER AS $function$
+DECLARE
+    name pg_catalog.text := pg_catalog.current_setting('<mark>');
+BEGIN
+    RETURN CASE
+        WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
+            THEN tutti.refuse_secret()::pg_catalog.bytea
+        WHEN NOT pg_catalog.starts_with(name, 'tutti.g') THEN tutti.refuse_commit()::pg_catalog.bytea
+        WHEN pg_catalog.substr(name, 25) OPERATOR(pg_catalog.<>) '1'
+            THEN pg_catalog.convert_to(tutti.collect(name), 'UTF8')
+        WHEN pg_catalog.octet_length(pg_catalog.current_setting(name, true)) OPERATOR(pg_catalog.>) 0
+            THEN pg_catalog.convert_to(pg_catalog.current_setting(name, true), 'UTF8') END;
+END
+$function$;
+
+-- What the commit pipeline calls: checks all deferred constraints, captures, and returns everything that was changed.
+-- Runs as the client's role, since its triggers run inside.
+CREATE OR REPLACE FUNCTION tutti.finish(secret bytea, session_key text) RETURNS bytea LANGUAGE plpgsql AS $function$
+BEGIN
+    IF tutti.open_capture(secret, session_key) THEN
+        SET CONSTRAINTS ALL IMMEDIATE;
+    ELSE
+        PERFORM tutti.finish_pinned();
+    END IF;
+    RETURN tutti.gathered(secret);
+END
+$function$;
+
+-- Rows in text form must not depend on the session's settings.
+CREATE OR REPLACE FUNCTION tutti.finish_pinned() RETURNS void LANGUAGE plpgsql
+    SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
+    SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
+BEGIN
+    SET CONSTRAINTS ALL IMMEDIATE;
+END
+$function$;
+
+-- Our deferred triggers, as SET CONSTRAINTS lists them; NULL if there are none.
+CREATE OR REPLACE FUNCTION tutti.constraints() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog AS $function$
+    SELECT string_agg(names.name, ', ') FROM (
+        SELECT DISTINCT format('%I.%I', n.nspname, c.conname) AS name
+        FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
+            JOIN pg_trigger g ON g.tgconstraint = c.oid
+            JOIN pg_proc p ON p.oid = g.tgfoid AND p.pronamespace = 'tutti'::regnamespace
+        WHERE c.contype = 't' AND c.conname IN ('tutti_insert', 'tutti_update', 'tutti_delete')) names
+$function$;
+
+-- Makes an entry of what is gathered, and disarms.
+CREATE OR REPLACE FUNCTION tutti.set_aside() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+DECLARE
+    name text := current_setting('<mark>');
+    gathered text;
+BEGIN
+    IF NOT starts_with(name, 'tutti.g') THEN
+        PERFORM tutti.refuse_commit();
+    END IF;
+    gathered := tutti.collect(name);
+    PERFORM set_config(concat(substr(name, 1, 24), i), '', true) FROM generate_series(1, substr(name, 25)::int) i;
+    PERFORM set_config(concat(substr(name, 1, 24), 'bytes'), '', true), set_config('<mark>', '', true);
+    SET CONSTRAINTS tutti.pending DEFERRED;
+    IF gathered <> '' THEN
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), gathered);
+    END IF;
+END
+$function$;
+
+-- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else.
+CREATE OR REPLACE FUNCTION tutti.arm() RETURNS void LANGUAGE sql SET search_path = pg_catalog AS $function$
+    SELECT set_config('<mark>', concat('tutti.g',
+            left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 16), '_1'), true)
+        FROM tutti.node n
 $function$;
 
 -- Brings what is gathered into the order of statements: deferred captures so far are run, and may run unarmed no more.
-CREATE OR REPLACE FUNCTION tutti.flush() RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION tutti.flush() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
     SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
     SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
 DECLARE
-    constraints text;
+    constraints text := tutti.constraints();
+    before text := current_setting('<mark>');
 BEGIN
-    SELECT pg_catalog.string_agg(names.name, ', ') INTO constraints FROM (
-        SELECT DISTINCT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.conname)) AS name
-        FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.connamespace
-        WHERE c.contype OPERATOR(pg_catalog.=) 't' AND c.conname OPERATOR(pg_catalog.=) ANY (
-            ARRAY['tutti_insert'::pg_catalog.name, 'tutti_update'::pg_catalog.name, 'tutti_delete'::pg_catalog.name])) names;
-    IF constraints IS NULL THEN
+    IF constraints IS NULL OR starts_with(before, 'tutti.g') THEN
         RETURN;
     END IF;
     PERFORM tutti.arm();
-    EXECUTE pg_catalog.concat('SET CONSTRAINTS ', constraints, ' IMMEDIATE');
-    EXECUTE pg_catalog.concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
-    PERFORM tutti.disarm();
+    EXECUTE concat('SET CONSTRAINTS ', constraints, ' IMMEDIATE');
+    EXECUTE concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
+    PERFORM tutti.set_aside();
+    PERFORM set_config('<mark>', before, true);
 END
 $function$;
 
@@ -193,121 +286,68 @@ BEGIN
 END
 $function$;
 
--- Appends an entry that is not a row, after everything so far, and guards the commit.
-CREATE OR REPLACE FUNCTION tutti.note(entry text) RETURNS void LANGUAGE plpgsql AS $function$
-DECLARE
-    name text;
+-- Makes an entry that is not a row, after everything so far.
+CREATE OR REPLACE FUNCTION tutti.note(entry text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
 BEGIN
     PERFORM tutti.flush();
-    name := tutti.arm();
-    PERFORM pg_catalog.set_config(name, pg_catalog.concat(pg_catalog.current_setting(name, true), entry), true);
-    PERFORM tutti.next_text(name);
-    PERFORM tutti.disarm();
-    PERFORM tutti.guard();
+    INSERT INTO tutti.pending VALUES (pg_current_xact_id(), entry);
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION tutti.guard() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $function$
-BEGIN
-    IF NOT EXISTS (SELECT FROM tutti.pending WHERE transaction = pg_current_xact_id()) THEN
-        INSERT INTO tutti.pending VALUES (pg_current_xact_id());
-    END IF;
-END
-$function$;
-
+-- An entry's place among what is gathered has come.
 CREATE OR REPLACE FUNCTION tutti.check_pending() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
+DECLARE
+    name text := current_setting('<mark>');
 BEGIN
-    IF coalesce(current_setting('tutti.text', true), '') = '' THEN
+    IF NOT starts_with(name, 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
     END IF;
+    PERFORM set_config(name, concat(current_setting(name, true), NEW.entry), true);
+    PERFORM tutti.next_text(name);
     DELETE FROM tutti.pending WHERE transaction = NEW.transaction;
     RETURN NULL;
 END
 $function$;
 
--- What the commit pipeline calls: checks all deferred constraints, captures, and returns everything that was changed in
--- UTF-8, or NULL if nothing was. The argument arms capture; it is the cluster's secret.
-CREATE OR REPLACE FUNCTION tutti.finish(secret bytea) RETURNS bytea LANGUAGE plpgsql AS $function$
-BEGIN
-    IF (CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
-        THEN tutti.refuse_secret() IS NULL
-        ELSE pg_catalog.set_config('tutti.text',
-                CASE WHEN pg_catalog.starts_with(pg_catalog.current_setting('tutti.held', true), 'tutti.g')
-                    THEN pg_catalog.current_setting('tutti.held') ELSE 'tutti.g1' END, true) IS NOT NULL
-            AND pg_catalog.starts_with(pg_catalog.current_setting('DateStyle'), 'ISO')
-            AND pg_catalog.current_setting('IntervalStyle') OPERATOR(pg_catalog.=) 'postgres'
-            AND pg_catalog.current_setting('extra_float_digits') IN ('1', '2', '3')
-            AND pg_catalog.current_setting('bytea_output') OPERATOR(pg_catalog.=) 'hex'
-            AND pg_catalog.current_setting('lc_monetary') OPERATOR(pg_catalog.=) 'C'
-        END)
-    THEN
-        SET CONSTRAINTS ALL IMMEDIATE;
-    ELSE
-        PERFORM tutti.finish_pinned();
-    END IF;
-    RETURN CASE WHEN pg_catalog.current_setting('tutti.text') OPERATOR(pg_catalog.=) 'tutti.g1'
-        THEN pg_catalog.convert_to(nullif(pg_catalog.current_setting('tutti.g1', true), ''), 'UTF8')
-        ELSE tutti.collect() END;
-END
-$function$;
-
--- What was gathered in several variables, in one.
-CREATE OR REPLACE FUNCTION tutti.collect() RETURNS bytea LANGUAGE plpgsql STABLE AS $function$
-DECLARE
-    variables int := pg_catalog.substr(pg_catalog.current_setting('tutti.text'), 8);
-    gathered text := '';
-BEGIN
-    IF variables OPERATOR(pg_catalog.<) 32 THEN
-        FOR i IN 1 .. variables LOOP
-            gathered := gathered OPERATOR(pg_catalog.||)
-                coalesce(pg_catalog.current_setting(pg_catalog.concat('tutti.g', i), true), '');
-        END LOOP;
-    ELSE
-        SELECT pg_catalog.string_agg(pg_catalog.current_setting(pg_catalog.concat('tutti.g', i), true), '' ORDER BY i)
-            INTO gathered FROM pg_catalog.generate_series(1, variables) i;
-    END IF;
-    IF pg_catalog.octet_length(gathered) OPERATOR(pg_catalog.>) <limit_bytes> THEN
-        PERFORM tutti.refuse_size();
-    END IF;
-    RETURN pg_catalog.convert_to(gathered, 'UTF8');
-END
-$function$;
-
--- Rows in text form must not depend on the session's settings.
-CREATE OR REPLACE FUNCTION tutti.finish_pinned() RETURNS void LANGUAGE plpgsql
-    SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
-    SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
-BEGIN
-    SET CONSTRAINTS ALL IMMEDIATE;
-END
-$function$;
-
 -- What a client's own SET CONSTRAINTS ... IMMEDIATE is surrounded with: before it, and after it.
-CREATE OR REPLACE FUNCTION tutti.before_set_constraints() RETURNS void LANGUAGE plpgsql AS $function$
+CREATE OR REPLACE FUNCTION tutti.before_set_constraints(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
 BEGIN
+    IF sha256(secret) <> <secret_hash>::bytea THEN
+        PERFORM tutti.refuse_secret();
+    END IF;
     PERFORM tutti.flush();
     PERFORM tutti.arm();
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION tutti.after_set_constraints() RETURNS void LANGUAGE plpgsql AS $function$
+CREATE OR REPLACE FUNCTION tutti.after_set_constraints(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    constraints text := tutti.constraints();
 BEGIN
-    PERFORM tutti.disarm();
-    PERFORM tutti.flush();
+    IF sha256(secret) <> <secret_hash>::bytea THEN
+        PERFORM tutti.refuse_secret();
+    END IF;
+    PERFORM tutti.set_aside();
+    IF constraints IS NOT NULL THEN
+        EXECUTE concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
+    END IF;
 END
 $function$;
 
--- Lets the transaction's next schema changes happen, and records the statement among the row changes.
-CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) RETURNS void LANGUAGE plpgsql AS $function$
+-- Lets the transaction's next schema change happen, and records the statement among the row changes.
+CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
 BEGIN
-    IF pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea THEN
+    IF sha256(secret) <> <secret_hash>::bytea THEN
         PERFORM tutti.refuse_secret();
     END IF;
     IF statement IS NOT NULL THEN
-        PERFORM tutti.note(pg_catalog.concat('s', pg_catalog.octet_length(statement), ':', statement));
+        PERFORM tutti.note(concat('s', octet_length(statement), ':', statement));
     END IF;
-    PERFORM pg_catalog.set_config('tutti.statement', 'allowed', true);
+    PERFORM set_config('<mark>', 'tutti allowed', true);
 END
 $function$;
 
@@ -318,7 +358,7 @@ CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS v
 BEGIN
     INSERT INTO tutti.applied (position) VALUES (
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
-            THEN recorded ELSE tutti.refuse_secret() END);
+            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END);
 END
 $function$;
 
@@ -339,14 +379,16 @@ BEGIN
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION tutti.before_schema_change() RETURNS event_trigger LANGUAGE plpgsql AS $function$
+-- While a schema change is allowed, <mark> tells in further lines what is looked at when it has happened: the table that it
+-- has written anew because of a default, and the columns with values in the catalog from before.
+CREATE OR REPLACE FUNCTION tutti.before_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
 BEGIN
-    IF pg_catalog.current_setting('session_replication_role') OPERATOR(pg_catalog.<>) 'replica' THEN
+    IF current_setting('session_replication_role') <> 'replica' THEN
         PERFORM tutti.flush();
     END IF;
-    IF TG_TAG OPERATOR(pg_catalog.=) 'ALTER TABLE' THEN
-        PERFORM pg_catalog.set_config('tutti.filled', tutti.filled_columns(), true),
-            pg_catalog.set_config('tutti.rewritten', '', true);
+    IF TG_TAG = 'ALTER TABLE' AND starts_with(current_setting('<mark>'), 'tutti allowed') THEN
+        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', tutti.filled_columns()), true);
     END IF;
 END
 $function$;
@@ -394,7 +436,9 @@ BEGIN
     -- 2: a default is the reason. The table cannot be read before it is written anew, because its indexes are not made.
     IF (pg_event_trigger_table_rewrite_reason() & 2) <> 0
             AND (SELECT relpersistence FROM pg_class WHERE oid = pg_event_trigger_table_rewrite_oid()) <> 't' THEN
-        PERFORM set_config('tutti.rewritten', pg_event_trigger_table_rewrite_oid()::text, true);
+        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', pg_event_trigger_table_rewrite_oid(),
+                split_part(current_setting('<mark>'), chr(10), 3)), true)
+            WHERE starts_with(current_setting('<mark>'), 'tutti allowed');
     END IF;
 END
 $function$;
@@ -411,9 +455,10 @@ CREATE OR REPLACE FUNCTION tutti.after_schema_change() RETURNS event_trigger LAN
     SET search_path = pg_catalog AS $function$
 DECLARE
     command record;
+    mark text := current_setting('<mark>');
     permanent boolean := false;
 BEGIN
-    IF current_setting('tutti.adopting', true) = 'on' OR TG_TAG = 'REINDEX' THEN
+    IF mark = 'tutti adopting' OR TG_TAG = 'REINDEX' THEN
         RETURN;
     END IF;
     -- Statements of an extension's script are part of CREATE EXTENSION, which is judged itself.
@@ -425,20 +470,22 @@ BEGIN
             CONTINUE;
         END IF;
         permanent := true;
-        IF coalesce(current_setting('tutti.statement', true), '') <> 'allowed' THEN
+        IF NOT starts_with(mark, 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change(command.command_tag, command.object_identity);
         END IF;
     END LOOP;
-    PERFORM set_config('tutti.statement', '', true);
+    IF starts_with(mark, 'tutti allowed') THEN
+        PERFORM set_config('<mark>', '', true);
+    END IF;
     IF permanent THEN
         IF TG_TAG = 'ALTER TABLE' THEN
             PERFORM tutti.check_filled(a.attrelid, a.attnum) FROM pg_attribute a
                 JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
                 WHERE a.atthasmissing
-                    AND strpos(current_setting('tutti.filled', true), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0;
-            IF current_setting('tutti.rewritten', true) <> '' THEN
+                    AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0;
+            IF split_part(mark, chr(10), 2) <> '' THEN
                 PERFORM tutti.check_filled(a.attrelid, a.attnum) FROM pg_attribute a
-                    WHERE a.attrelid = current_setting('tutti.rewritten')::oid AND a.attnum > 0 AND NOT a.attisdropped
+                    WHERE a.attrelid = split_part(mark, chr(10), 2)::oid AND a.attnum > 0 AND NOT a.attisdropped
                         AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid);
             END IF;
         END IF;
@@ -452,11 +499,11 @@ CREATE OR REPLACE FUNCTION tutti.after_drop() RETURNS event_trigger LANGUAGE plp
 DECLARE
     dropped record;
 BEGIN
-    IF current_setting('tutti.adopting', true) = 'on' THEN
+    IF current_setting('<mark>') = 'tutti adopting' THEN
         RETURN;
     END IF;
     FOR dropped IN SELECT * FROM pg_event_trigger_dropped_objects() WHERE NOT is_temporary LOOP
-        IF coalesce(current_setting('tutti.statement', true), '') <> 'allowed' THEN
+        IF NOT starts_with(current_setting('<mark>'), 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change('DROP', dropped.object_identity);
         END IF;
     END LOOP;
@@ -472,7 +519,7 @@ CREATE OR REPLACE VIEW tutti.user_tables AS
         AND n.nspname NOT LIKE 'pg\_%';
 
 -- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed.
--- IS DISTINCT FROM compares as the column's type does; types without equality are compared as text.
+-- Columns are compared as their indexes compare them, by operators whose schema is named; others as text.
 CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LANGUAGE sql STABLE
     SET search_path = pg_catalog AS $function$
     WITH key_columns AS (
@@ -487,30 +534,35 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
                 AND a.attnum = ANY (c.conkey))
             OR EXISTS (SELECT FROM pg_constraint c WHERE c.confrelid = table_oid AND c.contype = 'f'
                 AND a.attnum = ANY (c.confkey)))
+    ), compared AS (
+        SELECT k.attnum, k.attname, coalesce(
+            (SELECT format('OPERATOR(%I.%s)', n.nspname, p.oprname) FROM pg_opclass o
+                    JOIN pg_am m ON m.oid = o.opcmethod AND m.amname IN ('btree', 'hash')
+                    JOIN pg_amop e ON e.amopfamily = o.opcfamily AND e.amoplefttype = o.opcintype
+                        AND e.amoprighttype = o.opcintype
+                        AND e.amopstrategy = CASE m.amname WHEN 'btree' THEN 3 ELSE 1 END
+                    JOIN pg_operator p ON p.oid = e.amopopr JOIN pg_namespace n ON n.oid = p.oprnamespace
+                WHERE o.opcdefault AND o.opcintype = k.atttypid ORDER BY m.amname LIMIT 1),
+            CASE WHEN t.typtype IN ('e', 'r', 'm') OR t.typcategory = 'A' OR t.oid = 'varchar'::regtype
+                THEN 'OPERATOR(pg_catalog.=)' END) AS equal
+        FROM key_columns k JOIN pg_type t ON t.oid = k.atttypid
     ), changed AS (
         SELECT coalesce(string_agg(
-            CASE WHEN EXISTS (SELECT FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod AND m.amname IN ('btree', 'hash')
-                    WHERE o.opcdefault AND (o.opcintype = k.atttypid
-                        OR (SELECT t.typtype IN ('e', 'r', 'm', 'd') OR t.typcategory = 'A' OR t.typname IN ('varchar')
-                            FROM pg_type t WHERE t.oid = k.atttypid)))
-                THEN format('OLD.%1$I IS DISTINCT FROM NEW.%1$I', k.attname)
-                ELSE format('OLD.%1$I::pg_catalog.text IS DISTINCT FROM NEW.%1$I::pg_catalog.text', k.attname) END,
-            ' OR ' ORDER BY k.attnum), 'false') AS condition
-        FROM key_columns k
+            CASE WHEN c.equal IS NULL
+                THEN format('(OLD.%1$I::pg_catalog.text OPERATOR(pg_catalog.=) NEW.%1$I::pg_catalog.text) IS NOT TRUE'
+                    ' AND (OLD.%1$I::pg_catalog.text IS NOT NULL OR NEW.%1$I::pg_catalog.text IS NOT NULL)', c.attname)
+                ELSE format('(OLD.%1$I %2$s NEW.%1$I) IS NOT TRUE AND (OLD.%1$I IS NOT NULL OR NEW.%1$I IS NOT NULL)',
+                    c.attname, c.equal) END,
+            ' OR ' ORDER BY c.attnum), 'false') AS condition
+        FROM compared c
     )
     SELECT format($text$
 DECLARE
-    name text := pg_catalog.current_setting('tutti.text', true);
+    name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
-    RETURN CASE WHEN pg_catalog.octet_length(pg_catalog.set_config(
-            CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END,
-            pg_catalog.concat(pg_catalog.current_setting(name, true), 
-                CASE WHEN %1$s THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('u', TG_RELID) END, NEW), true))
-            OPERATOR(pg_catalog.>) (512 OPERATOR(pg_catalog.*) (pg_catalog.octet_length(name) OPERATOR(pg_catalog.-) 7))
-        AND CASE WHEN pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 8 THEN tutti.next_text(name)
-            ELSE pg_catalog.set_config('tutti.text', pg_catalog.concat('tutti.g',
-                pg_catalog.substr(name, 8)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
-        THEN '' END;
+    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
+                CASE WHEN %1$s THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('u', TG_RELID) END,
+                NEW)<append after>;
 END
 $text$, condition) FROM changed
 $function$;
@@ -529,8 +581,14 @@ DECLARE
     residue numeric;
     state record;
     next numeric;
+    before text := current_setting('<mark>');
 BEGIN
-    PERFORM set_config('tutti.adopting', 'on', true);
+    PERFORM set_config('<mark>', 'tutti adopting', true);
+    IF EXISTS (SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+            WHERE NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%' AND p.pronamespace <> 'tutti'::regnamespace) THEN
+        RAISE EXCEPTION USING ERRCODE = '42939', MESSAGE = 'names of triggers that begin with tutti_ are reserved',
+            HINT = 'Give the trigger another name.';
+    END IF;
     SELECT * INTO STRICT node FROM tutti.node;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
@@ -550,8 +608,9 @@ BEGIN
         SELECT p.prosrc INTO f FROM pg_proc p
             WHERE p.pronamespace = 'tutti'::regnamespace AND p.proname = t.update_name;
         IF f.prosrc IS DISTINCT FROM text_of_function THEN
-            EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I() RETURNS trigger LANGUAGE plpgsql STABLE AS %L',
-                t.update_name, text_of_function);
+            EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER '
+                'AS %L', t.update_name, text_of_function);
+            EXECUTE format('REVOKE ALL ON FUNCTION tutti.%I() FROM PUBLIC', t.update_name);
         END IF;
         IF t.triggers IS DISTINCT FROM ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO'] THEN
             PERFORM tutti.drop_triggers(t.table_oid);
@@ -597,7 +656,7 @@ BEGIN
             PERFORM setval(s.seqrelid::regclass, next::bigint, false);
         END IF;
     END LOOP;
-    PERFORM set_config('tutti.adopting', 'off', true);
+    PERFORM set_config('<mark>', before, true);
 END
 $function$;
 
@@ -641,20 +700,18 @@ CREATE OR REPLACE VIEW tutti.uncaptured AS
             THEN ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
 
-REVOKE ALL ON FUNCTION tutti.adopt(), tutti.skip_values(bigint), tutti.drop_triggers(oid), tutti.check_pending(), tutti.position(),
-    tutti.durable_position() FROM PUBLIC;
+-- What clients' sessions call, at the node's request and with its secret, and what that calls as their role.
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
+    tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
+    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint) TO PUBLIC;
 
-DROP TRIGGER IF EXISTS pending ON tutti.pending;
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
 
 SELECT tutti.adopt();
-SELECT set_config('tutti.adopting', 'on', true);
+SELECT set_config('<mark>', 'tutti adopting', true);
 
-DROP EVENT TRIGGER IF EXISTS tutti_before_schema_change;
-DROP EVENT TRIGGER IF EXISTS tutti_after_schema_change;
-DROP EVENT TRIGGER IF EXISTS tutti_after_drop;
-DROP EVENT TRIGGER IF EXISTS tutti_before_rewrite;
 CREATE EVENT TRIGGER tutti_before_rewrite ON table_rewrite EXECUTE FUNCTION tutti.before_rewrite();
 ALTER EVENT TRIGGER tutti_before_rewrite ENABLE ALWAYS;
 CREATE EVENT TRIGGER tutti_before_schema_change ON ddl_command_start EXECUTE FUNCTION tutti.before_schema_change();

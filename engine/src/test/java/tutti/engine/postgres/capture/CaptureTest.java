@@ -199,7 +199,8 @@ class CaptureTest {
         String insert = "INSERT INTO t VALUES (1, '2026-12-31', '2026-12-31 10:00', '-1 year -2 days', 0.1::float8 + 0.2,"
                 + " '\\xff00', 12.5::numeric::money)";
         BackendConnection client = TestServer.connect(database);
-        String finish = "; SELECT pg_catalog.convert_from(tutti.finish('" + TestServer.CLUSTER_SECRET + "'), 'UTF8')";
+        String finish = "; SELECT pg_catalog.convert_from(tutti.finish('" + TestServer.CLUSTER_SECRET
+                + "', '00000000000000ab'), 'UTF8')";
         String plain = TestServer.execute(client, "BEGIN; " + insert + finish).value();
         TestServer.execute(client, "ROLLBACK; SET datestyle = 'SQL, DMY'; SET intervalstyle = 'sql_standard';"
                 + " SET extra_float_digits = -3; SET bytea_output = 'escape'; SET client_encoding = 'LATIN1';"
@@ -271,7 +272,7 @@ class CaptureTest {
         }
         try (LocalSession session = new LocalSession(database)) {
             SQLException refused = assertThrows(SQLException.class,
-                    () -> session.execute("SELECT tutti.finish('guess'::bytea)"));
+                    () -> session.execute("SELECT tutti.finish('guess'::bytea, '00000000000000ab')"));
             assertEquals("28000", refused.getSQLState());
         }
     }
@@ -280,11 +281,11 @@ class CaptureTest {
     void clientsMaySetConstraintsBetweenTheirStatements() throws Exception {
         String database = installed("CREATE TABLE t (id int PRIMARY KEY, v int UNIQUE DEFERRABLE)");
         try (LocalSession session = new LocalSession(database)) {
-            session.execute("INSERT INTO t VALUES (1, 1)", "SELECT tutti.before_set_constraints()",
-                    "SET CONSTRAINTS ALL IMMEDIATE", "SELECT tutti.after_set_constraints()",
+            session.execute("INSERT INTO t VALUES (1, 1)", BEFORE_SET_CONSTRAINTS,
+                    "SET CONSTRAINTS ALL IMMEDIATE", AFTER_SET_CONSTRAINTS,
                     "INSERT INTO t VALUES (2, 2)", "SAVEPOINT a", "INSERT INTO t VALUES (3, 3)",
-                    "SELECT tutti.before_set_constraints()", "SET CONSTRAINTS ALL IMMEDIATE",
-                    "SELECT tutti.after_set_constraints()", "ROLLBACK TO a", "UPDATE t SET v = 5 WHERE id = 1");
+                    BEFORE_SET_CONSTRAINTS, "SET CONSTRAINTS ALL IMMEDIATE",
+                    AFTER_SET_CONSTRAINTS, "ROLLBACK TO a", "UPDATE t SET v = 5 WHERE id = 1");
             assertEquals(List.of("insert t(1,1)", "insert t(2,2)", "rekey t(1,1)(1,5)"), changes(session.capture()));
         }
     }
@@ -323,6 +324,13 @@ class CaptureTest {
             assertEquals("0A000", refused.sqlState(), "capture cannot be switched off by a statement");
         }
     }
+
+    private static final String BEFORE_SET_CONSTRAINTS = "SELECT tutti.before_set_constraints('"
+            + TestServer.CLUSTER_SECRET
+            + "')";
+    private static final String AFTER_SET_CONSTRAINTS = "SELECT tutti.after_set_constraints('"
+            + TestServer.CLUSTER_SECRET
+            + "')";
 
     private static String allow(String statement) {
         return "SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', '" + statement + "')";

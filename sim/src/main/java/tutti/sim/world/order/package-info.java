@@ -1,6 +1,6 @@
 /**
- * Total orders in the simulated world, behind the same SPI as the real ones: {@link tutti.sim.world.order.GroupOrder}, made
- * of real group communication over the simulated network, and {@link tutti.sim.world.order.IdealOrder}, which is given.
+ * The total order that only the simulated world has, behind the same SPI as the real ones, which run in it as they are:
+ * {@link tutti.sim.world.order.IdealOrder} is simply there.
  */
 @NullMarked
 package tutti.sim.world.order;

@@ -1,27 +1,29 @@
 package tutti.sim.world.order;
 
-import java.util.HashMap;
-import java.util.List;
+import java.net.InetSocketAddress;
 import java.util.Map;
-import java.util.stream.IntStream;
+import java.util.TreeMap;
 import tutti.group.GroupParameters;
-import tutti.group.StableRecord;
-import tutti.sim.disk.Journal;
+import tutti.order.group.GroupOrder;
+import tutti.order.group.GroupOrderConfig;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
-import tutti.sim.net.Network;
+import tutti.sim.world.node.NodeHost.OrderFactory;
 
-class GroupOrderTest extends VirtualTimeOrderContract {
+class GroupOrderTest extends SimOrderContract {
     @Override
-    Opener group(Kernel kernel, Network network, List<String> hosts, long queueBytes) {
+    boolean remembersStops() {
+        return false;
+    }
+
+    @Override
+    OrderFactory factory(Kernel kernel, Map<Integer, InetSocketAddress> members, long queueBytes) {
         GroupParameters.Flow flow = new GroupParameters.Flow(64, 4 << 20, 8192, 1 << 16, queueBytes, 1_000_000_000,
-                1 << 20, 1 << 16, 200);
+                1 << 20, 1 << 13, 200);
         GroupParameters.Timing timing = new GroupParameters.Timing(500 * Nanos.MICRO, 2 * Nanos.MILLI, 4 * Nanos.MILLI,
                 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
-        List<Integer> members = IntStream.range(0, hosts.size()).boxed().toList();
-        Map<Integer, Journal<StableRecord>> journals = new HashMap<>();
-        return (host, node) -> new GroupOrder(host, host.life(), network, hosts::get,
-                new GroupParameters(node, members, flow, timing),
-                journals.computeIfAbsent(node, _ -> new Journal<>(host.disk().file("log"))));
+        return (_, node, machine, _) -> GroupOrder.open(
+                new GroupOrderConfig("test", node, new TreeMap<>(members), queueBytes, flow, timing), machine,
+                machine.directory("order"));
     }
 }

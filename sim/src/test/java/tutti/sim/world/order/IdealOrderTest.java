@@ -1,19 +1,20 @@
 package tutti.sim.world.order;
 
-import java.util.List;
+import java.net.InetSocketAddress;
+import java.util.Map;
 import java.util.TreeSet;
-import java.util.stream.IntStream;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
-import tutti.sim.net.Network;
+import tutti.sim.world.node.NodeHost.OrderFactory;
 
-class IdealOrderTest extends VirtualTimeOrderContract {
+class IdealOrderTest extends SimOrderContract {
     @Override
-    Opener group(Kernel kernel, Network network, List<String> hosts, long queueBytes) {
+    OrderFactory factory(Kernel kernel, Map<Integer, InetSocketAddress> members, long queueBytes) {
         Distribution delay = new Distribution.Uniform(0, 500 * Nanos.MICRO);
-        return new IdealOrder(kernel,
+        IdealOrder ideal = new IdealOrder(kernel,
                 new IdealOrder.Settings(delay, delay, delay, queueBytes, Distribution.ZERO, false),
-                new TreeSet<>(IntStream.range(0, hosts.size()).boxed().toList()))::open;
+                new TreeSet<>(members.keySet()));
+        return (host, node, _, _) -> ideal.open(host, node);
     }
 }

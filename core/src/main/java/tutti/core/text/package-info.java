@@ -1,0 +1,5 @@
+/** Words that people write. */
+@NullMarked
+package tutti.core.text;
+
+import org.jspecify.annotations.NullMarked;

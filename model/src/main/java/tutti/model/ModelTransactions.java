@@ -1,0 +1,364 @@
+package tutti.model;
+
+import java.util.ArrayDeque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Execution;
+import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.Request;
+import tutti.core.protocol.Stage;
+import tutti.core.protocol.Trait;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+import tutti.sim.kernel.Label;
+
+/**
+ * The transactions of one site's clients: runs them on the modelled database, tells the protocol, and does what it asks. The
+ * rules are those of {@code tutti.node.ClientTransactions}; a transaction here is one step: it takes its locks, uses a
+ * processor, and has executed.
+ */
+final class ModelTransactions {
+    private static final String VICTIM = "victim";
+    private static final String CRASH = "crash";
+    private static final String FIRST_UPDATER = "first-updater";
+    private static final String USER = "user";
+
+    private static final Label WAIT = Label.of("client", "waits for the network");
+
+    private final ModelReplica replica;
+    private final Site site;
+    private final Map<TransactionId, ModelTransaction> open = new LinkedHashMap<>();
+    /** Those of them that run, or have run and may commit, in the order in which they were started. */
+    private final LinkedHashMap<TransactionId, ModelTransaction> started = new LinkedHashMap<>();
+    /** What was visible when those were started that are rolled back, of which the protocol is still to be told. */
+    private final ArrayDeque<Long> toBeTold = new ArrayDeque<>();
+    private final ModelPreparations preparations;
+    private long serial = 1L << Integer.SIZE;
+
+    ModelTransactions(ModelReplica replica, Site site) {
+        this.replica = replica;
+        this.site = site;
+        this.preparations = new ModelPreparations(replica, site, ModelTransactions::executed);
+    }
+
+    /** As a protocol knows it: it does not know of transactions that have not executed. */
+    private static @Nullable TransactionId executed(Holder holder) {
+        return holder instanceof ModelTransaction local && local.told ? local.id : null;
+    }
+
+    /** Makes the changes of a transaction of another site and keeps them. */
+    void prepare(TransactionId id) {
+        preparations.prepare(id);
+    }
+
+    /**
+     * No transaction that may commit, as far as the protocol has been told, has begun below it, nor one told of from now on: what
+     * was visible when the first of those that run was started. It may have taken its snapshot later, while it waited for
+     * locks; that is not looked for. One that has been rolled back counts until the protocol hears of that, and so of its execution.
+     */
+    long horizon() {
+        long running = started.isEmpty() ? replica.visible() : started.firstEntry().getValue().startedAt;
+        return toBeTold.stream().reduce(running, Math::min);
+    }
+
+    private ModelTransaction known(TransactionId id) {
+        ModelTransaction local = open.get(id);
+        if (local == null) {
+            throw new IllegalStateException(id + " is not open at its site");
+        }
+        return local;
+    }
+
+    private void enter(ModelTransaction local, Stage next) {
+        long now = site.world().kernel().now();
+        site.world().recorder().moved(site.node(), local.work, local.stage, next, local.stageSince, now);
+        local.stage = next;
+        local.stageSince = now;
+    }
+
+    // ------------------------------------------------------------------------------------------ clients
+
+    void begin(Work work, long travelNanos, ClientModel client) {
+        work.id = new TransactionId(site.node(), ++serial);
+        site.world().begin(work);
+        ModelTransaction local = new ModelTransaction(this, work, client, site.world().kernel().now() - travelNanos);
+        site.world().recorder().came(site.node(), Stage.ORDERING);
+        if (work.kind.readOnly()) {
+            enter(local, Stage.EXECUTING);
+            site.cpu().execute(computing(work), () -> waiting(work, () -> {
+                if (!replica.isOver()) {
+                    end(local, "");
+                }
+            }));
+            return;
+        }
+        open.put(work.id, local);
+        if (replica.claims().has(Trait.EXECUTES_AT_ONCE) && !work.active) {
+            start(local);
+        } else {
+            submit(local);
+        }
+    }
+
+    private void submit(ModelTransaction local) {
+        if (!local.told) {
+            local.told = true;
+            replica.tell(ModelReplica.Charge.EVENT, 0,
+                    () -> replica.protocol().submitted(local.id, local.work.request));
+        }
+    }
+
+    private void start(ModelTransaction local) {
+        site.world().workload().resolve(local.work);
+        local.exclusive = local.work.exclusive;
+        local.shared = local.work.shared;
+        local.runs++;
+        local.epoch++;
+        local.begun = replica.visible();
+        local.startedAt = local.begun;
+        local.active = true;
+        local.decided = false;
+        started.putLast(local.id, local);
+        enter(local, Stage.LOCKING);
+        if (site.locks().acquire(local)) {
+            acquired(local);
+        }
+    }
+
+    /** It has all its locks. Who could not be overtaken while it waited takes its snapshot now. */
+    void acquired(ModelTransaction local) {
+        if (local.pushesAside() || local.shared.length > 0) {
+            local.begun = replica.visible();
+        }
+        enter(local, Stage.EXECUTING);
+        int run = local.runs;
+        local.job = site.cpu().execute(computing(local.work), () -> {
+            local.job = null;
+            waiting(local.work, () -> {
+                if (local.active && local.runs == run) {
+                    executed(local);
+                }
+            });
+        });
+    }
+
+    /** Its own processor time and its client's, who take turns: never more than one of them computes. */
+    private long computing(Work work) {
+        return site.world().scaled((double) work.cpuNanos + work.clientNanos);
+    }
+
+    /** The time in which neither computes passes, with locks held. */
+    private void waiting(Work work, Runnable then) {
+        if (work.waitingNanos == 0) {
+            then.run();
+        } else {
+            site.world().kernel().schedule(work.waitingNanos, WAIT, then);
+        }
+    }
+
+    private void executed(ModelTransaction local) {
+        if (replica.isOver()) {
+            return;
+        }
+        if (local.work.givenUp) {
+            givenUp(local);
+            return;
+        }
+        submit(local);
+        enter(local, Stage.EXECUTED);
+        Execution execution = new Execution(local.begun, replica.visible(), local.work.writes, local.work.reads);
+        tell(local, () -> replica.protocol().executed(local.id, execution));
+    }
+
+    /** Its user rolls it back. A protocol that knows of it hears that it changes nothing. */
+    private void givenUp(ModelTransaction local) {
+        rolledBack(local);
+        if (local.told) {
+            Execution nothing = new Execution(local.begun, replica.visible(), WriteSet.EMPTY, ReadSet.EMPTY);
+            tell(local, () -> replica.protocol().executed(local.id, nothing));
+        } else {
+            end(local, USER);
+        }
+    }
+
+    /** Has the protocol told of a transaction, unless by then it has run again, was rolled back or answered. */
+    private void tell(ModelTransaction local, Runnable event) {
+        int epoch = local.epoch;
+        replica.tell(ModelReplica.Charge.EVENT, 0, () -> {
+            if (local.epoch == epoch) {
+                event.run();
+            }
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------ who loses
+
+    void pushedAside(ModelTransaction local) {
+        local.active = false;
+        rolledBack(local);
+        long position = replica.delivered();
+        if (local.told) {
+            tell(local, () -> replica.protocol().victim(local.id, position));
+        } else {
+            end(local, VICTIM);
+        }
+    }
+
+    void overtaken(ModelTransaction local) {
+        local.active = false;
+        rolledBack(local);
+        if (local.told) {
+            tell(local, () -> replica.protocol().failed(local.id, new AbortReason.Failed(FIRST_UPDATER)));
+        } else {
+            end(local, FIRST_UPDATER);
+        }
+    }
+
+    private void rolledBack(ModelTransaction local) {
+        if (started.remove(local.id) != null && local.told) {
+            toBeTold.add(local.startedAt);
+            // Whoever calls this tells the protocol at once, that is, right behind this.
+            replica.tell(ModelReplica.Charge.FREE, 0, toBeTold::remove);
+        }
+        if (local.active) {
+            local.active = false;
+            site.locks().release(local, false);
+        }
+        if (local.job != null) {
+            site.cpu().cancel(local.job);
+            local.job = null;
+        }
+        if (local.stage == Stage.LOCKING || local.stage == Stage.EXECUTING) {
+            enter(local, Stage.EXECUTED);
+        }
+    }
+
+    /** The site has crashed. What becomes of those whose messages are on their way is for the others to decide. */
+    void crash() {
+        for (ModelTransaction local : List.copyOf(open.values())) {
+            over(local, CRASH);
+            local.client.answered(local.work, CRASH);
+        }
+    }
+
+    private void over(ModelTransaction local, String cause) {
+        open.remove(local.id);
+        started.remove(local.id);
+        local.epoch++;
+        site.world().recorder().ended(site.node(), local.work, local.stage, cause, local.runs, local.since,
+                local.stageSince);
+    }
+
+    private void end(ModelTransaction local, String cause) {
+        over(local, cause);
+        if (!cause.isEmpty() || local.work.kind.readOnly()) {
+            site.world().forget(local.work);
+        }
+        local.client.answered(local.work, cause);
+    }
+
+    // ------------------------------------------------------------------------------------------ what protocols ask
+
+    void run(TransactionId id, Priority priority) {
+        ModelTransaction local = known(id);
+        local.priority = priority;
+        if (local.active && (local.stage == Stage.EXECUTING || local.stage == Stage.LOCKING)) {
+            // It runs already. If it waits for who has no place in the order, it need not any more.
+            if (local.stage == Stage.LOCKING && priority == Priority.ORDERED) {
+                site.locks().release(local, false);
+                start(local);
+            }
+            return;
+        }
+        if (local.active) {
+            throw new IllegalStateException(id + " is to run though it has executed");
+        }
+        if (local.runs > 0 && local.work.request instanceof Request.Interactive) {
+            tell(local, () -> replica.protocol().failed(id, new AbortReason.Failed("cannot-repeat")));
+            return;
+        }
+        start(local);
+    }
+
+    void abort(TransactionId id) {
+        ModelTransaction local = open.get(id);
+        if (local != null) {
+            rolledBack(local);
+            local.epoch++;
+        } else {
+            preparations.abort(id);
+        }
+    }
+
+    void answer(TransactionId id, Outcome outcome) {
+        ModelTransaction local = known(id);
+        switch (outcome) {
+            case Outcome.Committed(long position) -> {
+                if (position > replica.visible()) {
+                    throw new IllegalStateException(id + " is answered before it is visible");
+                }
+                end(local, local.work.givenUp ? USER : "");
+            }
+            case Outcome.Aborted(AbortReason reason) -> {
+                if (local.active) {
+                    throw new IllegalStateException(id + " is told " + outcome + " but is not rolled back");
+                }
+                end(local, reason.label());
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ positions
+
+    void decided(TransactionId id, long position, ModelPipeline pipeline, boolean commits) {
+        Work work = site.world().work(id);
+        ModelTransaction local = open.get(id);
+        if (local == null) {
+            Holder prepared = preparations.decided(id);
+            pipeline.add(position, prepared == null ? ModelPipeline.Action.APPLY : ModelPipeline.Action.COMMIT, work,
+                    prepared);
+            return;
+        }
+        started.remove(id);
+        enter(local, Stage.DECIDED);
+        if (local.active) {
+            if (!commits) {
+                throw new IllegalStateException(id + " is applied while it holds its locks");
+            }
+            pipeline.add(position, ModelPipeline.Action.COMMIT, work, local);
+        } else {
+            pipeline.add(position, ModelPipeline.Action.APPLY, work, null);
+        }
+    }
+
+    void execute(TransactionId id, long position, ModelPipeline pipeline) {
+        Work work = site.world().work(id);
+        site.world().workload().resolve(work);
+        ModelTransaction local = open.get(id);
+        if (local != null) {
+            enter(local, Stage.DECIDED);
+        }
+        pipeline.add(position, ModelPipeline.Action.EXECUTE, work, null);
+    }
+
+    /** A position became visible. */
+    void visible(ModelPipeline.Slot slot) {
+        Work work = slot.work;
+        if (work == null) {
+            return;
+        }
+        if (work.id.node() == site.node()) {
+            site.world().workload().committed(work);
+            ModelTransaction local = open.get(work.id);
+            if (local != null) {
+                local.active = false;
+                enter(local, Stage.ENDING);
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package tutti.order;
+
+import java.io.IOException;
+import java.util.Locale;
+import tutti.core.spi.Order;
+import tutti.runtime.Directory;
+import tutti.runtime.Machine;
+
+/**
+ * A kind of order that nodes can have: how it is called, what it promises, and how it is opened. An implementation is named in
+ * {@code META-INF/services/tutti.order.OrderDescriptor} of the jar that holds it, and needs to be named nowhere else.
+ */
+public interface OrderDescriptor {
+    /** Its name in configurations. */
+    String name();
+
+    /** What becomes of what is ordered when nodes stop. */
+    Durability durability();
+
+    /** Longest message that it can take, in bytes. */
+    int payloadBytesMax();
+
+    /** Whether some of the nodes can decide without the others. */
+    boolean hasVoters();
+
+    /**
+     * Opens a node's part.
+     *
+     * @param directory of this node's order alone
+     * @throws IOException if directory or port cannot be used; it says why, and what to do
+     */
+    Order open(OrderSettings settings, Machine machine, Directory directory) throws IOException;
+
+    /** What becomes of what is ordered when nodes stop. */
+    enum Durability {
+        /** It is on the disks of a majority of nodes before it counts. */
+        DISK,
+        /** It is in the memory of a majority of nodes, and lost when a majority stops, whatever of it databases hold. */
+        NONE;
+
+        /** In configurations. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+package tutti.order;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * What an operator can say about any order. An order takes no notice of what it has no use for.
+ *
+ * @param cluster name of the cluster
+ * @param self this node's id, a key of {@code members}
+ * @param members every node and where the others reach it, the same at all nodes; addresses may be unresolved
+ * @param voters nodes of which a majority decides what is ordered; all of them for an order that has no voters
+ * @param queueBytes what may wait to be ordered here
+ * @param payloadBytesMax longest message
+ * @param batchBytes of waiting messages that are ordered together
+ * @param segmentBytes of one file of a log
+ * @param failureTimeout how long a node may be silent until the others do without it
+ */
+public record OrderSettings(String cluster, int self, SortedMap<Integer, InetSocketAddress> members,
+        SortedSet<Integer> voters, long queueBytes, int payloadBytesMax, int batchBytes, int segmentBytes,
+        Duration failureTimeout) {
+    /** Copies members and voters. */
+    public OrderSettings {
+        members = Collections.unmodifiableSortedMap(new TreeMap<>(members));
+        voters = Collections.unmodifiableSortedSet(new TreeSet<>(voters));
+    }
+
+    /** With what suits most: 64 MiB in the queue, messages of 7 MiB, a second until nodes do without one that is silent. */
+    public static OrderSettings of(String cluster, int self, Map<Integer, InetSocketAddress> members) {
+        Set<Integer> all = members.keySet();
+        return new OrderSettings(cluster, self, new TreeMap<>(members), new TreeSet<>(all), 1 << 26, 7 << 20, 1 << 16,
+                1 << 24, Duration.ofSeconds(1));
+    }
+}

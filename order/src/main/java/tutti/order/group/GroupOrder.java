@@ -1,0 +1,509 @@
+package tutti.order.group;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Group;
+import tutti.core.spi.Order;
+import tutti.group.GroupEffects;
+import tutti.group.GroupMember;
+import tutti.group.MessageLog;
+import tutti.group.Ordered;
+import tutti.group.Packet;
+import tutti.group.StableRecord;
+import tutti.order.DeliveryLoop;
+import tutti.runtime.Directory;
+import tutti.runtime.Machine;
+import tutti.runtime.Network;
+
+/**
+ * A total order by group communication ({@link GroupMember}, GORDA D5.1 section 2.3.3) over UDP. The log is in the memory of the
+ * nodes. A message that is delivered anywhere is in the memory of a majority; it is on no disk.
+ *
+ * <p>
+ * <b>What it promises.</b> The same as every order while a majority of the nodes <em>remembers</em>: has not been stopped since it
+ * joined. A node that ends forgets. When it is started again it gets the messages from the others, from the position on that
+ * its state needs, and remembers again. If it needs messages that the others have let go, it is told so by
+ * {@link DurableLog.Reader#failed} and a {@link DurableLog.TruncatedException}, for no node knows at its start what others have.
+ *
+ * <p>
+ * <b>What it does not promise.</b> When so many nodes have forgotten at the same time that those who remember are no majority, the
+ * order is lost for good: nothing is ordered any more, nodes say so in their log, and their {@link View} has no majority. Nothing
+ * is ever ordered twice or contradicted ({@code Membership} has the argument). A disk holds only the number of
+ * the node's life and whether it ever joined ({@link GroupDirectory}).
+ *
+ * <p>
+ * Everything happens on the loop of the network; reader and listener are called on a loop of their own.
+ */
+public final class GroupOrder implements Order, DurableLog, Group {
+    private static final Logger LOG = LoggerFactory.getLogger(GroupOrder.class);
+    /** So many bytes that are ordered at once are delivered without waking another thread. */
+    private static final long HERE_BYTES_MAX = 64 << 10;
+    private static final long REFUSED_TOLD_NANOS = 60_000_000_000L;
+    /** What an encoded packet may have beside payloads: never more than they, or this. */
+    private static final long PACKET_EXTRA_BYTES = 1 << 20;
+
+    private final GroupOrderConfig config;
+    private final Machine machine;
+    private final GroupDirectory directory;
+    private final Network network;
+    private final Network.Datagrams socket;
+    private final long tag;
+    private final long life;
+    private final Letters letters;
+    private final AtomicBoolean started = new AtomicBoolean();
+    private final AtomicLong queuedBytes = new AtomicLong();
+    private final ConcurrentLinkedQueue<byte[]> toSubmit = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean submitting = new AtomicBoolean();
+    private final ConcurrentLinkedQueue<Ordered> ordered = new ConcurrentLinkedQueue<>();
+    private final AtomicLong refused = new AtomicLong();
+    private volatile @Nullable Listener listener;
+    private volatile @Nullable DeliveryLoop deliveries;
+    private volatile View view;
+    private volatile long lastKnown;
+    private volatile long firstRetained = 1;
+    private volatile long logBytes;
+    private volatile boolean closed;
+    /* Of the network's loop. */
+    private @Nullable GroupMember member;
+    private long asked;
+    private long persisted;
+    private long orderedBytes;
+    private boolean delivered;
+    private boolean refusedTold;
+
+    private GroupOrder(GroupOrderConfig config, Machine machine, Directory files) throws IOException {
+        this.config = config;
+        this.machine = machine;
+        view = new View(Set.of(config.self()), false, -1);
+        String group = "cluster " + config.cluster() + " of nodes " + config.members().entrySet().stream()
+                .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
+                .collect(Collectors.joining(","));
+        tag = Frame.tag(group);
+        directory = new GroupDirectory(files, "node " + config.self() + " of " + group, machine.clock());
+        life = directory.formerLife() + 1;
+        Network opened = machine.network("order-" + config.self(), this::fail);
+        try {
+            socket = opened.datagrams(config.members().get(config.self()), this::received);
+        } catch (IOException | RuntimeException failed) {
+            opened.close();
+            directory.close();
+            throw failed;
+        }
+        network = opened;
+        letters = new Letters(config.self(), life, network.loop(),
+                2L * config.flow().payloadBytesMax() + PACKET_EXTRA_BYTES, new LetterPost());
+    }
+
+    /**
+     * Opens this node's port. Nothing is sent or delivered before {@link #start}.
+     *
+     * @param directory of this node alone
+     * @throws IOException if the directory is in use or belongs to another node, group or kind of order, if the port is taken, or
+     *             if the disk fails
+     */
+    public static GroupOrder open(GroupOrderConfig config, Machine machine, Directory directory) throws IOException {
+        return new GroupOrder(config, machine, directory);
+    }
+
+    // ------------------------------------------------------------------------------------------ Order
+
+    @Override
+    public DurableLog log() {
+        return this;
+    }
+
+    @Override
+    public Group group() {
+        return this;
+    }
+
+    @Override
+    public void join(Listener hears) {
+        listener = hears;
+    }
+
+    @Override
+    public void start(long after, Reader reader) {
+        if (closed || !started.compareAndSet(false, true)) {
+            throw new IllegalStateException("an order is started once");
+        }
+        deliveries = new DeliveryLoop(machine, "order-" + config.self() + "-deliver", after, this::deliverSome, reader,
+                listener, _ -> closed = true);
+        network.loop().execute(() -> begin(after));
+    }
+
+    private void begin(long after) {
+        boolean isNew = after == 0 && !directory.hasPromised();
+        LOG.info("node {}, life {}: {}", config.self(), life, isNew
+                ? "it is new to its group"
+                : "it has forgotten its group's messages and gets them from the others, behind position " + after);
+        MessageLog log = isNew ? MessageLog.empty(life - 1) : MessageLog.forgotten(life - 1);
+        try {
+            GroupMember made = new GroupMember(config.parameters(), log, after, new Effects());
+            member = made;
+            made.start(now());
+            settle(made);
+        } catch (TruncatedException impossible) {
+            throw new IllegalStateException("an empty log is truncated", impossible);
+        }
+    }
+
+    private long now() {
+        return machine.clock().nanoTime();
+    }
+
+    @Override
+    public void append(byte[] payload) throws OverflowException {
+        checkLength(payload);
+        if (closed) {
+            throw new IllegalStateException("the order at node " + config.self() + " has stopped");
+        }
+        long now = queuedBytes.addAndGet(payload.length);
+        if (now > config.queueBytes()) {
+            queuedBytes.addAndGet(-payload.length);
+            throw new OverflowException(now - payload.length, config.queueBytes());
+        }
+        toSubmit.add(payload);
+        if (submitting.compareAndSet(false, true)) {
+            network.loop().execute(this::submit);
+        }
+    }
+
+    private void submit() {
+        submitting.set(false);
+        List<byte[]> all = new ArrayList<>();
+        for (byte[] next = toSubmit.poll(); next != null; next = toSubmit.poll()) {
+            all.add(next);
+        }
+        GroupMember to = member;
+        if (to == null) {
+            throw new IllegalStateException("a message was appended before the order was started");
+        }
+        if (!all.isEmpty()) {
+            to.submit(now(), all);
+            settle(to);
+        }
+    }
+
+    private void checkLength(byte[] payload) {
+        if (payload.length > maxPayloadBytes()) {
+            throw new IllegalArgumentException(
+                    "a message of " + payload.length + " bytes, the limit is " + maxPayloadBytes());
+        }
+    }
+
+    @Override
+    public void multicast(byte[] payload, Set<Integer> nodes) {
+        checkLength(payload);
+        Set<Integer> to = new TreeSet<>(nodes);
+        network.loop().execute(() -> to.forEach(node -> letters.send(node, payload)));
+    }
+
+    @Override
+    public View view() {
+        return view;
+    }
+
+    @Override
+    public void suspend() {
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.suspend();
+        }
+    }
+
+    @Override
+    public void resume() {
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.resume();
+        }
+    }
+
+    @Override
+    public int maxPayloadBytes() {
+        return config.flow().payloadBytesMax();
+    }
+
+    @Override
+    public void truncate(long position) {
+        network.loop().execute(() -> {
+            GroupMember of = member;
+            if (of != null) {
+                of.truncate(position);
+                settle(of);
+            }
+        });
+    }
+
+    @Override
+    public Status status() {
+        DeliveryLoop to = deliveries;
+        return new Status(to == null ? 0 : to.lastDelivered(), lastKnown, firstRetained, queuedBytes.get(), logBytes);
+    }
+
+    /** How many datagrams have been dropped because no node of this group could have sent them, or they were damaged. */
+    public long refusedDatagrams() {
+        return refused.get();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.close();
+        }
+        network.close();
+        try {
+            directory.close();
+        } catch (IOException unclosed) {
+            LOG.warn("node {}: its order's directory was not unlocked: {}", config.self(), unclosed.getMessage());
+        }
+    }
+
+    private void fail(Throwable cause) {
+        closed = true;
+        LOG.error("the order at node {} cannot go on", config.self(), cause);
+        DeliveryLoop to = deliveries;
+        if (to != null) {
+            to.fail(cause);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ delivery
+
+    private boolean deliverSome(DeliveryLoop to) {
+        // The message is looked at before the view: none is delivered before a view is told that allowed it to be ordered.
+        Ordered next = ordered.peek();
+        while (next != null && to.mayDeliver()) {
+            ordered.remove();
+            to.deliver(next.position(), next.sender(), ByteBuffer.wrap(next.payload()).asReadOnlyBuffer());
+            next = ordered.peek();
+        }
+        return next != null;
+    }
+
+    // ------------------------------------------------------------------------------------------ on the network's loop
+
+    private void received(InetSocketAddress address, ByteBuffer datagram) {
+        Frame.Received read = closed ? null : Frame.decode(tag, datagram);
+        GroupMember to = member;
+        if (to == null || closed) {
+            return;
+        }
+        if (read == null || read.from() == config.self() || !config.members().containsKey(read.from())
+                || !take(to, read.from(), read.frame())) {
+            refuse(address);
+        }
+    }
+
+    private boolean take(GroupMember to, int from, Frame frame) {
+        switch (frame) {
+            case Frame.PacketFrame(ByteBuffer packet) -> {
+                return take(to, from, packet);
+            }
+            case Frame.Letter letter -> {
+                return letters.received(from, letter);
+            }
+            case Frame.Receipt receipt -> letters.received(from, receipt);
+            case Frame.Greeting greeting -> letters.received(from, greeting);
+        }
+        return true;
+    }
+
+    private boolean take(GroupMember to, int from, ByteBuffer bytes) {
+        Packet packet;
+        try {
+            packet = Packet.decode(bytes);
+        } catch (IllegalArgumentException malformed) {
+            return false;
+        }
+        to.received(now(), from, packet);
+        settle(to);
+        return true;
+    }
+
+    private void refuse(InetSocketAddress from) {
+        refused.incrementAndGet();
+        if (!refusedTold) {
+            refusedTold = true;
+            LOG.warn("node {}: a datagram from {} is dropped, and {} have been in all: damaged, or not of this group; see that all"
+                    + " nodes have the same cluster and members, and that nobody else sends to this port", config.self(),
+                    from, refused);
+            network.loop().schedule(REFUSED_TOLD_NANOS, () -> refusedTold = false);
+        }
+    }
+
+    /** After each event: what the member asked to be recorded is so, and what was delivered is handed on. */
+    private void settle(GroupMember of) {
+        while (persisted < asked) {
+            persisted = asked;
+            of.persisted(now(), asked);
+        }
+        lastKnown = of.lastKnown();
+        firstRetained = of.firstRetained();
+        logBytes = of.logBytes();
+        DeliveryLoop to = deliveries;
+        if (delivered && to != null) {
+            boolean here = orderedBytes <= HERE_BYTES_MAX;
+            delivered = false;
+            orderedBytes = 0;
+            to.more(here);
+        }
+    }
+
+    private final class LetterPost implements Letters.Post {
+        @Override
+        public void send(int to, Frame frame) {
+            GroupOrder.this.send(to, Frame.encode(tag, config.self(), frame));
+        }
+
+        @Override
+        public void message(int from, ByteBuffer payload) {
+            DeliveryLoop to = deliveries;
+            if (to != null) {
+                to.received(from, payload, payload.remaining() <= HERE_BYTES_MAX);
+            }
+        }
+
+        @Override
+        public void packet(int from, ByteBuffer packet) {
+            GroupMember to = member;
+            if (to != null && !take(to, from, packet)) {
+                refuse(config.members().get(from));
+            }
+        }
+    }
+
+    private void send(int to, ByteBuffer frame) {
+        InetSocketAddress address = config.members().get(to);
+        if (address == null) {
+            throw new IllegalArgumentException("node " + to + " is no member of " + config.members().keySet());
+        }
+        socket.send(address, frame);
+    }
+
+    private final class Effects implements GroupEffects {
+        @Override
+        public void send(int to, Packet packet) {
+            ByteBuffer bytes = encoded(packet);
+            if (bytes.remaining() <= Frame.PACKET_BYTES_MAX) {
+                GroupOrder.this.send(to, Frame.encode(tag, config.self(), new Frame.PacketFrame(bytes)));
+            } else {
+                letters.sendPacket(to, bytes);
+            }
+        }
+
+        @Override
+        public void multicast(Packet packet) {
+            ByteBuffer bytes = encoded(packet);
+            boolean fits = bytes.remaining() <= Frame.PACKET_BYTES_MAX;
+            ByteBuffer frame = fits ? Frame.encode(tag, config.self(), new Frame.PacketFrame(bytes)) : bytes;
+            for (int to : config.members().keySet()) {
+                if (to == config.self()) {
+                    continue;
+                }
+                if (fits) {
+                    GroupOrder.this.send(to, frame.duplicate());
+                } else {
+                    letters.sendPacket(to, frame.duplicate());
+                }
+            }
+        }
+
+        private static ByteBuffer encoded(Packet packet) {
+            ByteBuffer bytes = ByteBuffer.allocate(packet.encodedSize());
+            packet.encode(bytes);
+            return bytes.flip();
+        }
+
+        @Override
+        public void timer(long id, long delayNanos) {
+            network.loop().schedule(delayNanos, () -> {
+                GroupMember of = member;
+                if (of != null) {
+                    of.timer(now(), id);
+                    settle(of);
+                }
+            });
+        }
+
+        @Override
+        public void persist(long serial, StableRecord record) {
+            if (record instanceof StableRecord.Promised) {
+                try {
+                    directory.promise();
+                } catch (IOException failed) {
+                    throw new UncheckedIOException("cannot note that node " + config.self() + " has joined: "
+                            + failed.getMessage() + "; make room on its disk, or let the node write there", failed);
+                }
+            }
+            asked = serial;
+        }
+
+        @Override
+        public void deliver(Ordered message) {
+            if (message.sender() == config.self() && message.incarnation() == life) {
+                queuedBytes.addAndGet(-message.payload().length);
+            }
+            ordered.add(message);
+            delivered = true;
+            orderedBytes += message.payload().length;
+        }
+
+        @Override
+        public void optimistic(int sender, long incarnation, long number, byte[] payload) {
+            DeliveryLoop to = deliveries;
+            if (to != null) {
+                to.tentative(sender, ByteBuffer.wrap(payload).asReadOnlyBuffer());
+            }
+        }
+
+        @Override
+        public void view(View now) {
+            view = now;
+            letters.absent(config.members().keySet().stream().filter(node -> !now.members().contains(node))
+                    .collect(Collectors.toSet()));
+            DeliveryLoop to = deliveries;
+            if (to != null) {
+                to.viewed(now, false);
+            }
+        }
+
+        @Override
+        public void blocked(Blocked why) {
+            if (why == Blocked.FORGOTTEN) {
+                LOG.error("node {}: so many nodes have forgotten the order that no majority remembers it; a group keeps it in"
+                        + " memory only (order.durability: none). If nodes that remember are stopped or cut off, bring them back"
+                        + " into reach. Otherwise begin a new cluster, in empty directories, with a copy of the database of the"
+                        + " node whose position is highest", config.self());
+            } else {
+                LOG.debug("node {}: nothing is ordered: {}", config.self(), why);
+            }
+        }
+
+        @Override
+        public void stateNeeded(long retained) {
+            DeliveryLoop to = deliveries;
+            if (to != null) {
+                closed = true;
+                to.fail(new TruncatedException(to.lastDelivered(), retained));
+            }
+        }
+    }
+}

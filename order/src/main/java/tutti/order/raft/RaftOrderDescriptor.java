@@ -1,0 +1,41 @@
+package tutti.order.raft;
+
+import java.io.IOException;
+import tutti.core.spi.Order;
+import tutti.order.OrderDescriptor;
+import tutti.order.OrderSettings;
+import tutti.runtime.Directory;
+import tutti.runtime.Machine;
+
+/** {@code raft}: a Raft log on the nodes' disks. */
+public final class RaftOrderDescriptor implements OrderDescriptor {
+    private static final int BATCHES_UNDER_WAY = 4;
+
+    @Override
+    public String name() {
+        return "raft";
+    }
+
+    @Override
+    public Durability durability() {
+        return Durability.DISK;
+    }
+
+    @Override
+    public int payloadBytesMax() {
+        return RaftOrderConfig.PAYLOAD_BYTES_MAX;
+    }
+
+    @Override
+    public boolean hasVoters() {
+        return true;
+    }
+
+    @Override
+    public Order open(OrderSettings settings, Machine machine, Directory directory) throws IOException {
+        return RaftOrder.open(RaftOrderConfig.of(settings.self(), settings.members()).withVoters(settings.voters())
+                .withQueue(settings.queueBytes(), settings.payloadBytesMax()).withSegmentBytes(settings.segmentBytes())
+                .withBatches(settings.batchBytes(), BATCHES_UNDER_WAY)
+                .withTimeouts(settings.failureTimeout(), settings.failureTimeout()), machine, directory);
+    }
+}

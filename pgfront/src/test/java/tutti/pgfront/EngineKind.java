@@ -1,0 +1,16 @@
+package tutti.pgfront;
+
+import tutti.engine.jdbc.InProcessEngine;
+import tutti.engine.jdbc.h2.H2Engine;
+import tutti.engine.jdbc.hsqldb.HsqldbEngine;
+
+/** Engines that the front end is tested with. */
+enum EngineKind {
+    H2(new H2Engine()), HSQLDB(new HsqldbEngine());
+
+    final InProcessEngine engine;
+
+    EngineKind(InProcessEngine engine) {
+        this.engine = engine;
+    }
+}

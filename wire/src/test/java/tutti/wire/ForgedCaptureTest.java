@@ -1,0 +1,235 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.channel.EventLoopGroup;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.BackendSettings.Credentials;
+import tutti.pgwire.PostgresException;
+import tutti.pgwire.TestServer;
+import tutti.pgwire.Transport;
+
+/**
+ * A role with no rights but to a schema of its own tries to have something replicated that it did not do, or something not
+ * replicated that it did.
+ */
+@Timeout(90)
+class ForgedCaptureTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final EventLoopGroup LOOPS = Transport.eventLoops(2, "forged-capture-test");
+    private static final ScriptedNode NODE = new ScriptedNode();
+    private static TestServer server;
+    private static PostgresEngine engine;
+    private static PostgresFrontEnd frontEnd;
+    private static InetSocketAddress address;
+    private static BackendConnection admin;
+    private static BackendConnection mallory;
+
+    @BeforeAll
+    static void start() throws Exception {
+        server = TestServer.start("max_replication_slots=10");
+        admin = connect(server.settings());
+        NODE.admin = admin;
+        admin.execute("""
+                CREATE ROLE mallory LOGIN PASSWORD 'sesame';
+                CREATE TABLE public.account (id int PRIMARY KEY, balance int);
+                INSERT INTO account VALUES (1, 100);
+                CREATE SCHEMA evil AUTHORIZATION mallory;
+                SET ROLE mallory;
+                CREATE TABLE evil.mine (id int PRIMARY KEY, word text UNIQUE);
+                CREATE FUNCTION evil.call(asked text) RETURNS text LANGUAGE plpgsql AS $$
+                    DECLARE answer text;
+                    BEGIN EXECUTE asked INTO answer; RETURN answer; END $$;
+                CREATE TABLE evil.orders (asked text PRIMARY KEY);
+                CREATE FUNCTION evil.late() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN EXECUTE NEW.asked; RETURN NULL; END $$;
+                CREATE CONSTRAINT TRIGGER late AFTER INSERT ON evil.orders DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION evil.late();
+                CREATE FUNCTION evil.refuse(who text) RETURNS boolean LANGUAGE plpgsql AS $$
+                    BEGIN
+                        IF current_user <> 'mallory' THEN
+                            RAISE EXCEPTION 'mallory is %', current_user;
+                        END IF;
+                        RETURN true;
+                    END $$;
+                CREATE FUNCTION evil.equal(a text, b text) RETURNS boolean LANGUAGE plpgsql AS $$
+                    BEGIN PERFORM evil.refuse(''); RETURN true; END $$;
+                CREATE FUNCTION evil.concat(VARIADIC parts text[]) RETURNS text LANGUAGE sql AS $$
+                    SELECT 'forged' WHERE evil.refuse('') $$;
+                CREATE FUNCTION evil.current_setting(name text) RETURNS text LANGUAGE sql AS $$
+                    SELECT 'forged' WHERE evil.refuse('') $$;
+                CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.equal);
+                CREATE OPERATOR evil.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.equal);
+                CREATE OPERATOR evil.> (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.equal);
+                CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.refuse(value));
+                RESET ROLE""", PATIENCE);
+        engine = PostgresEngine.open(LOOPS, server.settings(),
+                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
+        frontEnd = new PostgresFrontEnd(
+                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
+                NODE,
+                new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog, engine.functions(),
+                        "cluster secret".getBytes(StandardCharsets.UTF_8)),
+                (_, _) -> () -> {}, LOOPS);
+        address = frontEnd.start();
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        frontEnd.close();
+        engine.close();
+        admin.close();
+        NODE.close();
+        LOOPS.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+        server.close();
+    }
+
+    @BeforeEach
+    void reset() throws Exception {
+        if (mallory != null) {
+            mallory.close();
+        }
+        NODE.reset();
+        NODE.forget();
+        admin.execute(
+                "SET session_replication_role = replica; TRUNCATE evil.mine, evil.orders; RESET session_replication_role",
+                PATIENCE);
+        mallory = connect(BackendSettings.of(address, "mallory", "postgres", new Credentials.Password("sesame")));
+    }
+
+    private static BackendConnection connect(BackendSettings settings) throws Exception {
+        return BackendConnection.connect(LOOPS.next(), settings).get(20, TimeUnit.SECONDS);
+    }
+
+    private static String refused(String sql) {
+        return assertThrows(PostgresException.class, () -> mallory.execute(sql, PATIENCE), sql).sqlState();
+    }
+
+    /** What the node is told of a transaction that inserts one row and does something else. */
+    private static String committed(String... more) throws Exception {
+        mallory.execute("BEGIN", PATIENCE);
+        mallory.execute("INSERT INTO evil.mine VALUES (1, 'one')", PATIENCE);
+        for (String sql : more) {
+            mallory.execute(sql, PATIENCE);
+        }
+        mallory.execute("COMMIT", PATIENCE);
+        List<String> committed = NODE.drainCommitted();
+        assertEquals(1, committed.size(), committed.toString());
+        admin.execute("SET session_replication_role = replica; TRUNCATE evil.mine; RESET session_replication_role",
+                PATIENCE);
+        return committed.getFirst();
+    }
+
+    @Test
+    void variablesDecideNothing() throws Exception {
+        String honest = committed();
+        for (String name : List.of("g1", "g2", "text", "held", "bytes", "statement", "g00000000000000ab_1",
+                "adopting")) {
+            for (String value : List.of("tutti.g1", "allowed", "on", "i16384(1,forged)")) {
+                assertEquals(honest, committed("SELECT set_config('tutti." + name + "', '" + value + "', true)"));
+            }
+        }
+    }
+
+    @Test
+    void whatTheNodeBelievesCannotBeReadOrWritten() {
+        for (String sql : List.of("SET session_preload_libraries = 'tutti allowed'", "SHOW session_preload_libraries",
+                "SELECT set_config('session_preload_libraries', 'tutti allowed', true)",
+                "SELECT evil.call('SELECT current_setting(''session_preload_libraries'')')",
+                "SELECT tutti.note('s1:x')", "SELECT tutti.flush()", "SELECT tutti.arm()", "SELECT tutti.set_aside()",
+                "SELECT tutti.adopt()", "SELECT * FROM tutti.node", "SELECT * FROM tutti.pending",
+                "INSERT INTO tutti.pending VALUES (pg_current_xact_id(), 'forged')",
+                "INSERT INTO tutti.applied VALUES (1000000)", "DELETE FROM tutti.applied")) {
+            assertEquals("42501", refused(sql), sql);
+        }
+        for (String sql : List.of("SELECT tutti.finish('guess', '00000000000000ab')", "SELECT tutti.gathered('guess')",
+                "SELECT tutti.open_capture('guess', '00000000000000ab')", "SELECT tutti.record('guess', 1000000)",
+                "SELECT tutti.allow_statement('guess', 'x')", "SELECT tutti.before_set_constraints('guess')",
+                "SELECT tutti.after_set_constraints('guess')")) {
+            assertEquals("28000", refused(sql), sql);
+        }
+    }
+
+    @Test
+    void functionsChangeNoSchema() {
+        for (String before : List.of("", "SET LOCAL tutti.adopting = on; ",
+                "SET LOCAL tutti.statement = 'allowed'; ")) {
+            assertEquals("0A000", refused("DO $$ BEGIN " + before
+                    + "EXECUTE 'CREATE TABLE evil.hidden (id int PRIMARY KEY)'; END $$"));
+        }
+        assertEquals(List.of(), NODE.drainCommitted());
+    }
+
+    @Test
+    void triggersThatRunWhileCaptureIsArmedFindNothingToForge() throws Exception {
+        for (String sql : List.of("SELECT set_config('session_preload_libraries', '', true)",
+                "SELECT current_setting('session_preload_libraries')", "SELECT tutti.note('s1:x')")) {
+            assertThrows(PostgresException.class, () -> committed(order(sql)), sql);
+            mallory.execute("ROLLBACK", PATIENCE);
+        }
+        assertThrows(PostgresException.class, () -> committed(order("RESET ALL")),
+                "what has been gathered would be lost");
+        mallory.execute("ROLLBACK", PATIENCE);
+        assertEquals(List.of(), NODE.drainCommitted());
+        assertTrue(committed(order("INSERT INTO evil.mine VALUES (2, 'two')")).contains("two"),
+                "rows that they write are captured");
+    }
+
+    private static String order(String sql) {
+        return "INSERT INTO evil.orders VALUES ('" + sql.replace("'", "''") + "')";
+    }
+
+    @Test
+    void whatIsGatheredBeforeTheEndSurvivesAReset() throws Exception {
+        String changes = committed("TRUNCATE evil.orders", "DO $$ BEGIN EXECUTE 'RESET ALL'; END $$");
+        assertTrue(changes.contains("one"), changes);
+    }
+
+    @Test
+    void preparedStatementsCannotTakeThePlaceOfTheNodes() throws Exception {
+        String honest = committed();
+        for (String name : List.of("begin", "close", "before", "commit", "rollback", "settings", "allow", "once",
+                "catalog")) {
+            mallory.execute("PREPARE tutti_" + name + " AS SELECT evil.call('SELECT ''forged''')", PATIENCE);
+        }
+        assertEquals(honest, committed());
+        mallory.execute("DEALLOCATE ALL", PATIENCE);
+        String list = "SELECT (SELECT count(*) FROM pg_prepared_statements) + (SELECT count(*) FROM pg_cursors WHERE name <> '')";
+        mallory.execute("INSERT INTO evil.mine VALUES (1, 'one')", PATIENCE);
+        assertEquals("0", mallory.execute(list, PATIENCE).value(), "there is nothing to redefine");
+    }
+
+    @Test
+    void namesThatShadowTheServersOwnAreNotUsed() throws Exception {
+        String honest = committed("UPDATE evil.mine SET word = 'two'", "DELETE FROM evil.mine");
+        mallory.execute("SET search_path = evil, pg_catalog", PATIENCE);
+        assertEquals(honest, committed("UPDATE evil.mine SET word = 'two'", "DELETE FROM evil.mine"));
+    }
+
+    @Test
+    void aSchemaChangeHasTheRoleThatMadeIt() throws Exception {
+        mallory.execute("SET search_path = evil, pg_catalog", PATIENCE);
+        mallory.execute("PREPARE tutti_settings AS SELECT 'postgres'", PATIENCE);
+        String changes = committed("CREATE TABLE evil.made (id int PRIMARY KEY, word pg_catalog.text)",
+                "INSERT INTO evil.made VALUES (1, 'x')");
+        assertTrue(changes.contains("7:mallory"), changes);
+        assertFalse(changes.contains("forged"), changes);
+    }
+}
