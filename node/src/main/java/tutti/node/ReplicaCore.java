@@ -319,8 +319,8 @@ final class ReplicaCore {
         }
 
         @Override
-        public long lockedSince(long begun) {
-            return engine.locksReferencedRows() ? pipeline.visible() : begun;
+        public boolean locksExclude() {
+            return engine.locksReferencedRows();
         }
 
         @Override

@@ -20,7 +20,8 @@ import tutti.sim.fault.FaultKind;
  * @param simulatedNanos how long it took in the simulated world
  */
 public record ScenarioResult(Scenario scenario, String fingerprint, long traceHash, End end, String why,
-        List<CheckResult> checks, Map<String, Integer> counts, Map<FaultKind, Long> happened, long events, long simulatedNanos) {
+        List<CheckResult> checks, Map<String, Integer> counts, Map<FaultKind, Long> happened, long events,
+        long simulatedNanos) {
     /** How a run ended. */
     public enum End {
         /** Everything ended and the replicas came to rest: checkers have judged. */
