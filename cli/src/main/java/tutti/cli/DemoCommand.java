@@ -31,7 +31,7 @@ import tutti.workload.tpcc.TpccOptions.Placement;
         + " middle and bring it back, then compare every table of every node and check that nothing acknowledged is"
         + " missing. Exit status 0 only if all of that holds.")
 final class DemoCommand implements Callable<Integer> {
-    @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 1 to 16 (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 1 to 15 (default: ${DEFAULT-VALUE}).")
     private int nodes;
 
     @Option(names = "--warehouses", paramLabel = "N", defaultValue = "2", description = "TPC-C's only measure of size (default: ${DEFAULT-VALUE}).")

@@ -33,7 +33,7 @@ final class StartCommand implements Callable<Integer> {
     private static final Duration READY_PATIENCE = Duration.ofMinutes(2);
     private static final int RESTARTS_MAX = 10;
 
-    @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 1 to 16 (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 1 to 15 (default: ${DEFAULT-VALUE}).")
     private int nodes;
 
     @Option(names = "--data", paramLabel = "DIR", defaultValue = "data", description = "Directory of the cluster (default: ${DEFAULT-VALUE}).")

@@ -59,7 +59,7 @@ class RoomsTest {
             entry("server",
                     Set.of("core", "runtime", "pgwire", "order", "engine", "node", "wire", "pgfront", "command",
                             "yaml")),
-            entry("cluster", Set.of("core", "server", "command")),
+            entry("cluster", Set.of("core", "runtime", "server", "command")),
             entry("bench",
                     Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "workload",
                             "server", "cluster", "report", "command")),

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -17,6 +16,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
 import tutti.server.http.NodeStatus;
+import tutti.runtime.real.PrivateFiles;
 
 /**
  * A cluster on this machine, each node a process of its own: started, watched, killed and started again, stopped. One
@@ -84,7 +84,7 @@ public final class Cluster implements AutoCloseable {
     private static FileChannel lock(Path directory) {
         Path file = directory.resolve("cluster.lock");
         try {
-            Files.createDirectories(directory);
+            PrivateFiles.createDirectories(directory);
             FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
             FileLock lock = tryLock(channel);
             if (lock != null) {
@@ -119,8 +119,8 @@ public final class Cluster implements AutoCloseable {
         for (ClusterFile.Node node : nodes) {
             Path file = Path.of(node.config());
             try {
-                Files.createDirectories(file.getParent());
-                Files.writeString(file, spec.configuration(node, nodes));
+                PrivateFiles.createDirectories(file.getParent());
+                PrivateFiles.write(file, spec.configuration(node, nodes));
             } catch (IOException e) {
                 throw new Failure("cannot write " + file + ": " + e.getMessage(), "", e);
             }

@@ -11,6 +11,7 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
+import tutti.runtime.real.PrivateFiles;
 
 /**
  * What {@code DIR/cluster.json} says: where everything of a cluster is, for scripts and for the next start.
@@ -77,7 +78,7 @@ public record ClusterFile(String cluster, long supervisorPid, String password, S
     void write(Path directory) {
         Path file = directory.resolve(NAME);
         try {
-            Path fresh = Files.writeString(directory.resolve(NAME + ".new"),
+            Path fresh = PrivateFiles.write(directory.resolve(NAME + ".new"),
                     MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(this) + "\n");
             Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {

@@ -15,7 +15,7 @@ import tutti.server.config.NodeConfig;
  * Which cluster to run on this machine.
  *
  * @param directory holds everything of it: {@code cluster.json}, and one directory per node
- * @param nodes how many, 1 to 16
+ * @param nodes how many, 1 to {@value #NODES_MAX}
  * @param basePort the first of the ports for PostgreSQL clients; those of HTTP begin 100 above, those of the order 200,
  *            those of the servers beneath 300 above; 0 keeps the ports of the last start as far as they are free, and chooses otherwise; those of the order never change
  * @param protocol how the copies are kept identical
@@ -27,7 +27,7 @@ import tutti.server.config.NodeConfig;
 public record ClusterSpec(Path directory, int nodes, int basePort, String protocol, String database, String password,
         Map<String, String> settings, List<String> nodeCommand) {
     /** Most nodes of a cluster on one machine. */
-    public static final int NODES_MAX = 16;
+    public static final int NODES_MAX = NodeConfig.MEMBERS_MAX;
     /** The setting that says what holds the nodes' copies. */
     public static final String ENGINE = "engine";
     /** The setting that says how many secondaries a database in a node's process has. */

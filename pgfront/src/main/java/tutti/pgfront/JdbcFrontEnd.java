@@ -1,6 +1,7 @@
 package tutti.pgfront;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.io.IOException;
@@ -95,8 +96,8 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public boolean full() {
-        return port.connections() > settings.admission().connectionLimit();
+    public boolean admit(Channel client) {
+        return port.admit(client, settings.admission().connectionLimit());
     }
 
     @Override

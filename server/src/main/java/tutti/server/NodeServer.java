@@ -6,7 +6,6 @@ import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -24,6 +23,7 @@ import tutti.server.config.NodeConfig;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
 import tutti.server.metrics.PrometheusNodeMetrics;
+import tutti.runtime.real.PrivateFiles;
 
 /**
  * Runs one node for as long as its process lives: its admin HTTP all the time, and one {@link NodeLife} after another. A
@@ -43,7 +43,7 @@ public final class NodeServer implements NodeRuntime {
         Path data = config.data();
         requireFree("listen", config.listen().host(), config.listen().port());
         requireFree("http", config.http().host(), config.http().port());
-        Files.createDirectories(data);
+        PrivateFiles.ownDirectory(data);
         FileChannel lockFile = FileChannel.open(data.resolve("lock"), StandardOpenOption.CREATE,
                 StandardOpenOption.WRITE);
         boolean started = false;

@@ -10,7 +10,15 @@ import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Transport;
 
@@ -21,7 +29,13 @@ import tutti.pgwire.Transport;
 public final class ClientPort implements AutoCloseable {
     private static final int BACKLOG = 512;
     private final EventLoopGroup loops;
+    /** Most connections that have not proved who they are; they have no other client's place. */
+    static final int ARRIVALS_MAX = 128;
     private final ChannelGroup clients = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
+    /** Those that have not proved who they are, the oldest first; guarded by itself. */
+    private final Set<Channel> arrivals = new LinkedHashSet<>();
+    /** Those that have; guarded by {@link #arrivals}. */
+    private final Set<Channel> admitted = new HashSet<>();
     private @Nullable Channel server;
 
     /** A port that is not open yet; its clients live on {@code loops}. */
@@ -44,6 +58,7 @@ public final class ClientPort implements AutoCloseable {
                     @Override
                     protected void initChannel(Channel client) {
                         clients.add(client);
+                        arrived(client);
                         client.pipeline().addLast("frames", new Handshake(host, client).reader());
                     }
                 });
@@ -56,9 +71,55 @@ public final class ClientPort implements AutoCloseable {
         return (InetSocketAddress) bound.channel().localAddress();
     }
 
-    /** How many are connected, with a session or on the way to one. Any thread. */
-    public int connections() {
-        return clients.size();
+    /**
+     * Where too many are on the way, the oldest goes of the address from which most of them come: whoever floods the port
+     * pushes away itself.
+     */
+    private void arrived(Channel client) {
+        Channel crowded = null;
+        synchronized (arrivals) {
+            arrivals.add(client);
+            if (arrivals.size() > ARRIVALS_MAX) {
+                Map<InetAddress, List<Channel>> byAddress = arrivals.stream()
+                        .collect(Collectors.groupingBy(ClientPort::address));
+                crowded = byAddress.values().stream().max(Comparator.comparingInt(List::size)).orElseThrow().getFirst();
+                arrivals.remove(crowded);
+            }
+        }
+        client.closeFuture().addListener(_ -> {
+            synchronized (arrivals) {
+                arrivals.remove(client);
+                admitted.remove(client);
+            }
+        });
+        if (crowded != null) {
+            crowded.close();
+        }
+    }
+
+    private static InetAddress address(Channel client) {
+        return client.remoteAddress() instanceof InetSocketAddress from && from.getAddress() != null
+                ? from.getAddress()
+                : InetAddress.getLoopbackAddress();
+    }
+
+    /**
+     * Gives a client that has proved who it is a place, until it has gone. Any thread.
+     *
+     * @param limit how many places there are
+     * @return whether one was free
+     */
+    public boolean admit(Channel client, int limit) {
+        synchronized (arrivals) {
+            if (admitted.size() >= limit) {
+                return false;
+            }
+            arrivals.remove(client);
+            if (client.isActive()) {
+                admitted.add(client);
+            }
+            return true;
+        }
     }
 
     /** Stops listening and closes all clients' connections. */

@@ -51,8 +51,8 @@ public final class Handshake implements FrameSink {
         /** What clients must prove, and how many it takes. */
         AdmissionLimits admission();
 
-        /** Whether there are too many clients. */
-        boolean full();
+        /** Gives a client who has proved who it is a place, until its connection is closed. Returns whether there was one. */
+        boolean admit(Channel client);
 
         /** The database that is replicated. */
         String database();
@@ -212,10 +212,6 @@ public final class Handshake implements FrameSink {
                     "client encoding " + encoding + " is not supported, because its characters may contain ASCII"
                             + " bytes: use UTF8");
         }
-        if (host.full()) {
-            return Errors.fatal("53300", "sorry, too many clients already: the limit of this node is "
-                    + admission.connectionLimit());
-        }
         return null;
     }
 
@@ -271,6 +267,11 @@ public final class Handshake implements FrameSink {
         if (!database.equals(host.database())) {
             refuse(Errors.fatal("3D000", "database \"" + database + "\" is not replicated: this node serves database \""
                     + host.database() + "\""));
+            return;
+        }
+        if (!host.admit(client)) {
+            refuse(Errors.fatal("53300", "sorry, too many clients already: the limit of this node is "
+                    + admission.connectionLimit()));
             return;
         }
         List.of("user", "database", "replication").forEach(parameters::remove);

@@ -1,5 +1,6 @@
 package tutti.wire;
 
+import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
@@ -105,8 +106,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public boolean full() {
-        return port.connections() > settings.connectionLimit();
+    public boolean admit(Channel client) {
+        return port.admit(client, settings.connectionLimit());
     }
 
     @Override

@@ -17,6 +17,8 @@ import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.ExecutionException;
@@ -161,6 +163,23 @@ class ConnectingTest {
                 (_, _) -> () -> {}, fixture.loops)) {
             assertTrue(answer(frontEnd.start(), Unpooled.EMPTY_BUFFER)
                     .contains("canceling authentication due to timeout"));
+        }
+    }
+
+    @Test
+    void thoseWhoSayNothingTakeNobodysPlace() throws Exception {
+        List<Socket> silent = new ArrayList<>();
+        try {
+            for (int i = 0; i < 2 * ClientPort.ARRIVALS_MAX; i++) {
+                silent.add(new Socket(fixture.address.getAddress(), fixture.address.getPort()));
+            }
+            BackendConnection client = connect(fixture.settings("alice", "wonderland"));
+            assertEquals("1", client.execute("select 1", FrontEndFixture.PATIENCE).value());
+            client.close();
+        } finally {
+            for (Socket socket : silent) {
+                socket.close();
+            }
         }
     }
 

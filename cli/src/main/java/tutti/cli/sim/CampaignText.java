@@ -99,10 +99,13 @@ final class CampaignText {
         List<String> lines = new ArrayList<>();
         Map<String, String> machine = Machine.describe();
         lines.add("On " + DateTimeFormatter.ofPattern("d MMMM yyyy", Locale.ENGLISH).format(
-                LocalDate.now(ZoneOffset.UTC)) + ", build `" + all.build() + "`, " + machine.get("processors") + ", Java "
+                LocalDate.now(ZoneOffset.UTC)) + ", build `" + all.build() + "`, " + machine.get("processors")
+                + ", Java "
                 + machine.get("Java") + ".");
         lines.add((all.fresh() ? "Fresh seeds from " : "Seeds from ") + all.firstSeed() + ", "
-                + (all.seeds() == 0 ? "each for every row of the table in turn, until the time was up" : "each row by itself")
+                + (all.seeds() == 0
+                        ? "each for every row of the table in turn, until the time was up"
+                        : "each row by itself")
                 + "; scenarios of " + all.transactions() + " transactions"
                 + (all.set().isEmpty() ? "" : ", with " + all.set())
                 + (all.mutant().equals(ReplayFile.NO_MUTANT) ? "" : ", broken on purpose by `" + all.mutant() + "`")

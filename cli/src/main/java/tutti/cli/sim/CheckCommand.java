@@ -125,8 +125,13 @@ final class CheckCommand implements Callable<Integer> {
         screen = Screen.standard(spec.commandLine().getOut());
         numbers = resume == null ? fromOptions() : resumed(resume);
         mutation = usage(() -> Mutants.mutation(numbers.mutant()));
-        file = json != null ? json : resume != null ? resume : numbers.seeds() > 0 ? null
-                : failures.resolve("campaign-" + numbers.firstSeed() + ".json");
+        file = json != null
+                ? json
+                : resume != null
+                        ? resume
+                        : numbers.seeds() > 0
+                                ? null
+                                : failures.resolve("campaign-" + numbers.firstSeed() + ".json");
         screen.line("build " + numbers.build() + ", "
                 + (numbers.seeds() == 0
                         ? "seeds from " + numbers.firstSeed() + (numbers.fresh() ? ", drawn now" : "")

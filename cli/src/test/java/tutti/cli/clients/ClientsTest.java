@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.cluster.Cluster;
@@ -29,6 +30,7 @@ import tutti.cluster.ClusterSpec;
  * Unmodified clients work against a cluster of three nodes. Runs the programs in the directory {@code clients} at the
  * top of the project, each of which makes changes on one node and looks for them on the others.
  */
+@Tag("long")
 class ClientsTest {
     @TempDir
     private static Path directory;

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +22,7 @@ import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
 /** The demonstration with real nodes, in short: processes, their databases, the durable order, a kill and a recovery. */
+@Tag("long")
 class DemoClusterTest {
     private final StringWriter shown = new StringWriter();
 

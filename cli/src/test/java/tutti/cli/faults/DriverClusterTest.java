@@ -21,11 +21,13 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.postgresql.PGConnection;
 
 /** The driver {@code jdbc:tutti:} against three real nodes that are killed, stopped and started again beneath it. */
+@Tag("long")
 class DriverClusterTest {
     @TempDir
     private static Path directory;

@@ -12,11 +12,12 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
 
-/** A directory of the file system. */
+/** A directory of the file system. What it makes is {@linkplain PrivateFiles private}. */
 public final class PathDirectory implements Directory {
     private final Path path;
 
@@ -30,8 +31,7 @@ public final class PathDirectory implements Directory {
      * @throws IOException if it cannot be made
      */
     public static PathDirectory of(Path path) throws IOException {
-        Files.createDirectories(path);
-        return new PathDirectory(path);
+        return new PathDirectory(PrivateFiles.createDirectories(path));
     }
 
     @Override
@@ -43,7 +43,7 @@ public final class PathDirectory implements Directory {
     public Directory directory(String name) throws IOException {
         Path inside = file(name);
         if (!Files.isDirectory(inside)) {
-            Files.createDirectory(inside);
+            PrivateFiles.createDirectories(inside);
             sync();
         }
         return new PathDirectory(inside);
@@ -74,10 +74,10 @@ public final class PathDirectory implements Directory {
         Path file = file(name);
         return new ChannelFile(switch (how) {
             case EXISTING -> FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
-            case NEW -> FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE,
-                    StandardOpenOption.CREATE_NEW);
-            case EMPTY -> FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE,
-                    StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING);
+            case NEW -> PrivateFiles.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE,
+                    StandardOpenOption.CREATE_NEW));
+            case EMPTY -> PrivateFiles.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE,
+                    StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING));
         });
     }
 
@@ -100,7 +100,8 @@ public final class PathDirectory implements Directory {
 
     @Override
     public Closeable lock(String name) throws IOException {
-        FileChannel channel = FileChannel.open(file(name), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        FileChannel channel = PrivateFiles.open(file(name),
+                Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE));
         try {
             FileLock held = channel.tryLock();
             if (held != null) {

@@ -48,6 +48,8 @@ public record NodeConfig(
 
     /** The engine of a node whose configuration names none. */
     public static final String DEFAULT_ENGINE = PostgresServer.NAME;
+    /** Most nodes of a cluster. */
+    public static final int MEMBERS_MAX = 15;
     /** What a message may have beside a write set, twice. */
     private static final long PAYLOAD_EXTRA_BYTES = 1 << 20;
 
@@ -62,6 +64,10 @@ public record NodeConfig(
         }
         if (members.isEmpty()) {
             throw new ImpossibleValue("members", "is empty", "list at least this node");
+        }
+        if (members.size() > MEMBERS_MAX) {
+            throw new ImpossibleValue("members", "lists " + members.size() + " nodes",
+                    "a cluster has " + MEMBERS_MAX + " at most");
         }
         Set<Integer> ids = new HashSet<>();
         Set<String> names = new HashSet<>();
@@ -128,7 +134,8 @@ public record NodeConfig(
             throw new ImpossibleValue("order.durability",
                     "is " + order.durability() + ", but order.kind " + kind.name() + " gives " + gives,
                     kind.durability() == OrderDescriptor.Durability.NONE
-                            ? "write `durability: none` beside `kind: " + kind.name() + "` if the cluster may end when a majority"
+                            ? "write `durability: none` beside `kind: " + kind.name()
+                                    + "` if the cluster may end when a majority"
                                     + " of its nodes stops, or leave `kind` out"
                             : "leave it out, or choose an order.kind that keeps nothing on disks");
         }
@@ -138,8 +145,10 @@ public record NodeConfig(
                     "valid with it: 4 KiB to " + (kind.payloadBytesMax() - PAYLOAD_EXTRA_BYTES) / 2 + " bytes");
         }
         if (!kind.hasVoters() && !Protocols.STANDARD.choose(protocol, parameters).voters(ids).equals(ids)) {
-            throw new ImpossibleValue("order.kind", "is " + kind.name() + ", of which every node is a part, but protocol "
-                    + protocol + " has some nodes decide without the others", "leave `kind` out");
+            throw new ImpossibleValue("order.kind",
+                    "is " + kind.name() + ", of which every node is a part, but protocol "
+                            + protocol + " has some nodes decide without the others",
+                    "leave `kind` out");
         }
     }
 
@@ -305,7 +314,7 @@ public record NodeConfig(
                     + " transaction is an entry of its own.", byDefault = "1 MiB", min = "4 KiB", max = "64 MiB", bytes = true) long batchBytes,
             @Setting(doc = "Size at which a file of the log is closed and the next begun; the log is shortened by whole"
                     + " files.", byDefault = "16 MiB", min = "1 MiB", max = "1 GiB", bytes = true) long segmentBytes,
-            @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "5min") Duration electionTimeout) {}
+            @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "1min") Duration electionTimeout) {}
 
     /** Bounds. */
     public record Limits(

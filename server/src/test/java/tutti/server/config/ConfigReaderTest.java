@@ -105,14 +105,17 @@ class ConfigReaderTest {
                                 + " leave `kind` out"),
                 Arguments.of("order: {durability: none}",
                         "node.yaml:5: order.durability is none, but order.kind raft gives disk"),
-                Arguments.of("order: {kind: grup}", "order.kind cannot be \"grup\"; did you mean group? valid: group, raft"),
+                Arguments.of("order: {kind: grup}",
+                        "order.kind cannot be \"grup\"; did you mean group? valid: group, raft"),
                 Arguments.of("order: {kind: group, durability: none}",
                         "limits.transaction-bytes is larger than order.kind group can carry; valid with it: 4 KiB to"
                                 + " 3670016 bytes"),
-                Arguments.of("order: {kind: group, durability: none}\nlimits: {transaction-bytes: 1 MiB}\nprotocol: wice\n"
-                        + "protocol-parameters: {clusters: \"a:0;b:1\", voters: primary}", "order.kind is group, of which every node is a part"),
+                Arguments.of(
+                        "order: {kind: group, durability: none}\nlimits: {transaction-bytes: 1 MiB}\nprotocol: wice\n"
+                                + "protocol-parameters: {clusters: \"a:0;b:1\", voters: primary}",
+                        "order.kind is group, of which every node is a part"),
                 Arguments.of("order: {election-timeout: 1ms}",
-                        "node.yaml:5: order.election-timeout cannot be \"1ms\"; valid: 100ms to 5min"),
+                        "node.yaml:5: order.election-timeout cannot be \"1ms\"; valid: 100ms to 1min"),
                 Arguments.of("protocol: sii",
                         "node.yaml:5: protocol cannot be \"sii\"; did you mean si? valid: si, dbsm, postgres-r, active, passive, nodo, akara, 2pc, wice"),
                 Arguments.of("protocol: paxos",

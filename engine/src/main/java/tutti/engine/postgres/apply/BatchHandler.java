@@ -44,6 +44,7 @@ final class BatchHandler implements ResponseHandler {
     private final Listener listener;
     private final ByteArrayOutputStream response = new ByteArrayOutputStream(0);
     private int completed;
+    private boolean refusedByAll;
     private @Nullable EngineFailure failure;
 
     BatchHandler(List<Expectation> expectations, int responseFirst, int responseLast, Listener listener) {
@@ -72,7 +73,9 @@ final class BatchHandler implements ResponseHandler {
             case Backend.EMPTY_QUERY, Backend.PORTAL_SUSPENDED -> completed++;
             case Backend.ERROR_RESPONSE -> {
                 if (failure == null) {
-                    failure = failure(ErrorFields.read(body.duplicate()));
+                    ErrorFields fields = ErrorFields.read(body.duplicate());
+                    failure = failure(fields);
+                    refusedByAll = ServerTrouble.of(fields) == ServerTrouble.NONE;
                 }
             }
             default -> {
@@ -138,9 +141,12 @@ final class BatchHandler implements ResponseHandler {
 
     /** An engine's error; those that another attempt may not meet are transient. */
     static EngineFailure failure(ErrorFields fields) {
-        String state = fields.sqlState();
-        boolean passing = state.startsWith("40") || state.startsWith("08") || state.startsWith("53")
-                || state.startsWith("57") || state.startsWith("58") || state.equals("55P03") || state.equals("55006");
-        return new EngineFailure(state, fields.toString(), passing);
+        return new EngineFailure(fields.sqlState(), fields.toString(),
+                ServerTrouble.of(fields) == ServerTrouble.PASSING);
+    }
+
+    /** Whether every server gives the same error, so that it is the result of the statement. */
+    boolean refusedByAll() {
+        return refusedByAll;
     }
 }

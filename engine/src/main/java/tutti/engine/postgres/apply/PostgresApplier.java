@@ -346,7 +346,7 @@ public final class PostgresApplier implements Applier {
                 public void failedWith(EngineFailure failure, BatchHandler results) {
                     watch.cancel(false);
                     forget();
-                    boolean refused = results.completed() <= place && !failure.transientFailure();
+                    boolean refused = results.completed() <= place && results.refusedByAll();
                     rollback(() -> {
                         if (refused) {
                             recordRefused(position, new ExecuteResult(false, results.response()), done);

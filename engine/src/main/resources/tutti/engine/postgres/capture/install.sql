@@ -87,6 +87,14 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION tutti.refuse_role() RETURNS text LANGUAGE plpgsql STABLE AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '55000',
+        MESSAGE = 'a transaction with session_replication_role other than origin is not replicated, so it cannot commit',
+        HINT = 'RESET session_replication_role, and see whether ALTER ROLE or the connection''s options set it.';
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.refuse_size() RETURNS void LANGUAGE plpgsql STABLE AS $function$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = '54000',
@@ -168,6 +176,8 @@ CREATE OR REPLACE FUNCTION tutti.open_capture(secret bytea, session_key text) RE
 BEGIN
     RETURN CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
         THEN tutti.refuse_secret() IS NULL
+        WHEN pg_catalog.current_setting('session_replication_role') OPERATOR(pg_catalog.<>) 'origin'
+        THEN tutti.refuse_role() IS NULL
         ELSE pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.g', session_key, '_1'), true) IS NOT NULL
             AND pg_catalog.starts_with(pg_catalog.current_setting('DateStyle'), 'ISO')
             AND pg_catalog.current_setting('IntervalStyle') OPERATOR(pg_catalog.=) 'postgres'

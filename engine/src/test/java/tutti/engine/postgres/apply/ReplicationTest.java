@@ -17,6 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.BlockedListener;
 import tutti.core.spi.LocalTransaction;
@@ -264,6 +265,27 @@ class ReplicationTest {
         @Override
         public void answer(Outcome outcome) {
             throw new AssertionError("not to be answered");
+        }
+    }
+
+    @Test
+    void whatAStatementRaisesIsItsResultWhateverItsCode() throws Exception {
+        try (Pair pair = new Pair("CREATE FUNCTION raising(state text) RETURNS int LANGUAGE plpgsql AS $$"
+                + " BEGIN RAISE EXCEPTION USING ERRCODE = state; END $$")) {
+            List<String> statements = new ArrayList<>(List.of("DROP ROLE " + TestServer.USER,
+                    "CREATE FUNCTION missing() RETURNS int LANGUAGE c AS 'nosuchlib'"));
+            for (String state : List.of("08006", "40001", "40P01", "53000", "53100", "53200", "53300", "55006", "55P03",
+                    "57014", "57P01", "57P03", "58030", "58P01", "XX001", "XX002")) {
+                statements.add("CREATE TABLE made AS SELECT raising('" + state + "')");
+            }
+            for (String sql : statements) {
+                Result<ExecuteResult> executed = new Result<>();
+                pair.applier.execute(++pair.position, new Statement(sql, TestServer.USER, Map.of()).toBytes(),
+                        executed);
+                assertFalse(executed.success().tookEffect(), sql);
+                assertEquals(List.of(List.of(Long.toString(pair.position))),
+                        Pair.rows(pair.other, "SELECT tutti.position()"), sql);
+            }
         }
     }
 

@@ -278,6 +278,19 @@ class CaptureTest {
     }
 
     @Test
+    void whatASuperuserHidesFromCaptureDoesNotCommit() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY)");
+        try (LocalSession session = new LocalSession(database)) {
+            for (String hide : List.of("SET \"session_replication_role\" = replica",
+                    "SELECT set_config('session_replication_role', 'replica', true)")) {
+                session.execute(hide, "INSERT INTO t VALUES (1)");
+                assertEquals("55000", assertThrows(SQLException.class, session::gather).getSQLState());
+                session.connection().rollback();
+            }
+        }
+    }
+
+    @Test
     void clientsMaySetConstraintsBetweenTheirStatements() throws Exception {
         String database = installed("CREATE TABLE t (id int PRIMARY KEY, v int UNIQUE DEFERRABLE)");
         try (LocalSession session = new LocalSession(database)) {
