@@ -12,6 +12,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import tutti.check.CheckResult;
@@ -38,7 +39,7 @@ public final class Build {
     }
 
     private static String room(Class<?> one) {
-        return one.getPackageName().split("\\.")[1];
+        return one.getPackageName().split("\\.", -1)[1];
     }
 
     /**
@@ -73,7 +74,7 @@ public final class Build {
         }
     }
 
-    private static void digest(Path root, String room, TreeMap<String, byte[]> files)
+    private static void digest(Path root, String room, Map<String, byte[]> files)
             throws IOException, NoSuchAlgorithmException {
         Path top = root.resolve("tutti").resolve(room);
         try (Stream<Path> found = Files.walk(top)) {
