@@ -50,10 +50,23 @@ final class RaftFiles {
         }
     }
 
+    /** Number of a directory, this one or another node's, which no other has. */
+    record Number(long of) implements Encoded {
+        static final Schema<Number> SCHEMA = Schema
+                .message("number", 5, Number.class, "Number of a directory, this one or another node's.")
+                .of(Field.of("of", Types.LONG, Number::of), Number::new);
+
+        @Override
+        public Schema<Number> schema() {
+            return SCHEMA;
+        }
+    }
+
     /** All of them. */
     static final MessageSet<Encoded> SET = new MessageSet<>("raft files",
             "In small files beside the log, each behind its CRC-32C of 4 bytes.",
-            List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA));
+            List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA,
+                    Number.SCHEMA));
 
     private RaftFiles() {}
 
