@@ -186,7 +186,7 @@ public final class Mutants {
                     raft("si", "crash,kill"), new Finder(By.ASSERTION, "the order's log begins at position"), 40),
             one("resumed-in-vain", "Who delivers is not told that it may go on.",
                     Edit.of(ORDER + "DeliveryLoop", "resume", new Change.LeftOut("more")),
-                    raft("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 30),
+                    raft("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 100),
             one("position-repeated", "Delivery begins with a position that was delivered before.",
                     Edit.of(RAFT + "Delivery", "deliver", new Change.Condition("after", 1, Jump.PASSED)),
                     raft("si", "crash,kill"), new Finder(By.ASSERTION, "the order has a gap or repeats itself"), 3),
