@@ -56,7 +56,7 @@ final class NodeDirectory implements AutoCloseable {
                 term = vote.term();
                 votedFor = vote.votedFor();
             }
-            number = fresh ? unused : RaftFiles.read(directory, NUMBER, RaftFiles.Number.class).of();
+            number = fresh ? unused : RaftFiles.read(directory, NUMBER, RaftFiles.DirectoryNumber.class).of();
             incarnation = nextIncarnation(clock);
         } catch (IOException | RuntimeException e) {
             lock.close();
@@ -83,7 +83,7 @@ final class NodeDirectory implements AutoCloseable {
     void established(String identity) throws IOException {
         if (fresh) {
             writeVote();
-            RaftFiles.write(directory, NUMBER, new RaftFiles.Number(number));
+            RaftFiles.write(directory, NUMBER, new RaftFiles.DirectoryNumber(number));
             RaftFiles.write(directory, IDENTITY, new RaftFiles.Identity(identity));
         }
     }
@@ -101,10 +101,10 @@ final class NodeDirectory implements AutoCloseable {
     boolean knows(int node, long itsDirectory) throws IOException {
         String name = MET + node;
         if (!directory.exists(name)) {
-            RaftFiles.write(directory, name, new RaftFiles.Number(itsDirectory));
+            RaftFiles.write(directory, name, new RaftFiles.DirectoryNumber(itsDirectory));
             return true;
         }
-        return RaftFiles.read(directory, name, RaftFiles.Number.class).of() == itsDirectory;
+        return RaftFiles.read(directory, name, RaftFiles.DirectoryNumber.class).of() == itsDirectory;
     }
 
     /** What helps a node that has lost its directory. */

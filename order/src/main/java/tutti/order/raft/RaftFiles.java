@@ -51,13 +51,13 @@ final class RaftFiles {
     }
 
     /** Number of a directory, this one or another node's, which no other has. */
-    record Number(long of) implements Encoded {
-        static final Schema<Number> SCHEMA = Schema
-                .message("number", 5, Number.class, "Number of a directory, this one or another node's.")
-                .of(Field.of("of", Types.LONG, Number::of), Number::new);
+    record DirectoryNumber(long of) implements Encoded {
+        static final Schema<DirectoryNumber> SCHEMA = Schema
+                .message("number", 5, DirectoryNumber.class, "Number of a directory, this one or another node's.")
+                .of(Field.of("of", Types.LONG, DirectoryNumber::of), DirectoryNumber::new);
 
         @Override
-        public Schema<Number> schema() {
+        public Schema<DirectoryNumber> schema() {
             return SCHEMA;
         }
     }
@@ -66,7 +66,7 @@ final class RaftFiles {
     static final MessageSet<Encoded> SET = new MessageSet<>("raft files",
             "In small files beside the log, each behind its CRC-32C of 4 bytes.",
             List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA,
-                    Number.SCHEMA));
+                    DirectoryNumber.SCHEMA));
 
     private RaftFiles() {}
 

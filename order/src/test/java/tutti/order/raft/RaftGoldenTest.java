@@ -44,7 +44,7 @@ class RaftGoldenTest extends GoldenContract {
                 "log entries", List.of(BATCH), "log segments", List.of(new LogSegment.Header(1001)),
                 "raft files",
                 List.of(new RaftFiles.Identity("node 1 of a:1, b:2"), new RaftFiles.Vote(4, 2),
-                        new RaftFiles.Incarnation(1_700_000_000_001L), new RaftFiles.Number(77),
+                        new RaftFiles.Incarnation(1_700_000_000_001L), new RaftFiles.DirectoryNumber(77),
                         new Checkpoints.Checkpoint(12, 3, table())));
     }
 }

@@ -187,11 +187,11 @@ public final class Injector {
             case Action.EngineAborts a -> engine(fault, a.host(), () -> engineAborts(a.host()));
             case Action.SlowCommits a -> engine(fault, a.host(), () -> slowCommits(a.host()));
             case Action.EngineHang a -> engine(fault, a.host(), () -> engines.hangs(a.host(),
-                    last(false, action -> action instanceof Action.EngineHang h && h.host().equals(a.host())
+                    last(false, action -> (action instanceof Action.EngineHang h && h.host().equals(a.host()))
                             ? true
                             : null)));
             case Action.EngineDown a -> engine(fault, a.host(), () -> engines.down(a.host(),
-                    last(false, action -> action instanceof Action.EngineDown d && d.host().equals(a.host())
+                    last(false, action -> (action instanceof Action.EngineDown d && d.host().equals(a.host()))
                             ? true
                             : null)));
             case Action.EngineOldCheckpoint a -> {
