@@ -12,13 +12,15 @@ import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
 
 /**
- * Finds TCP ports of this machine that nobody listens on, and keeps them for one cluster until it is closed. Between the
+ * Finds ports of this machine that nobody listens on, and keeps them for one cluster until it is closed. Between the
  * choice of a port and the moment a node listens there, and while a killed node is away, nobody listens; so that no other
- * cluster takes the port then, its UDP namesake is held meanwhile, which no two processes can hold at a time and which
- * ends with its process. Not for several threads.
+ * cluster takes the port then, its UDP namesake at another loopback address is held meanwhile, which no two processes can hold
+ * at a time and which ends with its process. (A system that has one loopback address only has it held there; an order over UDP
+ * is not for clusters on one such machine.) Not for several threads.
  */
 final class Ports implements AutoCloseable {
     private static final int TRIES_MAX = 2000;
+    private static final InetAddress GUARDS = guards();
 
     private final Map<Integer, DatagramSocket> held = new HashMap<>();
 
@@ -52,9 +54,19 @@ final class Ports implements AutoCloseable {
 
     private static @Nullable DatagramSocket guard(int port) {
         try {
-            return new DatagramSocket(port, InetAddress.getLoopbackAddress());
+            return new DatagramSocket(port, GUARDS);
         } catch (SocketException _) {
             return null;
+        }
+    }
+
+    private static InetAddress guards() {
+        try {
+            InetAddress other = InetAddress.getByAddress(new byte[]{127, 84, 85, 84});
+            new DatagramSocket(0, other).close();
+            return other;
+        } catch (IOException _) {
+            return InetAddress.getLoopbackAddress();
         }
     }
 

@@ -33,7 +33,7 @@ public interface GroupEffects {
      */
     default void optimistic(int sender, long incarnation, long number, byte[] payload) {}
 
-    /** Membership or reachability changed; told when it did. */
+    /** Membership or reachability changed; told when it did. A member that has begun a new life is first told to be absent. */
     void view(Group.View view);
 
     /** Nothing submitted here is ordered for the time being. Told when the reason changed. */

@@ -73,6 +73,8 @@ public final class GroupMember {
     private boolean started;
     private Group.View told = Group.View.NONE;
     private long toldLiving;
+    /** By member: in which life it was when a view was told last. */
+    private final long[] toldLives;
     private GroupEffects.@Nullable Blocked blocked;
 
     /**
@@ -104,6 +106,7 @@ public final class GroupMember {
         self = parameters.members().indexOf(parameters.self());
         committed = after;
         delivered = after;
+        toldLives = new long[parameters.members().size()];
         links = new Links(parameters.members(), effects);
         writer = new StableWriter(log, effects);
         peers = new Peers(links.configured(), self, parameters.timing().failureTimeoutNanos());
@@ -232,8 +235,9 @@ public final class GroupMember {
     public void submit(long now, List<byte[]> payloads) {
         for (byte[] payload : payloads) {
             if (payload.length > parameters.flow().payloadBytesMax() || !submissions.submit(payload)) {
-                throw new IllegalArgumentException("a message of " + payload.length + " bytes does not fit: the limit is "
-                        + parameters.flow().payloadBytesMax() + ", " + submissions.queuedBytes() + " wait");
+                throw new IllegalArgumentException(
+                        "a message of " + payload.length + " bytes does not fit: the limit is "
+                                + parameters.flow().payloadBytesMax() + ", " + submissions.queuedBytes() + " wait");
             }
         }
         finish(now);
@@ -360,16 +364,20 @@ public final class GroupMember {
         long inView = membership.living(now);
         boolean ordering = sequencer >= 0 && Long.bitCount(inView) >= majority && (inView & 1L << sequencer) != 0;
         int leader = ordering ? links.id(sequencer) : -1;
-        if (living != toldLiving || ordering != told.majority() || leader != told.leader()) {
-            toldLiving = living;
-            Set<Integer> members = new HashSet<>();
-            for (int i = 0; i < links.configured(); i++) {
-                if ((living & 1L << i) != 0) {
-                    members.add(links.id(i));
-                }
+        long begunAnew = 0;
+        for (int i = 0; i < toldLives.length; i++) {
+            long life = peers.incarnation(i);
+            if (toldLives[i] > 0 && life > toldLives[i]) {
+                begunAnew |= 1L << i;
             }
-            told = new Group.View(members, ordering, leader);
-            effects.view(told);
+            toldLives[i] = life;
+        }
+        if ((begunAnew & toldLiving) != 0) {
+            // Its former life has ended, however soon the new one began: what it knew is gone.
+            tellView(toldLiving & ~begunAnew, false, -1);
+        }
+        if (living != toldLiving || ordering != told.majority() || leader != told.leader()) {
+            tellView(living, ordering, leader);
         }
         GroupEffects.Blocked why = null;
         if (!ordering) {
@@ -383,6 +391,18 @@ public final class GroupMember {
                 effects.blocked(why);
             }
         }
+    }
+
+    private void tellView(long living, boolean ordering, int leader) {
+        toldLiving = living;
+        Set<Integer> members = new HashSet<>();
+        for (int i = 0; i < links.configured(); i++) {
+            if ((living & 1L << i) != 0) {
+                members.add(links.id(i));
+            }
+        }
+        told = new Group.View(members, ordering, leader);
+        effects.view(told);
     }
 
     private final class Views implements Membership.Host {

@@ -217,15 +217,16 @@ final class Membership {
 
     /** Why this member has no accepted view, while a majority is alive. */
     GroupEffects.Blocked blocked(long now) {
+        boolean forgotten = links.configured() - peers.forgetful(now) - (log.remembers() ? 0 : 1) < majority;
         return switch (status) {
             case STARTING -> GroupEffects.Blocked.STARTING;
-            case OUTSIDE -> {
-                int forgetful = peers.forgetful(now) + (log.remembers() ? 0 : 1);
-                yield links.configured() - forgetful < majority
-                        ? GroupEffects.Blocked.FORGOTTEN
-                        : GroupEffects.Blocked.OUTSIDE;
+            case OUTSIDE, FLUSHING -> {
+                if (forgotten) {
+                    yield GroupEffects.Blocked.FORGOTTEN;
+                }
+                yield status == Status.OUTSIDE ? GroupEffects.Blocked.OUTSIDE : GroupEffects.Blocked.VIEW_CHANGE;
             }
-            case FLUSHING, INSTALLED -> GroupEffects.Blocked.VIEW_CHANGE;
+            case INSTALLED -> GroupEffects.Blocked.VIEW_CHANGE;
             case LOST -> GroupEffects.Blocked.STATE_NEEDED;
         };
     }

@@ -1,6 +1,8 @@
 package tutti.group;
 
-import java.nio.ByteBuffer;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * A message with its place in the total order, as it lies in every member's log.
@@ -13,24 +15,14 @@ import java.nio.ByteBuffer;
  * @param payload what was submitted; shared, never to be modified
  */
 public record Ordered(long position, long view, int sender, long incarnation, long number, byte[] payload) {
-    private static final int HEADER_BYTES = 4 * 8 + 2 * 4;
+    static final Schema<Ordered> SCHEMA = Schema.part("ordered message", Ordered.class).of(
+            Field.of("position", Types.POSITIVE, Ordered::position), Field.of("view", Types.NATURAL, Ordered::view),
+            Field.of("sender", Types.INT, Ordered::sender),
+            Field.of("incarnation", Types.POSITIVE, Ordered::incarnation),
+            Field.of("number", Types.POSITIVE, Ordered::number),
+            Field.of("payload", Types.bytes(Packet.PAYLOAD_BYTES_MAX), Ordered::payload), Ordered::new);
 
     int encodedSize() {
-        return HEADER_BYTES + payload.length;
-    }
-
-    void encode(ByteBuffer to) {
-        to.putLong(position).putLong(view).putInt(sender).putLong(incarnation).putLong(number).putInt(payload.length)
-                .put(payload);
-    }
-
-    static Ordered decode(ByteBuffer from) {
-        Ordered read = new Ordered(from.getLong(), from.getLong(), from.getInt(), from.getLong(), from.getLong(),
-                Packet.bytes(from));
-        if (read.position < 1 || read.view < 0 || read.incarnation < 1 || read.number < 1) {
-            throw new IllegalArgumentException("an ordered message with position " + read.position + ", view "
-                    + read.view + ", incarnation " + read.incarnation + ", number " + read.number);
-        }
-        return read;
+        return SCHEMA.size(this);
     }
 }

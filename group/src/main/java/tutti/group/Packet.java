@@ -1,31 +1,29 @@
 package tutti.group;
 
-import java.nio.BufferUnderflowException;
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.LongStream;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * What one member of a group tells another over a network that may lose, delay, reorder and double it, but delivers it
- * whole or not at all. Members are named by their index in the sorted list of configured members. Big endian: a type,
- * then the fields in the order of the code below.
+ * whole or not at all. Members are named by their index in the sorted list of configured members.
  */
-public sealed interface Packet {
-    /** Exact number of bytes that {@link #encode} writes. */
-    int encodedSize();
-
-    /** Appends this packet at the buffer's position; {@link #decode} reads it back. */
-    void encode(ByteBuffer to);
-
+public sealed interface Packet extends Encoded {
     /** Bounds what a malformed packet can make a reader allocate. */
     int PAYLOAD_BYTES_MAX = 16 << 20;
+    /** Of the things that a packet lists. */
+    int COUNT_MAX = 1 << 20;
 
     /** What the reliable multicast carries. */
-    sealed interface Body {
-        int encodedSize();
-
-        void encode(ByteBuffer to);
+    sealed interface Body extends Encoded {
+        /** All of them. */
+        MessageSet<Body> SET = new MessageSet<>("stream bodies", "What the stream of a member carries.",
+                List.of(Data.SCHEMA, Order.SCHEMA));
     }
 
     /**
@@ -35,21 +33,21 @@ public sealed interface Packet {
      * @param payloads at least one
      */
     record Data(long firstNumber, List<byte[]> payloads) implements Body {
-        static final int HEADER_BYTES = 1 + 8 + 4;
-
-        @Override
-        public int encodedSize() {
-            int bytes = HEADER_BYTES;
-            for (byte[] payload : payloads) {
-                bytes += 4 + payload.length;
+        public Data {
+            if (payloads.isEmpty()) {
+                throw new IllegalArgumentException("no messages from number " + firstNumber);
             }
-            return bytes;
         }
 
+        static final Schema<Data> SCHEMA = Schema.message("data", 1, Data.class, "Messages that a member submitted.")
+                .of(
+                        Field.of("firstNumber", Types.POSITIVE, Data::firstNumber),
+                        Field.of("payloads", Types.list(Types.bytes(PAYLOAD_BYTES_MAX), COUNT_MAX), Data::payloads),
+                        Data::new);
+
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(DATA).putLong(firstNumber).putInt(payloads.size());
-            payloads.forEach(p -> to.putInt(p.length).put(p));
+        public Schema<Data> schema() {
+            return SCHEMA;
         }
     }
 
@@ -60,17 +58,19 @@ public sealed interface Packet {
      * @param runs at least one
      */
     record Order(long firstPosition, List<Run> runs) implements Body {
-        static final int HEADER_BYTES = 1 + 8 + 4;
-
-        @Override
-        public int encodedSize() {
-            return HEADER_BYTES + runs.size() * Run.BYTES;
+        public Order {
+            if (runs.isEmpty()) {
+                throw new IllegalArgumentException("no runs from position " + firstPosition);
+            }
         }
 
+        static final Schema<Order> SCHEMA = Schema.message("order", 2, Order.class, "What comes next.").of(
+                Field.of("firstPosition", Types.POSITIVE, Order::firstPosition),
+                Field.of("runs", Types.list(Run.SCHEMA, COUNT_MAX), Order::runs), Order::new);
+
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(ORDER).putLong(firstPosition).putInt(runs.size());
-            runs.forEach(r -> to.putInt(r.member).putLong(r.firstNumber).putInt(r.dataMessages));
+        public Schema<Order> schema() {
+            return SCHEMA;
         }
     }
 
@@ -82,7 +82,11 @@ public sealed interface Packet {
      * @param dataMessages how many {@link Data}, at least one
      */
     record Run(int member, long firstNumber, int dataMessages) {
-        static final int BYTES = 16;
+        static final Schema<Run> SCHEMA = Schema.part("run", Run.class).of(
+                Field.of("member", Types.COUNT, Run::member),
+                Field.of("firstNumber", Types.POSITIVE, Run::firstNumber),
+                Field.of("dataMessages", Types.integer(1, Integer.MAX_VALUE), Run::dataMessages), Run::new);
+        static final int BYTES = SCHEMA.size(new Run(0, 1, 1));
     }
 
     /**
@@ -93,17 +97,16 @@ public sealed interface Packet {
      * @param logged up to which position the sender's log has reached stable storage, 0 if it does not yet say
      */
     record Stream(long view, long sequence, long logged, Body body) implements Packet {
-        static final int HEADER_BYTES = 1 + 3 * 8;
+        static final Schema<Stream> SCHEMA = Schema
+                .message("stream", 3, Stream.class, "A message of a member's stream in a view.").of(
+                        Field.of("view", Types.NATURAL, Stream::view),
+                        Field.of("sequence", Types.NATURAL, Stream::sequence),
+                        Field.of("logged", Types.NATURAL, Stream::logged),
+                        Field.of("body", Body.SET, Stream::body), Stream::new);
 
         @Override
-        public int encodedSize() {
-            return HEADER_BYTES + body.encodedSize();
-        }
-
-        @Override
-        public void encode(ByteBuffer to) {
-            to.put(STREAM).putLong(view).putLong(sequence).putLong(logged);
-            body.encode(to);
+        public Schema<Stream> schema() {
+            return SCHEMA;
         }
     }
 
@@ -115,20 +118,23 @@ public sealed interface Packet {
     record Missing(long view, List<Range> ranges) implements Packet {
         static final int RANGES_MAX = 32;
 
-        @Override
-        public int encodedSize() {
-            return 1 + 8 + 4 + 16 * ranges.size();
-        }
+        static final Schema<Missing> SCHEMA = Schema
+                .message("missing", 4, Missing.class, "Asks for messages of the receiver's stream again.").of(
+                        Field.of("view", Types.NATURAL, Missing::view),
+                        Field.of("ranges", Types.list(Range.SCHEMA, COUNT_MAX), Missing::ranges), Missing::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(MISSING).putLong(view).putInt(ranges.size());
-            ranges.forEach(r -> to.putLong(r.first).putLong(r.last));
+        public Schema<Missing> schema() {
+            return SCHEMA;
         }
     }
 
     /** Sequence numbers from first to last, both included. */
-    record Range(long first, long last) {}
+    record Range(long first, long last) {
+        static final Schema<Range> SCHEMA = Schema.part("range", Range.class).of(
+                Field.of("first", Types.NATURAL, Range::first), Field.of("last", Types.NATURAL, Range::last),
+                Range::new);
+    }
 
     /**
      * How far the sender's stream and log have come.
@@ -137,14 +143,15 @@ public sealed interface Packet {
      * @param logged as in {@link Stream}
      */
     record Progress(long view, long sent, long logged) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 3 * 8;
-        }
+        static final Schema<Progress> SCHEMA = Schema
+                .message("progress", 5, Progress.class, "How far the sender's stream and log have come.").of(
+                        Field.of("view", Types.NATURAL, Progress::view),
+                        Field.of("sent", Types.NATURAL, Progress::sent),
+                        Field.of("logged", Types.NATURAL, Progress::logged), Progress::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(PROGRESS).putLong(view).putLong(sent).putLong(logged);
+        public Schema<Progress> schema() {
+            return SCHEMA;
         }
     }
 
@@ -158,18 +165,30 @@ public sealed interface Packet {
      */
     record Gossip(long view, long sent, long logged, long round, long[] stable, long voted,
             long[] received) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 5 * 8 + 4 + 16 * stable.length;
+        public Gossip {
+            int count = stable.length;
+            if (received.length != count || count > Long.SIZE - 1 || voted < 0 || voted >>> count != 0) {
+                throw new IllegalArgumentException(
+                        "votes " + voted + " of " + count + " members, of which " + received.length + " were heard");
+            }
+            if (LongStream.concat(LongStream.of(stable), LongStream.of(received)).anyMatch(number -> number < 0)) {
+                throw new IllegalArgumentException("a negative number in a packet");
+            }
         }
 
+        static final Schema<Gossip> SCHEMA = Schema
+                .message("gossip", 6, Gossip.class, "The same, with the state of the stability detection.").of(
+                        Field.of("view", Types.NATURAL, Gossip::view),
+                        Field.of("sent", Types.NATURAL, Gossip::sent),
+                        Field.of("logged", Types.NATURAL, Gossip::logged),
+                        Field.of("round", Types.NATURAL, Gossip::round),
+                        Field.of("stable", Types.longs(Long.SIZE - 1), Gossip::stable),
+                        Field.of("voted", Types.NATURAL, Gossip::voted),
+                        Field.of("received", Types.longs(Long.SIZE - 1), Gossip::received), Gossip::new);
+
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(GOSSIP).putLong(view).putLong(sent).putLong(logged).putLong(round).putLong(voted)
-                    .putInt(stable.length);
-            for (int i = 0; i < stable.length; i++) {
-                to.putLong(stable[i]).putLong(received[i]);
-            }
+        public Schema<Gossip> schema() {
+            return SCHEMA;
         }
     }
 
@@ -185,15 +204,17 @@ public sealed interface Packet {
      */
     record Alive(long incarnation, long promised, long installed, long end, long committed,
             boolean remembers) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 5 * 8 + 1;
-        }
+        static final Schema<Alive> SCHEMA = Schema.message("alive", 7, Alive.class, "A sign of life.").of(
+                Field.of("incarnation", Types.NATURAL, Alive::incarnation),
+                Field.of("promised", Types.NATURAL, Alive::promised),
+                Field.of("installed", Types.NATURAL, Alive::installed),
+                Field.of("end", Types.NATURAL, Alive::end),
+                Field.of("committed", Types.NATURAL, Alive::committed),
+                Field.of("remembers", Types.BOOLEAN, Alive::remembers), Alive::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(ALIVE).putLong(incarnation).putLong(promised).putLong(installed).putLong(end).putLong(committed)
-                    .put(flag(remembers));
+        public Schema<Alive> schema() {
+            return SCHEMA;
         }
     }
 
@@ -203,15 +224,14 @@ public sealed interface Packet {
      * @param lives by member, the latest life that the sender knows of, 0 if none
      */
     record Prepare(long view, long[] lives) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 8 + 4 + 8 * lives.length;
-        }
+        static final Schema<Prepare> SCHEMA = Schema
+                .message("prepare", 8, Prepare.class, "Asks to leave all lower views.").of(
+                        Field.of("view", Types.NATURAL, Prepare::view),
+                        Field.of("lives", Types.longs(1 << 16), Prepare::lives), Prepare::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(PREPARE).putLong(view);
-            putLives(to, lives);
+        public Schema<Prepare> schema() {
+            return SCHEMA;
         }
     }
 
@@ -227,16 +247,19 @@ public sealed interface Packet {
      */
     record Flushed(long view, long incarnation, long accepted, long end, long endView, boolean remembers,
             long[] lives) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 5 * 8 + 1 + 4 + 8 * lives.length;
-        }
+        static final Schema<Flushed> SCHEMA = Schema
+                .message("flushed", 9, Flushed.class, "The sender has left all views below.").of(
+                        Field.of("view", Types.NATURAL, Flushed::view),
+                        Field.of("incarnation", Types.NATURAL, Flushed::incarnation),
+                        Field.of("accepted", Types.NATURAL, Flushed::accepted),
+                        Field.of("end", Types.NATURAL, Flushed::end),
+                        Field.of("endView", Types.NATURAL, Flushed::endView),
+                        Field.of("remembers", Types.BOOLEAN, Flushed::remembers),
+                        Field.of("lives", Types.longs(1 << 16), Flushed::lives), Flushed::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(FLUSHED).putLong(view).putLong(incarnation).putLong(accepted).putLong(end).putLong(endView)
-                    .put(flag(remembers));
-            putLives(to, lives);
+        public Schema<Flushed> schema() {
+            return SCHEMA;
         }
     }
 
@@ -251,17 +274,27 @@ public sealed interface Packet {
      */
     record Install(long view, int[] members, long[] incarnations, long start, long startView,
             long committed) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 * 8 + 4 + 12 * members.length;
+        public Install {
+            for (int i = 0; i < members.length; i++) {
+                if (members.length != incarnations.length || incarnations[i] < 0
+                        || members[i] <= (i == 0 ? -1 : members[i - 1])) {
+                    throw new IllegalArgumentException(
+                            "members " + Arrays.toString(members) + " in lives " + Arrays.toString(incarnations));
+                }
+            }
         }
 
+        static final Schema<Install> SCHEMA = Schema.message("install", 10, Install.class, "A new view.").of(
+                Field.of("view", Types.NATURAL, Install::view),
+                Field.of("members", Types.ints(1 << 16), Install::members),
+                Field.of("incarnations", Types.longs(1 << 16), Install::incarnations),
+                Field.of("start", Types.NATURAL, Install::start),
+                Field.of("startView", Types.NATURAL, Install::startView),
+                Field.of("committed", Types.NATURAL, Install::committed), Install::new);
+
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(INSTALL).putLong(view).putLong(start).putLong(startView).putLong(committed).putInt(members.length);
-            for (int i = 0; i < members.length; i++) {
-                to.putInt(members[i]).putLong(incarnations[i]);
-            }
+        public Schema<Install> schema() {
+            return SCHEMA;
         }
     }
 
@@ -273,262 +306,68 @@ public sealed interface Packet {
      * @param afterView in which view the sender's log has it; {@link #ANY_VIEW} if it only knows that it was delivered
      */
     record Fetch(long view, long after, long afterView) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 3 * 8;
-        }
+        static final Schema<Fetch> SCHEMA = Schema
+                .message("fetch", 11, Fetch.class, "Asks for what follows a position in the receiver's log.").of(
+                        Field.of("view", Types.NATURAL, Fetch::view),
+                        Field.of("after", Types.NATURAL, Fetch::after),
+                        Field.of("afterView", Types.NATURAL, Fetch::afterView), Fetch::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(FETCH).putLong(view).putLong(after).putLong(afterView);
+        public Schema<Fetch> schema() {
+            return SCHEMA;
         }
     }
 
     /** Answers {@link Fetch}: the logs are equal up to there; what follows may be nothing. */
     record Entries(long view, long after, long afterView, long committed, List<Ordered> messages) implements Packet {
-        @Override
-        public int encodedSize() {
-            int bytes = 1 + 4 * 8 + 4;
-            for (Ordered message : messages) {
-                bytes += message.encodedSize();
-            }
-            return bytes;
-        }
+        static final Schema<Entries> SCHEMA = Schema.message("entries", 12, Entries.class, "What follows there.").of(
+                Field.of("view", Types.NATURAL, Entries::view),
+                Field.of("after", Types.NATURAL, Entries::after),
+                Field.of("afterView", Types.NATURAL, Entries::afterView),
+                Field.of("committed", Types.NATURAL, Entries::committed),
+                Field.of("messages", Types.list(Ordered.SCHEMA, COUNT_MAX), Entries::messages), Entries::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(ENTRIES).putLong(view).putLong(after).putLong(afterView).putLong(committed).putInt(messages.size());
-            messages.forEach(m -> m.encode(to));
+        public Schema<Entries> schema() {
+            return SCHEMA;
         }
     }
 
     /** Answers {@link Fetch}: the logs are not equal at {@code after}; the sender's has this at {@code position}. */
     record Differs(long view, long after, long position, long positionView) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 * 8;
-        }
+        static final Schema<Differs> SCHEMA = Schema
+                .message("differs", 13, Differs.class, "The logs are not equal there.").of(
+                        Field.of("view", Types.NATURAL, Differs::view),
+                        Field.of("after", Types.NATURAL, Differs::after),
+                        Field.of("position", Types.NATURAL, Differs::position),
+                        Field.of("positionView", Types.NATURAL, Differs::positionView), Differs::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(DIFFERS).putLong(view).putLong(after).putLong(position).putLong(positionView);
+        public Schema<Differs> schema() {
+            return SCHEMA;
         }
     }
 
     /** Answers {@link Fetch}: what follows {@code after} has been forgotten; the log begins at a later position. */
     record Forgotten(long view, long after, long firstRetained) implements Packet {
-        @Override
-        public int encodedSize() {
-            return 1 + 3 * 8;
-        }
+        static final Schema<Forgotten> SCHEMA = Schema
+                .message("forgotten", 14, Forgotten.class, "What follows there has been forgotten.").of(
+                        Field.of("view", Types.NATURAL, Forgotten::view),
+                        Field.of("after", Types.NATURAL, Forgotten::after),
+                        Field.of("firstRetained", Types.NATURAL, Forgotten::firstRetained), Forgotten::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(FORGOTTEN).putLong(view).putLong(after).putLong(firstRetained);
+        public Schema<Forgotten> schema() {
+            return SCHEMA;
         }
     }
 
     /** In {@link Fetch}: what the receiver has there is right. */
     long ANY_VIEW = Long.MAX_VALUE;
 
-    byte DATA = 1;
-    byte ORDER = 2;
-    byte STREAM = 3;
-    byte MISSING = 4;
-    byte PROGRESS = 5;
-    byte GOSSIP = 6;
-    byte ALIVE = 7;
-    byte PREPARE = 8;
-    byte FLUSHED = 9;
-    byte INSTALL = 10;
-    byte FETCH = 11;
-    byte ENTRIES = 12;
-    byte DIFFERS = 13;
-    byte FORGOTTEN = 14;
-
-    /**
-     * Reads a packet that takes all of the buffer.
-     *
-     * @throws IllegalArgumentException if it is malformed
-     */
-    static Packet decode(ByteBuffer from) {
-        Packet read;
-        try {
-            read = read(from);
-        } catch (BufferUnderflowException e) {
-            throw new IllegalArgumentException("a packet that ends too early", e);
-        }
-        if (from.hasRemaining()) {
-            throw new IllegalArgumentException(from.remaining() + " bytes after the end of a packet");
-        }
-        return read;
-    }
-
-    private static Packet read(ByteBuffer in) {
-        byte type = in.get();
-        return switch (type) {
-            case STREAM -> new Stream(natural(in), natural(in), natural(in), body(in));
-            case MISSING -> {
-                long view = natural(in);
-                int count = count(in, 16);
-                List<Range> ranges = new ArrayList<>(count);
-                for (int i = 0; i < count; i++) {
-                    ranges.add(new Range(natural(in), natural(in)));
-                }
-                yield new Missing(view, ranges);
-            }
-            case PROGRESS -> new Progress(natural(in), natural(in), natural(in));
-            case GOSSIP -> gossip(in);
-            case ALIVE -> new Alive(natural(in), natural(in), natural(in), natural(in), natural(in), flag(in));
-            case PREPARE -> new Prepare(natural(in), lives(in));
-            case FLUSHED -> new Flushed(natural(in), natural(in), natural(in), natural(in), natural(in), flag(in),
-                    lives(in));
-            case INSTALL -> install(in);
-            case FETCH -> new Fetch(natural(in), natural(in), natural(in));
-            case ENTRIES -> {
-                long view = natural(in);
-                long after = natural(in);
-                long afterView = natural(in);
-                long committed = natural(in);
-                int count = count(in, 40);
-                List<Ordered> messages = new ArrayList<>(count);
-                for (int i = 0; i < count; i++) {
-                    messages.add(Ordered.decode(in));
-                }
-                yield new Entries(view, after, afterView, committed, messages);
-            }
-            case DIFFERS -> new Differs(natural(in), natural(in), natural(in), natural(in));
-            case FORGOTTEN -> new Forgotten(natural(in), natural(in), natural(in));
-            default -> throw new IllegalArgumentException("unknown packet type " + type);
-        };
-    }
-
-    private static Body body(ByteBuffer in) {
-        byte type = in.get();
-        switch (type) {
-            case DATA -> {
-                long firstNumber = natural(in);
-                int count = count(in, 4);
-                List<byte[]> payloads = new ArrayList<>(count);
-                for (int i = 0; i < count; i++) {
-                    payloads.add(bytes(in));
-                }
-                if (firstNumber < 1 || payloads.isEmpty()) {
-                    throw new IllegalArgumentException(count + " messages from number " + firstNumber);
-                }
-                return new Data(firstNumber, payloads);
-            }
-            case ORDER -> {
-                long firstPosition = natural(in);
-                int count = count(in, Run.BYTES);
-                List<Run> runs = new ArrayList<>(count);
-                for (int i = 0; i < count; i++) {
-                    Run run = new Run(in.getInt(), natural(in), in.getInt());
-                    if (run.member < 0 || run.firstNumber < 1 || run.dataMessages < 1) {
-                        throw new IllegalArgumentException(run.toString());
-                    }
-                    runs.add(run);
-                }
-                if (firstPosition < 1 || runs.isEmpty()) {
-                    throw new IllegalArgumentException(count + " runs from position " + firstPosition);
-                }
-                return new Order(firstPosition, runs);
-            }
-            default -> throw new IllegalArgumentException("unknown stream message type " + type);
-        }
-    }
-
-    private static Gossip gossip(ByteBuffer in) {
-        long view = natural(in);
-        long sent = natural(in);
-        long logged = natural(in);
-        long round = natural(in);
-        long voted = in.getLong();
-        int count = count(in, 16);
-        long[] stable = new long[count];
-        long[] received = new long[count];
-        for (int i = 0; i < count; i++) {
-            stable[i] = natural(in);
-            received[i] = natural(in);
-        }
-        if (count > Long.SIZE - 1 || voted < 0 || voted >>> count != 0) {
-            throw new IllegalArgumentException("votes " + voted + " of " + count + " members");
-        }
-        return new Gossip(view, sent, logged, round, stable, voted, received);
-    }
-
-    private static Install install(ByteBuffer in) {
-        long view = natural(in);
-        long start = natural(in);
-        long startView = natural(in);
-        long committed = natural(in);
-        int count = count(in, 12);
-        int[] members = new int[count];
-        long[] incarnations = new long[count];
-        for (int i = 0; i < count; i++) {
-            members[i] = in.getInt();
-            incarnations[i] = natural(in);
-            if (members[i] <= (i == 0 ? -1 : members[i - 1])) {
-                throw new IllegalArgumentException("members " + Arrays.toString(members));
-            }
-        }
-        return new Install(view, members, incarnations, start, startView, committed);
-    }
-
-    private static byte flag(boolean set) {
-        return (byte) (set ? 1 : 0);
-    }
-
-    private static boolean flag(ByteBuffer in) {
-        byte read = in.get();
-        if (read != 0 && read != 1) {
-            throw new IllegalArgumentException("neither yes nor no in a packet: " + read);
-        }
-        return read == 1;
-    }
-
-    private static void putLives(ByteBuffer to, long[] lives) {
-        to.putInt(lives.length);
-        for (long life : lives) {
-            to.putLong(life);
-        }
-    }
-
-    private static long[] lives(ByteBuffer in) {
-        long[] lives = new long[count(in, 8)];
-        for (int i = 0; i < lives.length; i++) {
-            lives[i] = natural(in);
-        }
-        return lives;
-    }
-
-    private static long natural(ByteBuffer in) {
-        long read = in.getLong();
-        if (read < 0) {
-            throw new IllegalArgumentException("a negative number in a packet: " + read);
-        }
-        return read;
-    }
-
-    /** Reads a count of things of which each takes at least this many of the bytes that remain. */
-    private static int count(ByteBuffer in, int bytesEach) {
-        int count = in.getInt();
-        if (count < 0 || count > in.remaining() / bytesEach) {
-            throw new IllegalArgumentException(
-                    "a packet says that " + count + " things follow in " + in.remaining() + " bytes");
-        }
-        return count;
-    }
-
-    /** Reads a length and as many bytes. */
-    static byte[] bytes(ByteBuffer in) {
-        int length = in.getInt();
-        if (length < 0 || length > PAYLOAD_BYTES_MAX || length > in.remaining()) {
-            throw new IllegalArgumentException(
-                    "a packet says that " + length + " bytes follow in " + in.remaining() + " bytes");
-        }
-        byte[] bytes = new byte[length];
-        in.get(bytes);
-        return bytes;
-    }
+    /** All of them. */
+    MessageSet<Packet> SET = new MessageSet<>("group packets",
+            "Between the members of a group, each alone in a datagram.",
+            List.of(Stream.SCHEMA, Missing.SCHEMA, Progress.SCHEMA, Gossip.SCHEMA, Alive.SCHEMA, Prepare.SCHEMA,
+                    Flushed.SCHEMA, Install.SCHEMA, Fetch.SCHEMA, Entries.SCHEMA, Differs.SCHEMA, Forgotten.SCHEMA));
 }

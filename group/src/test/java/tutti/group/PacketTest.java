@@ -36,7 +36,7 @@ class PacketTest {
     void everyPacketIsReadAsItWasWrittenAndHasTheSizeThatItSays() {
         for (Packet packet : PACKETS) {
             byte[] bytes = bytes(packet);
-            Packet read = Packet.decode(ByteBuffer.wrap(bytes));
+            Packet read = Packet.SET.decode(ByteBuffer.wrap(bytes));
             assertEquals(packet.getClass(), read.getClass());
             assertArrayEquals(bytes, bytes(read));
         }
@@ -48,10 +48,10 @@ class PacketTest {
             byte[] bytes = bytes(packet);
             for (int length = 0; length < bytes.length; length++) {
                 ByteBuffer part = ByteBuffer.wrap(bytes, 0, length);
-                assertThrows(IllegalArgumentException.class, () -> Packet.decode(part), packet.toString());
+                assertThrows(IllegalArgumentException.class, () -> Packet.SET.decode(part), packet.toString());
             }
             ByteBuffer more = ByteBuffer.allocate(bytes.length + 1).put(0, bytes);
-            assertThrows(IllegalArgumentException.class, () -> Packet.decode(more), packet.toString());
+            assertThrows(IllegalArgumentException.class, () -> Packet.SET.decode(more), packet.toString());
         }
     }
 
@@ -64,7 +64,7 @@ class PacketTest {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
             }
             try {
-                assertEquals(bytes.length, Packet.decode(ByteBuffer.wrap(bytes)).encodedSize());
+                assertEquals(bytes.length, Packet.SET.decode(ByteBuffer.wrap(bytes)).encodedSize());
             } catch (IllegalArgumentException refused) {
                 if (refused.getMessage() == null) {
                     fail("refused without a word", refused);

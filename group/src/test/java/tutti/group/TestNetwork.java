@@ -397,7 +397,7 @@ final class TestNetwork {
             at(now + delay, () -> {
                 GroupMember receiver = hosts.get(to).member;
                 if (receiver != null) {
-                    receiver.received(now, from, bytes == null ? packet : Packet.decode(bytes.duplicate()));
+                    receiver.received(now, from, bytes == null ? packet : Packet.SET.decode(bytes.duplicate()));
                 }
             });
         }

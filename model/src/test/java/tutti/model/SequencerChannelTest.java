@@ -3,13 +3,13 @@ package tutti.model;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.Message;
+import tutti.core.schema.Schema;
 import tutti.group.GroupParameters;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
@@ -30,7 +30,7 @@ class SequencerChannelTest {
         }
 
         @Override
-        public void encode(ByteBuffer to) {
+        public Schema<?> schema() {
             throw new UnsupportedOperationException();
         }
     }

@@ -3,13 +3,13 @@ package tutti.model;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.Message;
+import tutti.core.schema.Schema;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
 import tutti.sim.kernel.Distribution;
@@ -34,7 +34,7 @@ class StreamsTest {
         }
 
         @Override
-        public void encode(ByteBuffer to) {
+        public Schema<?> schema() {
             throw new UnsupportedOperationException();
         }
     }

@@ -154,7 +154,9 @@ final class ClientTransaction implements Transactions.Ticket {
 
     @Override
     public void executed(WriteSet writes, ReadSet reads) {
-        all.loop().run(() -> onExecuted(writes, reads));
+        // Asked now: when its turn comes it may have lost its connection, and its locks with it.
+        long visible = all.node().visible();
+        all.loop().run(() -> onExecuted(writes, reads, visible));
     }
 
     @Override
@@ -201,7 +203,8 @@ final class ClientTransaction implements Transactions.Ticket {
         session.rollback(() -> all.loop().execute(then));
     }
 
-    private void onExecuted(WriteSet writes, ReadSet reads) {
+    /** @param visible in the engine while it held its locks */
+    private void onExecuted(WriteSet writes, ReadSet reads, long visible) {
         if (rollingBack || (phase != Phase.OPEN && phase != Phase.RUNNING)) {
             // It was made a victim while it was asking; its answer is on its way.
             return;
@@ -214,7 +217,7 @@ final class ClientTransaction implements Transactions.Ticket {
             }
         }
         if (phase == Phase.RUNNING) {
-            ask(writes, reads);
+            ask(writes, reads, visible);
         } else if (all.node().refusal() != null) {
             refuse(new AbortReason.Failed("unavailable"));
         } else if (tooOld) {
@@ -222,16 +225,17 @@ final class ClientTransaction implements Transactions.Ticket {
         } else if (!all.node().claims().has(Trait.EXECUTES_AT_ONCE)) {
             throw new Defect(this + " has executed without having been handed in");
         } else if (all.admission().isFull()) {
-            all.admission().await(() -> onExecuted(writes, reads));
+            all.admission().await(() -> onExecuted(writes, reads, visible));
         } else {
             submitToProtocol();
-            ask(writes, reads);
+            ask(writes, reads, visible);
         }
     }
 
-    private void ask(WriteSet writes, ReadSet reads) {
+    private void ask(WriteSet writes, ReadSet reads, long visible) {
         become(Phase.ASKED);
-        Execution execution = new Execution(begun, all.node().lockedSince(begun), writes, reads);
+        Execution execution = new Execution(begun, all.node().locksExclude() ? Math.max(begun, visible) : begun, writes,
+                reads);
         all.node().tell(() -> all.node().protocol().executed(id, execution));
     }
 
@@ -277,7 +281,7 @@ final class ClientTransaction implements Transactions.Ticket {
     /** It has run and wants nothing committed: to the protocol it has changed nothing. */
     private void endUnasked(AbortReason.@Nullable Failed cause) {
         if (cause == null) {
-            ask(WriteSet.EMPTY, ReadSet.EMPTY);
+            ask(WriteSet.EMPTY, ReadSet.EMPTY, begun);
         } else {
             all.metrics().aborted(cause.label());
             tellFailed(cause);

@@ -46,13 +46,14 @@ final class ClientTransactions {
 
         long deliveredPosition();
 
+        /** A position that is visible in the engine. Any thread. */
+        long visible();
+
         /**
-         * The position up to which the engine itself has seen to it that nothing in the way of a transaction was made
-         * visible, if the transaction holds all its locks now.
-         *
-         * @param begun a position visible before the transaction's snapshot
+         * Whether the engine itself sees to it that nothing in the way of a transaction is made visible while the transaction
+         * holds all its locks.
          */
-        long lockedSince(long begun);
+        boolean locksExclude();
 
         /** What the protocol asks of a node. */
         Claims claims();

@@ -1,30 +1,25 @@
 package tutti.node;
 
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import org.jspecify.annotations.Nullable;
+import java.util.List;
 import tutti.core.protocol.Message;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.TransactionId;
 
 /**
- * What nodes tell each other through the total order besides the protocol's own messages, and the envelope that keeps the
- * two apart: one leading byte.
+ * What nodes tell each other through the total order: the messages of their protocol, and what they need besides. Which
+ * protocol that is, {@link Messages} is told.
  */
-sealed interface Control {
-    /** The envelope byte of a protocol message. */
-    byte PROTOCOL = 0;
-    /** The envelope byte of {@link Hello}. */
-    byte HELLO = 1;
-    /** The envelope byte of {@link Restart}. */
-    byte RESTART = 2;
-    /** The envelope byte of {@link Question}. */
-    byte QUESTION = 3;
-    /** The envelope byte of {@link Ended}. */
-    byte ENDED = 4;
-    /** The envelope byte of {@link Fence}. */
-    byte FENCE = 5;
-    /** The envelope byte of {@link Mark}. */
-    byte MARK = 6;
+sealed interface Control extends Encoded {
+    /**
+     * A message of the protocol.
+     *
+     * @param schema as {@link Messages} has it
+     */
+    record Said(Message message, Schema<Said> schema) implements Control {}
 
     /**
      * A node has started. When it has been delivered to itself and all before it is visible, the node has caught up.
@@ -33,77 +28,105 @@ sealed interface Control {
      * @param mark of this life alone: a node that has lost count of its lives knows its own by it
      * @param protocol name of the protocol it runs
      */
-    record Hello(long incarnation, long mark, String protocol) implements Control {}
+    record Hello(long incarnation, long mark, String protocol) implements Control {
+        static final Schema<Hello> SCHEMA = Schema.message("hello", 1, Hello.class, "A node has started.").of(
+                Field.of("incarnation", Types.NATURAL, Hello::incarnation),
+                Field.of("mark", Types.LONG, Hello::mark),
+                Field.of("protocol", Types.text(1 << 16), Hello::protocol), Hello::new);
+
+        @Override
+        public Schema<Hello> schema() {
+            return SCHEMA;
+        }
+    }
 
     /**
      * After a crash now, the node would need the log from behind this position, and nothing before.
      *
      * @param position of a protocol snapshot in the node's files, restart in its engine
      */
-    record Restart(long position) implements Control {}
+    record Restart(long position) implements Control {
+        static final Schema<Restart> SCHEMA = Schema.message("restart", 2, Restart.class,
+                "After a crash now, the node would need the log from behind this position.").of(
+                        Field.of("position", Types.NATURAL, Restart::position), Restart::new);
+
+        @Override
+        public Schema<Restart> schema() {
+            return SCHEMA;
+        }
+    }
 
     /** Somebody wants to know what became of a transaction: its node is to end it if need be, and say so. */
-    record Question(TransactionId transaction) implements Control {}
+    record Question(TransactionId transaction) implements Control {
+        static final Schema<Question> SCHEMA = Schema
+                .message("question", 3, Question.class, "Somebody wants to know what became of a transaction.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Question::transaction), Question::new);
+
+        @Override
+        public Schema<Question> schema() {
+            return SCHEMA;
+        }
+    }
 
     /** A transaction of the sender has ended: if it has committed, that was ordered before this. */
-    record Ended(TransactionId transaction) implements Control {}
+    record Ended(TransactionId transaction) implements Control {
+        static final Schema<Ended> SCHEMA = Schema
+                .message("ended", 4, Ended.class, "A transaction of the sender has ended.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Ended::transaction), Ended::new);
+
+        @Override
+        public Schema<Ended> schema() {
+            return SCHEMA;
+        }
+    }
 
     /** From here on nothing counts that this life of a node has sent; see {@link Outcomes}. */
-    record Fence(int node, long incarnation) implements Control {}
+    record Fence(int node, long incarnation) implements Control {
+        static final Schema<Fence> SCHEMA = Schema
+                .message("fence", 5, Fence.class, "From here on nothing counts that this life of a node has sent.").of(
+                        Field.of("node", Types.u8(0, 255), Fence::node),
+                        Field.of("incarnation", Types.NATURAL, Fence::incarnation), Fence::new);
+
+        @Override
+        public Schema<Fence> schema() {
+            return SCHEMA;
+        }
+    }
 
     /** The sender wants to know when it has caught up with this. */
-    record Mark(long number) implements Control {}
+    record Mark(long number) implements Control {
+        static final Schema<Mark> SCHEMA = Schema
+                .message("mark", 6, Mark.class, "The sender wants to know when it has caught up with this.").of(
+                        Field.of("number", Types.LONG, Mark::number), Mark::new);
 
-    /** The bytes of a protocol message in its envelope. */
-    static byte[] envelope(Message message) {
-        ByteBuffer to = ByteBuffer.allocate(1 + message.encodedSize());
-        to.put(PROTOCOL);
-        message.encode(to);
-        return to.array();
+        @Override
+        public Schema<Mark> schema() {
+            return SCHEMA;
+        }
     }
 
-    /** The bytes of a control message. */
-    default byte[] encode() {
-        return switch (this) {
-            case Hello hello -> {
-                byte[] protocol = hello.protocol().getBytes(StandardCharsets.UTF_8);
-                yield ByteBuffer.allocate(1 + 8 + 8 + protocol.length).put(HELLO).putLong(hello.incarnation())
-                        .putLong(hello.mark()).put(protocol).array();
-            }
-            case Restart restart -> ByteBuffer.allocate(1 + 8).put(RESTART).putLong(restart.position()).array();
-            case Question question -> encode(QUESTION, question.transaction());
-            case Ended ended -> encode(ENDED, ended.transaction());
-            case Fence fence -> ByteBuffer.allocate(1 + 4 + 8).put(FENCE).putInt(fence.node())
-                    .putLong(fence.incarnation()).array();
-            case Mark mark -> ByteBuffer.allocate(1 + 8).put(MARK).putLong(mark.number()).array();
-        };
-    }
+    /** How they are written in a cluster that runs one protocol. Immutable, for any thread. */
+    final class Messages {
+        private final Schema<Said> said;
+        private final MessageSet<Control> set;
 
-    private static byte[] encode(byte tag, TransactionId transaction) {
-        ByteBuffer to = ByteBuffer.allocate(1 + TransactionId.ENCODED_BYTES).put(tag);
-        transaction.encode(to);
-        return to.array();
-    }
+        /** @param protocol its messages */
+        Messages(MessageSet<Message> protocol) {
+            said = Schema.message("said", 0, Said.class, "A message of the cluster's protocol.")
+                    .of(Field.of("message", protocol, Said::message), this::said);
+            set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
+                    List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
+                            Mark.SCHEMA));
+        }
 
-    /** Reads a control message, or answers null, the envelope byte consumed, if it is one of the protocol's. */
-    static @Nullable Control decode(ByteBuffer from) {
-        byte tag = from.get();
-        return switch (tag) {
-            case PROTOCOL -> null;
-            case HELLO -> {
-                long incarnation = from.getLong();
-                long mark = from.getLong();
-                byte[] protocol = new byte[from.remaining()];
-                from.get(protocol);
-                yield new Hello(incarnation, mark, new String(protocol, StandardCharsets.UTF_8));
-            }
-            case RESTART -> new Restart(from.getLong());
-            case QUESTION -> new Question(TransactionId.decode(from));
-            case ENDED -> new Ended(TransactionId.decode(from));
-            case FENCE -> new Fence(from.getInt(), from.getLong());
-            case MARK -> new Mark(from.getLong());
-            default -> throw new IllegalArgumentException("message with unknown envelope " + tag
-                    + ": is a node of a newer version in the cluster?");
-        };
+        /** A message of the protocol as one of these. */
+        Said said(Message message) {
+            return new Said(message, said);
+        }
+
+        /** All of them. */
+        MessageSet<Control> set() {
+            return set;
+        }
     }
 }

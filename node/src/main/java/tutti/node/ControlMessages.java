@@ -94,6 +94,7 @@ final class ControlMessages {
                     questions.marked(mark.number(), position);
                 }
             }
+            case Control.Said said -> throw new Defect("a message of the protocol is not for the node: " + said);
         }
     }
 

@@ -7,6 +7,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
@@ -27,7 +33,24 @@ final class NodeFiles {
 
     private final Directory directory;
 
-    /** A snapshot of the protocol after a position. */
+    /** Which life of a node was the last. */
+    record Incarnation(long last) implements Encoded {
+        static final Schema<Incarnation> SCHEMA = Schema
+                .message("incarnation", 2, Incarnation.class, "Number of the node's last life.")
+                .of(Field.of("last", Types.NATURAL, Incarnation::last), Incarnation::new);
+
+        @Override
+        public Schema<Incarnation> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** What is in the files. */
+    static final MessageSet<Encoded> SET = new MessageSet<>("node files",
+            "In files of a node's own, each behind its CRC-32C of 4 bytes.",
+            List.of(NodeSnapshot.SCHEMA, Incarnation.SCHEMA));
+
+    /** A snapshot of the protocol after a position, as bytes. */
     record Snapshot(long position, byte[] state) {}
 
     /**
@@ -51,14 +74,22 @@ final class NodeFiles {
 
     /** A number larger than every one answered before, kept over restarts. */
     long nextIncarnation() throws IOException {
-        long next = directory.exists(INCARNATION) ? read(INCARNATION).getLong() + 1 : 1;
+        long next = 1;
+        if (directory.exists(INCARNATION)) {
+            try {
+                next = SET.decode(read(INCARNATION), Incarnation.class).last() + 1;
+            } catch (DecodeException wrong) {
+                throw new IOException(directory.location(INCARNATION) + " cannot be used: " + wrong.getMessage()
+                        + "; or " + REMEDY, wrong);
+            }
+        }
         keepIncarnation(next);
         return next;
     }
 
     /** Numbers answered from now on are larger than this one. */
     void keepIncarnation(long last) throws IOException {
-        DurableFiles.write(directory, INCARNATION, ByteBuffer.allocate(Long.BYTES).putLong(last).array());
+        DurableFiles.write(directory, INCARNATION, new Incarnation(last).bytes());
     }
 
     /** Keeps a snapshot, durably. */

@@ -3,11 +3,11 @@ package tutti.node;
 import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Message;
+import tutti.core.schema.MessageSet;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.runtime.Loop;
@@ -38,15 +38,16 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     }
 
     /**
-     * One ordered message: either of the nodes' own or of their protocol.
+     * One ordered message.
      *
      * @param digest of its bytes
      */
-    record Delivery(long position, int sender, int digest, @Nullable Control control, @Nullable Message message) {}
+    record Delivery(long position, int sender, int digest, Control message) {}
 
     private final int node;
     private final Loop loop;
-    private final Function<ByteBuffer, Message> decoder;
+    private final MessageSet<Control> ordered;
+    private final MessageSet<Message> protocol;
     private final Backlog backlog;
     private final Events events;
     private final ConcurrentLinkedQueue<Delivery> deliveries = new ConcurrentLinkedQueue<>();
@@ -58,13 +59,16 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
      * One that has received nothing.
      *
      * @param node this one's number
-     * @param decoder reads the protocol's messages; any thread
+     * @param ordered what is in the order
+     * @param protocol what is outside of it
      * @param backlog counts what has come
      */
-    OrderInbox(int node, Loop loop, Function<ByteBuffer, Message> decoder, Backlog backlog, Events events) {
+    OrderInbox(int node, Loop loop, MessageSet<Control> ordered, MessageSet<Message> protocol, Backlog backlog,
+            Events events) {
         this.node = node;
         this.loop = loop;
-        this.decoder = decoder;
+        this.ordered = ordered;
+        this.protocol = protocol;
         this.backlog = backlog;
         this.events = events;
     }
@@ -89,10 +93,9 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     public void delivered(long position, int sender, ByteBuffer payload) {
         int bytes = payload.remaining();
         int digest = LogContinuity.digest(sender, payload);
-        Control control = Control.decode(payload);
-        Message message = control == null ? decoder.apply(payload) : null;
+        Control read = ordered.decode(payload);
         backlog.add(bytes);
-        deliveries.add(new Delivery(position, sender, digest, control, message));
+        deliveries.add(new Delivery(position, sender, digest, read));
         arrivedPosition = position;
         if (!announced.get() && announced.compareAndSet(false, true)) {
             loop.execute(() -> {
@@ -112,15 +115,14 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
 
     @Override
     public void received(int sender, ByteBuffer payload) {
-        Message message = decoder.apply(payload);
+        Message message = protocol.decode(payload);
         loop.execute(() -> events.received(sender, message));
     }
 
     @Override
     public void tentative(int sender, ByteBuffer payload) {
-        if (Control.decode(payload) == null) {
-            Message message = decoder.apply(payload);
-            loop.execute(() -> events.tentative(sender, message));
+        if (ordered.decode(payload) instanceof Control.Said said) {
+            loop.execute(() -> events.tentative(sender, said.message()));
         }
     }
 

@@ -1,11 +1,15 @@
 package tutti.node;
 
-import java.nio.ByteBuffer;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Type;
+import tutti.core.schema.Types;
 import tutti.core.txn.TransactionId;
 
 /**
@@ -49,7 +53,6 @@ final class Outcomes {
     static final int LIVES = 8;
     private static final int CHUNK = 1 << 15;
     private static final int CHUNK_WORDS = CHUNK / Long.SIZE;
-    private static final int VERSION = 1;
 
     /** One life of one node. */
     private static final class Life {
@@ -216,82 +219,65 @@ final class Outcomes {
 
     // ------------------------------------------------------------------------------------------ snapshots
 
-    /** Everything but what is being executed. */
-    byte[] encode() {
-        int bytes = 4 + 4 + 4;
-        for (TreeMap<Long, Life> lives : nodes.values()) {
-            bytes += 8;
-            for (Life life : lives.values()) {
-                bytes += 8 + 1 + 4 + encodedSize(life.committed) + encodedSize(life.requests);
-            }
-        }
-        ByteBuffer to = ByteBuffer.allocate(bytes + fenced.size() * 12);
-        to.putInt(VERSION).putInt(nodes.size());
-        nodes.forEach((node, lives) -> {
-            to.putInt(node).putInt(lives.size());
-            lives.forEach((incarnation, life) -> {
-                to.putLong(incarnation).put((byte) (life.over ? 1 : 0)).putInt(life.lowest);
-                encode(life.committed, to);
-                encode(life.requests, to);
-            });
-        });
-        to.putInt(fenced.size());
-        fenced.forEach((node, incarnation) -> to.putInt(node).putLong(incarnation));
-        return to.array();
-    }
-
-    private static int encodedSize(Map<Integer, long[]> bits) {
-        return 4 + bits.size() * (4 + CHUNK_WORDS * Long.BYTES);
-    }
-
-    private static void encode(Map<Integer, long[]> bits, ByteBuffer to) {
-        to.putInt(bits.size());
-        bits.forEach((chunk, words) -> {
-            to.putInt(chunk);
-            for (long word : words) {
-                to.putLong(word);
-            }
-        });
-    }
-
     /**
-     * Begins from what {@link #encode} gave.
+     * One life of a node in an image.
      *
-     * @throws IllegalArgumentException if it is something else
+     * @param lowest chunks below are not kept
+     * @param committed bits of the committed ones, by number of the chunk
+     * @param requests bits of the requests that every replica executes
      */
-    void decode(ByteBuffer from) {
-        int version = from.getInt();
-        if (version != VERSION) {
-            throw new IllegalArgumentException("outcomes of version " + version + ", known is " + VERSION);
-        }
-        int count = from.getInt();
-        for (int i = 0; i < count; i++) {
-            TreeMap<Long, Life> lives = new TreeMap<>();
-            nodes.put(from.getInt(), lives);
-            int size = from.getInt();
-            for (int j = 0; j < size; j++) {
-                Life life = new Life();
-                lives.put(from.getLong(), life);
-                life.over = from.get() != 0;
-                life.lowest = from.getInt();
-                decode(life.committed, from);
-                decode(life.requests, from);
+    record LifeImage(long incarnation, boolean over, int lowest, Map<Integer, long[]> committed,
+            Map<Integer, long[]> requests) {
+        private static final Type<Map<Integer, long[]>> BITS = Types.map(Types.COUNT, Types.longs(CHUNK_WORDS),
+                2 * WINDOW / CHUNK);
+        static final Schema<LifeImage> SCHEMA = Schema.part("life", LifeImage.class).of(
+                Field.of("incarnation", Types.NATURAL, LifeImage::incarnation),
+                Field.of("over", Types.BOOLEAN, LifeImage::over), Field.of("lowest", Types.COUNT, LifeImage::lowest),
+                Field.of("committed", BITS, LifeImage::committed), Field.of("requests", BITS, LifeImage::requests),
+                LifeImage::new);
+
+        /** @throws IllegalArgumentException if a chunk is not one */
+        LifeImage {
+            for (Map<Integer, long[]> bits : List.of(committed, requests)) {
+                for (long[] words : bits.values()) {
+                    if (words.length != CHUNK_WORDS) {
+                        throw new IllegalArgumentException("a chunk of " + words.length + " words");
+                    }
+                }
             }
-        }
-        int fences = from.getInt();
-        for (int i = 0; i < fences; i++) {
-            fenced.put(from.getInt(), from.getLong());
         }
     }
 
-    private static void decode(Map<Integer, long[]> bits, ByteBuffer from) {
-        int size = from.getInt();
-        for (int i = 0; i < size; i++) {
-            long[] words = new long[CHUNK_WORDS];
-            bits.put(from.getInt(), words);
-            for (int j = 0; j < words.length; j++) {
-                words[j] = from.getLong();
+    /** Everything but what is being executed. */
+    record Image(Map<Integer, List<LifeImage>> nodes, Map<Integer, Long> fenced) {
+        static final Schema<Image> SCHEMA = Schema.part("outcomes", Image.class).of(
+                Field.of("nodes", Types.map(Types.u8(0, 255), Types.list(LifeImage.SCHEMA, LIVES), 256), Image::nodes),
+                Field.of("fenced", Types.map(Types.u8(0, 255), Types.NATURAL, 256), Image::fenced), Image::new);
+    }
+
+    /** A view of what is here. */
+    Image image() {
+        Map<Integer, List<LifeImage>> images = new TreeMap<>();
+        nodes.forEach((node, lives) -> images.put(node, lives.entrySet().stream().map(life -> new LifeImage(
+                life.getKey(), life.getValue().over, life.getValue().lowest, life.getValue().committed,
+                life.getValue().requests)).toList()));
+        return new Image(images, fenced);
+    }
+
+    /** Begins from an image that was read. */
+    void restore(Image image) {
+        image.nodes.forEach((node, lives) -> {
+            TreeMap<Long, Life> restored = new TreeMap<>();
+            nodes.put(node, restored);
+            for (LifeImage one : lives) {
+                Life life = new Life();
+                restored.put(one.incarnation, life);
+                life.over = one.over;
+                life.lowest = one.lowest;
+                life.committed.putAll(one.committed);
+                life.requests.putAll(one.requests);
             }
-        }
+        });
+        fenced.putAll(image.fenced);
     }
 }

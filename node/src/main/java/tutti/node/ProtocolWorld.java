@@ -1,6 +1,5 @@
 package tutti.node;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
@@ -31,10 +30,10 @@ final class ProtocolWorld implements Replica {
         Outcomes outcomes();
 
         /** Has a message ordered. */
-        void send(byte[] payload);
+        void order(Message message);
 
         /** Sends a message to some nodes outside of the order. */
-        void multicast(byte[] payload, Set<Integer> nodes);
+        void multicast(Message message, Set<Integer> nodes);
     }
 
     private final Node node;
@@ -136,15 +135,12 @@ final class ProtocolWorld implements Replica {
 
     @Override
     public void order(Message message) {
-        byte[] payload = Control.envelope(message);
-        effects.add(() -> node.send(payload));
+        effects.add(() -> node.order(message));
     }
 
     @Override
     public void multicast(Message message, Set<Integer> nodes) {
-        ByteBuffer payload = ByteBuffer.allocate(message.encodedSize());
-        message.encode(payload);
-        effects.add(() -> node.multicast(payload.array(), nodes));
+        effects.add(() -> node.multicast(message, nodes));
     }
 
     @Override

@@ -1,7 +1,6 @@
 package tutti.node;
 
 import java.io.IOException;
-import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.Set;
@@ -53,6 +52,7 @@ final class ReplicaCore {
     private final Outcomes outcomes;
     private final Questions questions;
     private final Backlog backlog;
+    private final Control.Messages messages;
     private final OrderInbox inbox;
     private final Outbox outbox;
     private final ControlMessages controlMessages;
@@ -98,7 +98,9 @@ final class ReplicaCore {
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
                 settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
         this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
-        this.inbox = new OrderInbox(settings.node(), loop, settings.protocol()::decode, backlog, new OrderEvents());
+        this.messages = new Control.Messages(settings.protocol().messages());
+        this.inbox = new OrderInbox(settings.node(), loop, messages.set(), settings.protocol().messages(), backlog,
+                new OrderEvents());
         this.outbox = new Outbox(order.log());
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, parts);
     }
@@ -154,22 +156,22 @@ final class ReplicaCore {
         order.log().start(continuity.startAfter(), inbox);
         lifecycle.joins();
         // the first message of this life, as a fence ends with it
-        outbox.send(life.hello().encode());
+        send(life.hello());
         world.tell(() -> protocol.committed(position, seen));
         loop.schedule(settings.durabilityNanos(), logKeeping::tellDurable);
     }
 
     private void restore(NodeFiles.Snapshot file) throws IOException {
         try {
-            NodeSnapshot snapshot = NodeSnapshot.of(file.state());
+            NodeSnapshot snapshot = NodeFiles.SET.decode(ByteBuffer.wrap(file.state()), NodeSnapshot.class);
             if (snapshot.position() != file.position()) {
                 throw new IllegalArgumentException("it was taken after position " + snapshot.position());
             }
             protocol.restore(snapshot.protocol());
-            outcomes.decode(ByteBuffer.wrap(snapshot.outcomes()));
+            outcomes.restore(snapshot.outcomes());
             logKeeping.recovered(snapshot.position());
             continuity.begin(snapshot.position(), snapshot.digest());
-        } catch (IllegalArgumentException | BufferUnderflowException unusable) {
+        } catch (IllegalArgumentException unusable) {
             throw new IOException("the snapshot of position " + file.position() + " in " + files.location()
                     + " cannot be used: " + unusable.getMessage()
                     + "; start the node with the software and the protocol"
@@ -214,10 +216,6 @@ final class ReplicaCore {
 
     OrderInbox inbox() {
         return inbox;
-    }
-
-    Outbox outbox() {
-        return outbox;
     }
 
     LogKeeping logKeeping() {
@@ -321,8 +319,8 @@ final class ReplicaCore {
         }
 
         @Override
-        public long lockedSince(long begun) {
-            return engine.locksReferencedRows() ? pipeline.visible() : begun;
+        public boolean locksExclude() {
+            return engine.locksReferencedRows();
         }
 
         @Override
@@ -341,18 +339,18 @@ final class ReplicaCore {
         }
 
         @Override
-        public void send(byte[] payload) {
-            outbox.send(payload);
+        public void order(Message message) {
+            ReplicaCore.this.send(messages.said(message));
         }
 
         @Override
         public void send(Control control) {
-            outbox.send(control.encode());
+            ReplicaCore.this.send(control);
         }
 
         @Override
-        public void multicast(byte[] payload, Set<Integer> nodes) {
-            order.group().multicast(payload, nodes);
+        public void multicast(Message message, Set<Integer> nodes) {
+            order.group().multicast(message.bytes(order.group().wireVersion()), nodes);
         }
 
         @Override
@@ -425,21 +423,24 @@ final class ReplicaCore {
         advise();
         backlog.measured(pipeline.queuedBytes());
         logKeeping.delivered(deliveredPosition, () -> new NodeSnapshot(deliveredPosition, continuity.lastDigest(),
-                protocol.snapshot(), outcomes.encode()).encode());
+                protocol.snapshot(), outcomes.image()).bytes());
     }
 
     private void take(OrderInbox.Delivery next) {
-        Control control = next.control();
-        Message message = next.message();
         boolean counts = outcomes.counts(next.sender());
-        if (message == null || !counts) {
-            pipeline.skip(next.position());
-        } else {
+        if (counts && next.message() instanceof Control.Said(Message message, var _)) {
             world.tell(() -> protocol.delivered(next.position(), next.sender(), message));
+            return;
         }
-        if (control != null && (counts || control instanceof Control.Hello)) {
-            controlMessages.delivered(next.position(), next.sender(), control);
+        pipeline.skip(next.position());
+        if (counts || next.message() instanceof Control.Hello) {
+            controlMessages.delivered(next.position(), next.sender(), next.message());
         }
+    }
+
+    /** Has a message ordered, in a version that all nodes can read. On the loop. */
+    void send(Control message) {
+        outbox.send(message.bytes(order.group().wireVersion()));
     }
 
     /** Tells the order where the protocol would have it decided. */

@@ -292,7 +292,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
     /** Has a life of a node end in the order, as when its node is not in sight; for tests. */
     void fence(int node, long incarnation) {
-        core.loop().execute(() -> core.outbox().send(new Control.Fence(node, incarnation).encode()));
+        core.loop().execute(() -> core.send(new Control.Fence(node, incarnation)));
     }
 
     private void whenServing(Completion<?> done, Runnable task) {

@@ -95,28 +95,32 @@ class OutcomesTest {
         outcomes.committed(id(0, 1, 100_000));
         outcomes.request(id(0, 1, 7), 12, false);
         outcomes.fence(1, 5);
-        NodeSnapshot snapshot = new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.encode());
-        NodeSnapshot read = NodeSnapshot.of(snapshot.encode());
+        NodeSnapshot snapshot = new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image());
+        NodeSnapshot read = read(snapshot.bytes());
         assertEquals(ByteBuffer.wrap(snapshot.protocol()), ByteBuffer.wrap(read.protocol()));
         assertEquals(17, read.position());
         assertEquals(0xabcd, read.digest());
         Outcomes restored = new Outcomes(true);
-        restored.decode(ByteBuffer.wrap(read.outcomes()));
+        restored.restore(read.outcomes());
         assertEquals(Answer.COMMITTED, restored.of(id(0, 1, 100_000)));
         assertEquals(Answer.OPEN, restored.of(id(0, 1, 100_001)));
         assertEquals(Answer.UNKNOWN, restored.of(id(0, 1, 7)), "its result is not known any more");
         assertEquals(Answer.ABORTED, restored.of(id(1, 5, 1)));
         assertFalse(restored.counts(1));
-        assertEquals(ByteBuffer.wrap(outcomes.encode()), ByteBuffer.wrap(restored.encode()));
+        NodeSnapshot again = new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, restored.image());
+        assertEquals(ByteBuffer.wrap(snapshot.bytes()), ByteBuffer.wrap(again.bytes()));
     }
 
     @Test
     void whatIsNoSnapshotIsRefused() {
-        assertThrows(IllegalArgumentException.class, () -> NodeSnapshot.of(new byte[]{9, 9, 9}));
-        assertThrows(IllegalArgumentException.class, () -> NodeSnapshot.of(new byte[]{9, 9, 9, 9, 9}));
-        byte[] cut = Arrays.copyOf(new NodeSnapshot(1, 2, new byte[40], new byte[0]).encode(), 30);
-        assertThrows(IllegalArgumentException.class, () -> NodeSnapshot.of(cut));
-        assertThrows(IllegalArgumentException.class, () -> new Outcomes(true).decode(ByteBuffer.wrap(new byte[16])));
+        assertThrows(IllegalArgumentException.class, () -> read(new byte[]{9, 9, 9}));
+        assertThrows(IllegalArgumentException.class, () -> read(new byte[]{9, 9, 9, 9, 9}));
+        byte[] cut = Arrays.copyOf(new NodeSnapshot(1, 2, new byte[40], new Outcomes(true).image()).bytes(), 30);
+        assertThrows(IllegalArgumentException.class, () -> read(cut));
+    }
+
+    private static NodeSnapshot read(byte[] bytes) {
+        return NodeFiles.SET.decode(ByteBuffer.wrap(bytes), NodeSnapshot.class);
     }
 
     @Test

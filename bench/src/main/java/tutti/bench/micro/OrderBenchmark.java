@@ -32,9 +32,11 @@ import org.slf4j.LoggerFactory;
 import tutti.bench.micro.OrderContender.Library;
 
 /**
- * Measures the durable order beside jgroups-raft in one run: three nodes, fsync on, in one JVM and in three. Prints what
- * it ran on. Arguments: {@code --seconds S} per load (default 3), {@code --rounds N} (default 1; libraries take turns),
- * {@code --directory DIR} for the logs (default the temporary directory).
+ * Measures the durable order beside Apache Ratis and jgroups-raft in one run: three nodes, fsync on, in one JVM and in three;
+ * and the order by group communication, which flushes nothing. Prints what it ran on. Arguments: {@code --seconds S} per
+ * load (default 3), {@code --rounds N} (default 1; libraries take turns), {@code --directory DIR} for the logs (default the
+ * temporary directory), {@code --libraries A,B} and {@code --processes
+ * one} or {@code three} to leave others out.
  */
 public final class OrderBenchmark {
     private static final int NODES = 3;
@@ -42,8 +44,12 @@ public final class OrderBenchmark {
     private final double seconds;
     private final Path directory;
     private final PrintStream out;
+    private final List<Library> libraries;
+    private final List<Boolean> apart;
 
-    private OrderBenchmark(double seconds, Path directory, PrintStream out) {
+    private OrderBenchmark(double seconds, Path directory, List<Library> libraries, List<Boolean> apart, PrintStream out) {
+        this.libraries = libraries;
+        this.apart = apart;
         this.seconds = seconds;
         this.directory = directory;
         this.out = out;
@@ -63,17 +69,23 @@ public final class OrderBenchmark {
         }
         double seconds = 3;
         int rounds = 1;
+        List<Library> libraries = List.of(Library.values());
+        List<Boolean> apart = List.of(false, true);
         Path parent = Path.of(System.getProperty("java.io.tmpdir"));
         for (int i = 0; i + 1 < args.length; i += 2) {
             switch (args[i]) {
                 case "--seconds" -> seconds = Double.parseDouble(args[i + 1]);
                 case "--rounds" -> rounds = Integer.parseInt(args[i + 1]);
                 case "--directory" -> parent = Path.of(args[i + 1]);
+                case "--libraries" -> libraries = Stream.of(args[i + 1].split(",", -1))
+                        .map(name -> Library.valueOf(name.toUpperCase(Locale.ROOT).replace('-', '_'))).toList();
+                case "--processes" -> apart = List.of(args[i + 1].equals("three"));
                 default -> throw new IllegalArgumentException(
-                        args[i] + " is unknown; there are --seconds, --rounds and --directory");
+                        args[i] + " is unknown; there are --seconds, --rounds, --directory, --libraries"
+                                + " and --processes");
             }
         }
-        run(seconds, rounds, parent, System.out);
+        run(seconds, rounds, parent, libraries, apart, System.out);
     }
 
     /**
@@ -85,10 +97,15 @@ public final class OrderBenchmark {
      * @param out where to print
      */
     public static void run(double seconds, int rounds, Path parent, PrintStream out) throws Exception {
+        run(seconds, rounds, parent, List.of(Library.values()), List.of(false, true), out);
+    }
+
+    private static void run(double seconds, int rounds, Path parent, List<Library> libraries,
+            List<Boolean> apart, PrintStream out) throws Exception {
         ((Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME)).setLevel(Level.ERROR);
         Path directory = Files.createTempDirectory(parent, "tutti-bench-order");
         try {
-            new OrderBenchmark(seconds, directory, out).run(rounds);
+            new OrderBenchmark(seconds, directory, libraries, apart, out).run(rounds);
         } finally {
             delete(directory);
         }
@@ -104,15 +121,16 @@ public final class OrderBenchmark {
 
     private void run(int rounds) throws Exception {
         machine();
-        out.printf("%-8s %-10s %-46s %12s %9s %9s%n", "library", "processes", "load", "per second", "p50 ms", "p99 ms");
+        out.printf("%-14s %-10s %-46s %12s %9s %9s %9s%n", "library", "processes", "load", "per second", "p50 ms", "p99 ms",
+                "CPU us");
         for (int round = 0; round < rounds; round++) {
-            for (boolean apart : new boolean[]{false, true}) {
-                for (Library library : Library.values()) {
+            for (boolean processes : apart) {
+                for (Library library : libraries) {
                     try {
-                        measure(library, apart, round);
+                        measure(library, processes, round);
                     } catch (IOException | ExecutionException | IllegalStateException e) {
-                        out.printf("%-8s %-10s FAILED: %s%n", library.name().toLowerCase(Locale.ROOT),
-                                apart ? "three" : "one", e);
+                        out.printf("%-14s %-10s FAILED: %s%n", library.name().toLowerCase(Locale.ROOT),
+                                processes ? "three" : "one", e);
                     }
                 }
             }
@@ -195,7 +213,7 @@ public final class OrderBenchmark {
                 node.awaitReady();
             }
             nodes.getFirst().run(new OrderLoad(200, 1, 0, 0.001));
-            out.printf("%-8s %-10s ready and first message ordered after %.2f s%n", name, processes,
+            out.printf("%-14s %-10s ready and first message ordered after %.2f s%n", name, processes,
                     (System.nanoTime() - start) / 1e9);
             Driver leader = nodes.getFirst();
             Driver follower = nodes.getLast();
@@ -219,7 +237,7 @@ public final class OrderBenchmark {
             print(name, processes, "500 B, at a follower, one at a time",
                     follower.run(new OrderLoad(500, 1, 0, seconds)));
             double[] memory = nodes.getFirst().memory();
-            out.printf("%-8s %-10s memory of %s: heap in use %.0f MiB, resident %.0f MiB%n", name, processes,
+            out.printf("%-14s %-10s memory of %s: heap in use %.0f MiB, resident %.0f MiB%n", name, processes,
                     apart ? "one node" : "all three nodes", memory[0], memory[1]);
         } finally {
             for (Driver node : nodes) {
@@ -236,18 +254,22 @@ public final class OrderBenchmark {
         double perSecond = 0;
         double p50 = 0;
         double p99 = 0;
+        double cpuMicrosPerSecond = 0;
         for (Future<OrderLoad.Result> future : running) {
             OrderLoad.Result result = future.get();
             perSecond += result.perSecond();
             p50 = Math.max(p50, result.p50Millis());
             p99 = Math.max(p99, result.p99Millis());
+            // Each has seen the processor time of all.
+            cpuMicrosPerSecond += result.cpuMicros() * result.perSecond() / running.size();
         }
-        return new OrderLoad.Result(perSecond, p50, p99);
+        return new OrderLoad.Result(perSecond, p50, p99, cpuMicrosPerSecond / Math.max(1, perSecond));
     }
 
     private void print(String library, String processes, String load, OrderLoad.Result result) {
-        out.printf("%-8s %-10s %-46s %,12.0f %9.2f %9.2f%n", library, processes, load, result.perSecond(),
-                result.p50Millis(), result.p99Millis());
+        out.printf("%-14s %-10s %-46s %,12.0f %9.2f %9.2f %9s%n", library, processes, load, result.perSecond(),
+                result.p50Millis(), result.p99Millis(),
+                processes.equals("one") ? String.format(Locale.ROOT, "%.1f", result.cpuMicros()) : "-");
     }
 
     private static SortedMap<Integer, InetSocketAddress> members() throws IOException {

@@ -13,7 +13,31 @@ interface OrderContender extends AutoCloseable {
             @Override
             OrderContender open(int self, SortedMap<Integer, InetSocketAddress> members, Path directory)
                     throws Exception {
-                return new TuttiContender(self, members, directory);
+                return new TuttiContender("raft", self, members, directory);
+            }
+        },
+        /** Apache Ratis, each message a request. */
+        RATIS {
+            @Override
+            OrderContender open(int self, SortedMap<Integer, InetSocketAddress> members, Path directory)
+                    throws Exception {
+                return new RatisContender(self, members, directory, false);
+            }
+        },
+        /** Apache Ratis, with our batching in front of it. */
+        RATIS_BATCHED {
+            @Override
+            OrderContender open(int self, SortedMap<Integer, InetSocketAddress> members, Path directory)
+                    throws Exception {
+                return new RatisContender(self, members, directory, true);
+            }
+        },
+        /** Our group communication, which keeps nothing on disks. */
+        GROUP {
+            @Override
+            OrderContender open(int self, SortedMap<Integer, InetSocketAddress> members, Path directory)
+                    throws Exception {
+                return new TuttiContender("group", self, members, directory);
             }
         },
         /** jgroups-raft with its own log, flushed. */

@@ -1,5 +1,7 @@
 package tutti.bench.micro;
 
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -16,16 +18,21 @@ import org.HdrHistogram.Histogram;
  * @param seconds how long to measure, after a warm-up of a third of that
  */
 record OrderLoad(int bytes, int outstanding, long perSecond, double seconds) {
-    /** What came of it: latencies in nanoseconds from submission to acknowledgement. */
-    record Result(double perSecond, double p50Millis, double p99Millis) {
+    /**
+     * What came of it: latencies from submission to acknowledgement.
+     *
+     * @param cpuMicros of this process, all threads, for each message; all three nodes and their load if they are all in it
+     */
+    record Result(double perSecond, double p50Millis, double p99Millis, double cpuMicros) {
         @Override
         public String toString() {
-            return String.format(Locale.ROOT, "%.1f %.4f %.4f", perSecond, p50Millis, p99Millis);
+            return String.format(Locale.ROOT, "%.1f %.4f %.4f %.4f", perSecond, p50Millis, p99Millis, cpuMicros);
         }
 
         static Result parse(String text) {
             String[] parts = text.split(" ", -1);
-            return new Result(Double.parseDouble(parts[0]), Double.parseDouble(parts[1]), Double.parseDouble(parts[2]));
+            return new Result(Double.parseDouble(parts[0]), Double.parseDouble(parts[1]), Double.parseDouble(parts[2]),
+                    Double.parseDouble(parts[3]));
         }
     }
 
@@ -45,9 +52,16 @@ record OrderLoad(int bytes, int outstanding, long perSecond, double seconds) {
         return measure(node, seconds);
     }
 
+    private static long processNanos() {
+        return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean process
+                ? process.getProcessCpuTime()
+                : 0;
+    }
+
     private Result measure(OrderContender node, double forSeconds) throws Exception {
         Histogram latency = new ConcurrentHistogram(TimeUnit.MINUTES.toNanos(1), 3);
         Semaphore window = new Semaphore(outstanding);
+        long cpu = processNanos();
         long start = System.nanoTime();
         long end = start + (long) (forSeconds * 1e9);
         long submitted = 0;
@@ -73,6 +87,6 @@ record OrderLoad(int bytes, int outstanding, long perSecond, double seconds) {
         }
         double took = (System.nanoTime() - start) / 1e9;
         return new Result(submitted / took, latency.getValueAtPercentile(50) / 1e6,
-                latency.getValueAtPercentile(99) / 1e6);
+                latency.getValueAtPercentile(99) / 1e6, (processNanos() - cpu) / 1e3 / Math.max(1, submitted));
     }
 }

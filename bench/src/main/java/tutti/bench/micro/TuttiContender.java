@@ -8,21 +8,22 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Order;
-import tutti.order.raft.RaftOrder;
-import tutti.order.raft.RaftOrderConfig;
+import tutti.order.OrderSettings;
+import tutti.order.Orders;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 
-/** Our own order. A message is acknowledged when it is delivered at its sender. */
+/** One of our own orders. A message is acknowledged when it is delivered at its sender. */
 final class TuttiContender implements OrderContender {
     private final int self;
     private final Order order;
     private final ConcurrentLinkedQueue<Runnable> waiting = new ConcurrentLinkedQueue<>();
     private final CountDownLatch ready = new CountDownLatch(1);
 
-    TuttiContender(int self, SortedMap<Integer, InetSocketAddress> members, Path directory) throws Exception {
+    TuttiContender(String kind, int self, SortedMap<Integer, InetSocketAddress> members, Path directory) throws Exception {
         this.self = self;
-        order = RaftOrder.open(RaftOrderConfig.of(self, members), RealMachine.INSTANCE, PathDirectory.of(directory));
+        order = Orders.STANDARD.descriptor(kind).open(OrderSettings.of("bench", self, members), RealMachine.INSTANCE,
+                PathDirectory.of(directory));
         order.group().join(view -> {
             if (view.majority() && view.members().size() == members.size()) {
                 ready.countDown();

@@ -36,10 +36,52 @@ class SimCommandsTest {
                 "100", "--json", json.toString()), out::toString);
         assertTrue(out.toString().contains("3 scenarios of 100 transactions"), out.toString());
         JsonNode numbers = JsonMapper.builder().build().readTree(Files.readString(json));
-        assertEquals("nodo", numbers.get(1).get("protocol").asString());
-        assertEquals(3, numbers.get(1).get("scenarios").asInt());
-        assertEquals(0, numbers.get(0).get("failed").size());
-        assertTrue(numbers.get(0).get("counts").get("committed").asInt() > 100);
+        JsonNode series = numbers.get("series");
+        assertEquals("nodo", series.get(1).get("protocol").asString());
+        assertEquals(3, series.get(1).get("scenarios").asInt());
+        assertEquals(0, series.get(0).get("failed").asInt());
+        assertTrue(series.get(0).get("counts").get("committed").asInt() > 100);
+        assertEquals(3, series.get(0).get("checks").get("total order").asInt());
+    }
+
+    @Test
+    void aCampaignRunsForItsTimeGoesOnFromItsFileAndIsPublished() throws Exception {
+        assertEquals(0, run("check", "--minutes", "0.02", "--protocol", "si,active", "--faults", "crash", "--faults",
+                "loss", "--order", "ideal,raft", "--transactions", "50", "--failures", directory.toString()),
+                out::toString);
+        String said = out.toString();
+        assertTrue(said.contains(", drawn now") && said.contains("times faster than real time"), said);
+        Path file;
+        try (var found = Files.list(directory)) {
+            file = found.findFirst().orElseThrow();
+        }
+        JsonNode numbers = JsonMapper.builder().build().readTree(Files.readString(file));
+        assertEquals(8, numbers.get("series").size());
+        assertTrue(said.contains("seeds from " + numbers.get("firstSeed").asLong()), said);
+        int before = scenarios(numbers);
+        Path page = Files.writeString(directory.resolve("page.md"), "# Page\n<!-- campaign: made by ./tutti sim check"
+                + " --docs docs/campaign.md -->\nold\n<!-- end of campaign -->\n");
+        assertEquals(0, run("check", "--resume", file.toString(), "--minutes", "0.02", "--docs", page.toString()),
+                out::toString);
+        JsonNode after = JsonMapper.builder().build().readTree(Files.readString(file));
+        assertTrue(scenarios(after) > before, out::toString);
+        assertEquals(numbers.get("firstSeed"), after.get("firstSeed"));
+        String text = Files.readString(page);
+        assertTrue(text.contains("build `" + numbers.get("build").asString() + "`") && text.contains("| crash |")
+                && text.contains("Nothing failed.") && !text.contains("old"), text);
+        Files.writeString(file, Files.readString(file).replace(numbers.get("build").asString(), "0123456789abcdef"));
+        assertTrue(run("check", "--resume", file.toString()) != 0, out::toString);
+        assertTrue(run("check", "--resume", file.toString(), "--seeds", "3") != 0, out::toString);
+        assertTrue(run("check", "--resume", page.toString()) != 0, out::toString);
+        assertTrue(run("check", "--minutes", "1", "--seeds", "3") != 0, out::toString);
+    }
+
+    private static int scenarios(JsonNode numbers) {
+        int sum = 0;
+        for (JsonNode series : numbers.get("series")) {
+            sum += series.get("scenarios").asInt();
+        }
+        return sum;
     }
 
     @Test
@@ -47,7 +89,9 @@ class SimCommandsTest {
         assertEquals(1, run("check", "--protocol", "active", "--mutant", "execution-differs", "--seeds", "2",
                 "--faults", "all", "--shrink", "20", "--failures", directory.toString()), out::toString);
         String said = out.toString();
-        assertTrue(said.contains("0 are needed") && said.contains("equal commit sequences"), said);
+        assertTrue(said.contains("FAILED active, seed ") && said.contains("raft order, faults all, by ")
+                && said.contains("0 are needed") && said.contains("equal commit sequences"), said);
+        assertTrue(said.contains("the nodes' log") && said.contains("RaftOrder: node 0: the leader is"), said);
         List<Path> files;
         try (var found = Files.list(directory)) {
             files = found.toList();

@@ -1,7 +1,9 @@
 package tutti.core.certify;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * A set of keys in a few bits each, that may take a key for a member that is none but never the other way round: what a
@@ -11,7 +13,12 @@ import java.util.Arrays;
 public final class BloomFilter {
     private static final double LN2 = Math.log(2);
     private static final int PROBES_MAX = 64;
-    private static final long WORDS_MAX = 1 << 24;
+    private static final int WORDS_MAX = 1 << 24;
+
+    /** How it is written. */
+    public static final Schema<BloomFilter> SCHEMA = Schema.part("bloom filter", BloomFilter.class).of(
+            Field.of("probes", Types.u8(1, PROBES_MAX), filter -> filter.probes),
+            Field.of("words", Types.longs(WORDS_MAX), filter -> filter.words), BloomFilter::new);
 
     private final int probes;
     private final long[] words;
@@ -38,7 +45,7 @@ public final class BloomFilter {
         long needed = (long) Math.ceil(keys.length * bitsPerKey / Long.SIZE);
         if (needed > WORDS_MAX) {
             throw new IllegalArgumentException(keys.length + " keys at rate " + falsePositiveRate + " take more than "
-                    + WORDS_MAX * Long.BYTES + " bytes");
+                    + (long) WORDS_MAX * Long.BYTES + " bytes");
         }
         long[] words = new long[(int) needed];
         int probes = Math.clamp(Math.round(bitsPerKey * LN2), 1, PROBES_MAX);
@@ -82,34 +89,6 @@ public final class BloomFilter {
 
     private static long second(long key) {
         return first(key + 0x9E3779B97F4A7C15L) | 1;
-    }
-
-    /** Bytes that {@link #encode} writes. */
-    public int encodedSize() {
-        return 1 + 4 + words.length * Long.BYTES;
-    }
-
-    /** Appends it at the buffer's position. */
-    public void encode(ByteBuffer to) {
-        to.put((byte) probes).putInt(words.length);
-        for (long word : words) {
-            to.putLong(word);
-        }
-    }
-
-    /** Reads what {@link #encode} wrote, and advances the buffer. */
-    public static BloomFilter decode(ByteBuffer from) {
-        int probes = from.get();
-        int size = from.getInt();
-        if (probes < 1 || probes > PROBES_MAX || size < 0 || (long) size * Long.BYTES > from.remaining()) {
-            throw new IllegalArgumentException(
-                    "filter of " + size + " words and " + probes + " probes in " + from.remaining() + " bytes");
-        }
-        long[] words = new long[size];
-        for (int i = 0; i < size; i++) {
-            words[i] = from.getLong();
-        }
-        return new BloomFilter(probes, words);
     }
 
     @Override

@@ -1,8 +1,10 @@
 package tutti.core.certify;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -39,7 +41,6 @@ public final class CertificationIndex {
     private static final int WRITTEN = 2;
     private static final int EXCLUSIVE = 3;
     private static final int REFERENCED = 4;
-    private static final int ENCODED_SLOT_BYTES = SLOT * Integer.BYTES;
     private static final double FULL = 0.80;
     private static final double AFTER_REBUILD = 0.52;
 
@@ -307,52 +308,63 @@ public final class CertificationIndex {
         return Math.max(slots[at + WRITTEN], Math.max(slots[at + EXCLUSIVE], slots[at + REFERENCED]));
     }
 
-    /** Bytes that {@link #encode} writes at most. */
-    public int encodedSize() {
-        return 28 + used * ENCODED_SLOT_BYTES;
-    }
+    /** What is decided from, as it is written: the keys above the floor. */
+    public record Image(long base, long floor, long newest, int[] slots) {
+        /** How it is written. */
+        public static final Schema<Image> SCHEMA = Schema.part("certification index", Image.class).of(
+                Field.of("base", Types.LONG, Image::base), Field.of("floor", Types.LONG, Image::floor),
+                Field.of("newest", Types.LONG, Image::newest),
+                Field.of("slots", Types.ints(Integer.MAX_VALUE / Integer.BYTES), Image::slots), Image::new);
 
-    /** Appends the keys above the floor at the buffer's position. */
-    public void encode(ByteBuffer to) {
-        rebuild();
-        to.putLong(base).putLong(floor).putLong(newest).putInt(used);
-        for (int at = 0; at < table.length; at += SLOT) {
-            if (hashAt(at) != 0) {
-                for (int i = 0; i < SLOT; i++) {
-                    to.putInt(table[at + i]);
+        /** @throws IllegalArgumentException if the slots are not whole ones, in order */
+        public Image {
+            if (slots.length % SLOT != 0) {
+                throw new IllegalArgumentException(slots.length + " numbers are no slots of " + SLOT);
+            }
+            for (int at = SLOT; at < slots.length; at += SLOT) {
+                if (Long.compareUnsigned(mixed(slots, at), mixed(slots, at - SLOT)) <= 0) {
+                    throw new IllegalArgumentException("the keys of the index are not in order");
                 }
             }
+            if (slots.length > 0 && mixed(slots, 0) == 0) {
+                throw new IllegalArgumentException("an empty slot in the index");
+            }
         }
     }
 
-    /** Reads what {@link #encode} wrote, and advances the buffer. */
-    public static CertificationIndex decode(ByteBuffer from) {
-        CertificationIndex index = new CertificationIndex();
-        index.base = from.getLong();
-        index.floor = from.getLong();
-        index.newest = from.getLong();
-        int size = from.getInt();
-        if (size < 0 || (long) size * ENCODED_SLOT_BYTES > from.remaining()) {
-            throw new IllegalArgumentException("index of " + size + " keys in " + from.remaining() + " bytes");
+    /** What it decides from, with nothing below the floor. */
+    public Image image() {
+        rebuild();
+        int[] slots = new int[used * SLOT];
+        int next = 0;
+        for (int at = 0; at < table.length; at += SLOT) {
+            if (hashAt(at) != 0) {
+                System.arraycopy(table, at, slots, next, SLOT);
+                next += SLOT;
+            }
         }
+        return new Image(base, floor, newest, slots);
+    }
+
+    /** One that decides as the one did that the image was taken of. */
+    public static CertificationIndex of(Image image) {
+        CertificationIndex index = new CertificationIndex();
+        index.base = image.base;
+        index.floor = image.floor;
+        index.newest = image.newest;
+        int size = image.slots.length / SLOT;
         index.allocate(size);
         int next = 0;
-        long before = 0;
-        for (int i = 0; i < size; i++) {
-            int high = from.getInt();
-            int low = from.getInt();
-            long mixed = (long) high << Integer.SIZE | Integer.toUnsignedLong(low);
-            if (Long.compareUnsigned(mixed, before) <= 0) {
-                throw new IllegalArgumentException("the keys of the index are not in order");
-            }
-            before = mixed;
-            next = index.append(next, high, low);
-            for (int k = WRITTEN; k < SLOT; k++) {
-                index.table[next + k] = from.getInt();
-            }
+        for (int from = 0; from < image.slots.length; from += SLOT) {
+            next = index.append(next, image.slots[from], image.slots[from + 1]);
+            System.arraycopy(image.slots, from + WRITTEN, index.table, next + WRITTEN, SLOT - WRITTEN);
             next += SLOT;
         }
         index.used = size;
         return index;
+    }
+
+    private static long mixed(int[] slots, int at) {
+        return (long) slots[at] << Integer.SIZE | Integer.toUnsignedLong(slots[at + 1]);
     }
 }

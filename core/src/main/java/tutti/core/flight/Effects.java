@@ -18,7 +18,7 @@ import tutti.core.txn.WriteSet;
 final class Effects implements Replica {
     /** Length and checksum. */
     private static final int DIGEST_BYTES = 4 + 4;
-    private static final int TRANSACTION_BYTES = TransactionId.ENCODED_BYTES;
+    private static final int TRANSACTION_BYTES = Events.TRANSACTION_BYTES;
     /** Longer messages are written as their digest. */
     private static final int MESSAGE_MAX = 128;
 
@@ -45,10 +45,10 @@ final class Effects implements Replica {
 
     private void writes(Kind kind, TransactionId transaction, long position, WriteSet writes) {
         ByteBuffer payload = to.begin(kind, TRANSACTION_BYTES + 8 + 4 + DIGEST_BYTES);
-        transaction.encode(payload);
+        TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(position).putInt(writes.keys().size());
-        ByteBuffer content = scratch(writes.encodedSize());
-        writes.encode(content);
+        ByteBuffer content = scratch(WriteSet.SCHEMA.size(writes));
+        WriteSet.SCHEMA.write(writes, content);
         digest(payload, content.flip());
         to.end();
     }
@@ -56,7 +56,7 @@ final class Effects implements Replica {
     @Override
     public void run(TransactionId transaction, Priority priority) {
         ByteBuffer payload = to.begin(Kind.RUN, TRANSACTION_BYTES + 1);
-        transaction.encode(payload);
+        TransactionId.SCHEMA.write(transaction, payload);
         payload.put((byte) priority.ordinal());
         to.end();
     }
@@ -79,10 +79,10 @@ final class Effects implements Replica {
     @Override
     public void execute(TransactionId transaction, long position, Request.Whole request) {
         ByteBuffer payload = to.begin(Kind.EXECUTE, TRANSACTION_BYTES + 8 + DIGEST_BYTES);
-        transaction.encode(payload);
+        TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(position);
-        ByteBuffer content = scratch(request.encodedSize());
-        request.encode(content);
+        ByteBuffer content = scratch(Request.Whole.SCHEMA.size(request));
+        Request.Whole.SCHEMA.write(request, content);
         digest(payload, content.flip());
         to.end();
     }
@@ -95,7 +95,7 @@ final class Effects implements Replica {
 
     @Override
     public void abort(TransactionId transaction) {
-        transaction.encode(to.begin(Kind.ABORT, TRANSACTION_BYTES));
+        TransactionId.SCHEMA.write(transaction, to.begin(Kind.ABORT, TRANSACTION_BYTES));
         to.end();
     }
 
@@ -104,13 +104,13 @@ final class Effects implements Replica {
         switch (outcome) {
             case Outcome.Committed committed -> {
                 ByteBuffer payload = to.begin(Kind.ANSWER, TRANSACTION_BYTES + 8 + 4);
-                transaction.encode(payload);
+                TransactionId.SCHEMA.write(transaction, payload);
                 payload.putLong(committed.position()).putInt(0);
             }
             case Outcome.Aborted aborted -> {
                 byte[] reason = aborted.reason().toString().getBytes(StandardCharsets.UTF_8);
                 ByteBuffer payload = to.begin(Kind.ANSWER, TRANSACTION_BYTES + 8 + 4 + reason.length);
-                transaction.encode(payload);
+                TransactionId.SCHEMA.write(transaction, payload);
                 payload.putLong(-1).putInt(reason.length).put(reason);
             }
         }

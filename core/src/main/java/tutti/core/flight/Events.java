@@ -23,6 +23,9 @@ import tutti.core.txn.WriteSet;
  * begins with the time that the world gave for it.
  */
 final class Events implements Protocol {
+    /** What every name of a transaction takes. */
+    static final int TRANSACTION_BYTES = TransactionId.SCHEMA.size(new TransactionId(0, 0));
+
     private static final byte INTERACTIVE = 0;
     private static final byte WHOLE = 1;
 
@@ -44,16 +47,16 @@ final class Events implements Protocol {
         switch (request) {
             case Request.Interactive interactive -> {
                 ByteBuffer payload = begin(Kind.SUBMITTED,
-                        TransactionId.ENCODED_BYTES + 1 + interactive.classes().encodedSize());
-                transaction.encode(payload);
+                        TRANSACTION_BYTES + 1 + ConflictClasses.SCHEMA.size(interactive.classes()));
+                TransactionId.SCHEMA.write(transaction, payload);
                 payload.put(INTERACTIVE);
-                interactive.classes().encode(payload);
+                ConflictClasses.SCHEMA.write(interactive.classes(), payload);
             }
             case Request.Whole whole -> {
-                ByteBuffer payload = begin(Kind.SUBMITTED, TransactionId.ENCODED_BYTES + 1 + whole.encodedSize());
-                transaction.encode(payload);
+                ByteBuffer payload = begin(Kind.SUBMITTED, TRANSACTION_BYTES + 1 + Request.Whole.SCHEMA.size(whole));
+                TransactionId.SCHEMA.write(transaction, payload);
                 payload.put(WHOLE);
-                whole.encode(payload);
+                Request.Whole.SCHEMA.write(whole, payload);
             }
         }
         to.end();
@@ -61,43 +64,43 @@ final class Events implements Protocol {
 
     @Override
     public void executed(TransactionId transaction, Execution execution) {
-        ByteBuffer payload = begin(Kind.EXECUTED, TransactionId.ENCODED_BYTES + 16
-                + execution.writes().encodedSize() + execution.reads().encodedSize());
-        transaction.encode(payload);
+        ByteBuffer payload = begin(Kind.EXECUTED, TRANSACTION_BYTES + 16
+                + WriteSet.SCHEMA.size(execution.writes()) + ReadSet.SCHEMA.size(execution.reads()));
+        TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(execution.begun()).putLong(execution.lastCommitted());
-        execution.writes().encode(payload);
-        execution.reads().encode(payload);
+        WriteSet.SCHEMA.write(execution.writes(), payload);
+        ReadSet.SCHEMA.write(execution.reads(), payload);
         to.end();
     }
 
     @Override
     public void prepared(TransactionId transaction) {
-        transaction.encode(begin(Kind.PREPARED, TransactionId.ENCODED_BYTES));
+        TransactionId.SCHEMA.write(transaction, begin(Kind.PREPARED, TRANSACTION_BYTES));
         to.end();
     }
 
     @Override
     public void blocked(TransactionId transaction, Set<TransactionId> holders) {
-        ByteBuffer payload = begin(Kind.BLOCKED, TransactionId.ENCODED_BYTES * (1 + holders.size()) + 4);
-        transaction.encode(payload);
+        ByteBuffer payload = begin(Kind.BLOCKED, TRANSACTION_BYTES * (1 + holders.size()) + 4);
+        TransactionId.SCHEMA.write(transaction, payload);
         payload.putInt(holders.size());
-        holders.forEach(holder -> holder.encode(payload));
+        holders.forEach(holder -> TransactionId.SCHEMA.write(holder, payload));
         to.end();
     }
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
         byte[] label = cause.label().getBytes(StandardCharsets.UTF_8);
-        ByteBuffer payload = begin(Kind.FAILED, TransactionId.ENCODED_BYTES + 4 + label.length);
-        transaction.encode(payload);
+        ByteBuffer payload = begin(Kind.FAILED, TRANSACTION_BYTES + 4 + label.length);
+        TransactionId.SCHEMA.write(transaction, payload);
         payload.putInt(label.length).put(label);
         to.end();
     }
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
-        ByteBuffer payload = begin(Kind.VICTIM, TransactionId.ENCODED_BYTES + 8);
-        transaction.encode(payload);
+        ByteBuffer payload = begin(Kind.VICTIM, TRANSACTION_BYTES + 8);
+        TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(forPosition);
         to.end();
     }
@@ -215,43 +218,43 @@ final class Events implements Protocol {
         long nanos = from.getLong();
         return switch (kind) {
             case SUBMITTED -> {
-                TransactionId transaction = TransactionId.decode(from);
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
                 Request request = from.get() == INTERACTIVE
-                        ? new Request.Interactive(ConflictClasses.decode(from))
-                        : Request.Whole.decode(from);
+                        ? new Request.Interactive(ConflictClasses.SCHEMA.read(from))
+                        : Request.Whole.SCHEMA.read(from);
                 yield new Event(nanos, "submitted " + transaction + " (" + RecordText.of(request) + ")",
                         of(() -> protocol.submitted(transaction, request)));
             }
             case EXECUTED -> {
-                TransactionId transaction = TransactionId.decode(from);
-                Execution execution = new Execution(from.getLong(), from.getLong(), WriteSet.decode(from),
-                        ReadSet.decode(from));
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
+                Execution execution = new Execution(from.getLong(), from.getLong(), WriteSet.SCHEMA.read(from),
+                        ReadSet.SCHEMA.read(from));
                 yield new Event(nanos, "executed " + transaction + " (begun at " + execution.begun()
                         + ", last committed " + execution.lastCommitted() + ", " + RecordText.of(execution.writes())
                         + (execution.reads().isEmpty() ? "" : ", reads " + RecordText.shortened(execution.reads()))
                         + ")", of(() -> protocol.executed(transaction, execution)));
             }
             case PREPARED -> {
-                TransactionId transaction = TransactionId.decode(from);
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
                 yield new Event(nanos, "prepared " + transaction, of(() -> protocol.prepared(transaction)));
             }
             case BLOCKED -> {
-                TransactionId transaction = TransactionId.decode(from);
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
                 Set<TransactionId> holders = new LinkedHashSet<>();
                 for (int count = from.getInt(); count > 0; count--) {
-                    holders.add(TransactionId.decode(from));
+                    holders.add(TransactionId.SCHEMA.read(from));
                 }
                 yield new Event(nanos, "blocked " + transaction + " (waits for " + holders + ")",
                         of(() -> protocol.blocked(transaction, holders)));
             }
             case FAILED -> {
-                TransactionId transaction = TransactionId.decode(from);
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
                 String label = text(from);
                 yield new Event(nanos, "failed " + transaction + " (" + label + ")",
                         of(() -> protocol.failed(transaction, new AbortReason.Failed(label))));
             }
             case VICTIM -> {
-                TransactionId transaction = TransactionId.decode(from);
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
                 long forPosition = from.getLong();
                 yield new Event(nanos, "victim " + transaction + " (gave way to position " + forPosition + ")",
                         of(() -> protocol.victim(transaction, forPosition)));

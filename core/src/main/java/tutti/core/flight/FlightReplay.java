@@ -80,7 +80,8 @@ public final class FlightReplay {
     public static Result run(FlightRecording recording, Protocols protocols, Listener listener) {
         FlightRecording.Subject subject = recording.subject();
         ChosenProtocol protocol = protocols.choose(subject.protocol(), subject.parameters());
-        return run(recording, world -> protocol.create(subject.node(), subject.replicas(), world), protocol::decode,
+        return run(recording, world -> protocol.create(subject.node(), subject.replicas(), world),
+                protocol.messages()::decode,
                 listener);
     }
 

@@ -49,18 +49,19 @@ final class RecordText {
 
     private static String rest(Kind kind, ByteBuffer from, Function<ByteBuffer, Message> messages) {
         return switch (kind) {
-            case RUN -> TransactionId.decode(from) + " " + Replica.Priority.values()[from.get()];
+            case RUN -> TransactionId.SCHEMA.read(from) + " " + Replica.Priority.values()[from.get()];
             case PREPARE -> {
-                TransactionId transaction = TransactionId.decode(from);
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
                 from.getLong();
                 yield transaction + ": " + keysAndDigest(from);
             }
-            case APPLY, COMMIT -> TransactionId.decode(from) + " at " + from.getLong() + ": " + keysAndDigest(from);
-            case EXECUTE -> TransactionId.decode(from) + " at " + from.getLong() + ": request of " + digest(from);
+            case APPLY, COMMIT ->
+                TransactionId.SCHEMA.read(from) + " at " + from.getLong() + ": " + keysAndDigest(from);
+            case EXECUTE -> TransactionId.SCHEMA.read(from) + " at " + from.getLong() + ": request of " + digest(from);
             case SKIP -> Long.toString(from.getLong());
-            case ABORT -> TransactionId.decode(from).toString();
+            case ABORT -> TransactionId.SCHEMA.read(from).toString();
             case ANSWER -> {
-                TransactionId transaction = TransactionId.decode(from);
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
                 long position = from.getLong();
                 String reason = Events.text(from);
                 yield transaction + ": " + (position < 0 ? "aborted, " + reason : "committed at " + position);

@@ -1,8 +1,13 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -34,20 +39,20 @@ public final class ActiveReplication implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "active";
 
-    private static final byte TAG_EXECUTE = 1;
-    private static final byte SNAPSHOT_VERSION = 1;
+    /** Its messages. */
+    static final MessageSet<Message> MESSAGES = new MessageSet<>("active",
+            "Under protocol `active`.", List.of(Execute.SCHEMA));
 
     /** Asks every replica to execute a request. */
     record Execute(TransactionId transaction, Request.Whole request) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + 8 + request.encodedSize();
-        }
+        static final Schema<Execute> SCHEMA = Schema
+                .message("execute", 1, Execute.class, "Asks every replica to execute a request.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
+                        Field.of("request", Request.Whole.SCHEMA, Execute::request), Execute::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_EXECUTE).putInt(transaction.node()).putLong(transaction.serial());
-            request.encode(to);
+        public Schema<Execute> schema() {
+            return SCHEMA;
         }
     }
 
@@ -140,25 +145,24 @@ public final class ActiveReplication implements Protocol {
         throw new IllegalStateException(NAME + " asks for no timer, but " + timer + " ran out");
     }
 
-    /** Reads a message of this protocol. */
-    static Message decode(ByteBuffer from) {
-        byte tag = from.get();
-        if (tag != TAG_EXECUTE) {
-            throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
+    /** What it keeps in a snapshot: nothing that is decided depends on the past. */
+    record Snapshot(long delivered) implements Encoded {
+        static final Schema<Snapshot> SCHEMA = Schema.message("active", 4, Snapshot.class, "Of protocol `active`.")
+                .of(Field.of("delivered", Types.NATURAL, Snapshot::delivered), Snapshot::new);
+
+        @Override
+        public Schema<Snapshot> schema() {
+            return SCHEMA;
         }
-        TransactionId transaction = new TransactionId(from.getInt(), from.getLong());
-        return new Execute(transaction, Request.Whole.decode(from));
     }
 
-    /** Nothing that is decided depends on the past. */
     @Override
     public byte[] snapshot() {
-        return ByteBuffer.allocate(1 + 8).put(SNAPSHOT_VERSION).putLong(delivered).array();
+        return new Snapshot(delivered).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
-        delivered = from.getLong();
+        delivered = Snapshots.open(snapshot, Snapshot.class).delivered();
     }
 }

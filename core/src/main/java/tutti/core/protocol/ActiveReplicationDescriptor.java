@@ -1,7 +1,7 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link ActiveReplication}. */
 final class ActiveReplicationDescriptor implements ProtocolDescriptor {
@@ -32,7 +32,7 @@ final class ActiveReplicationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return ActiveReplication.decode(from);
+    public MessageSet<Message> messages() {
+        return ActiveReplication.MESSAGES;
     }
 }

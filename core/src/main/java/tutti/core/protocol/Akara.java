@@ -666,12 +666,12 @@ public final class Akara implements Protocol {
     @Override
     public byte[] snapshot() {
         return new ClassPlaces(delivered, undelivered.members().stream()
-                .map(t -> new ClassPlaces.Place(t.seq, t.id, t.cc)).toList()).encode();
+                .map(t -> new ClassPlaces.Place(t.seq, t.id, t.cc)).toList()).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ClassPlaces open = ClassPlaces.decode(snapshot);
+        ClassPlaces open = Snapshots.open(snapshot, ClassPlaces.class);
         delivered = open.delivered();
         for (ClassPlaces.Place place : open.places()) {
             Transaction t = new Transaction(place.sequence(), place.transaction(), place.classes(), null);

@@ -1,26 +1,18 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
 import tutti.core.txn.TransactionId;
 
-/** Asks for a request to be executed by every replica alone, at its position in the order. */
+/** Asks for a request to be executed by every replica alone, at its position in the order; the same in all protocols that know it. */
 record Barrier(TransactionId transaction, Request.Whole request) implements Message {
-    /** What it begins with, in all protocols that know it. */
-    static final byte TAG = 2;
+    static final Schema<Barrier> SCHEMA = Schema
+            .message("barrier", 2, Barrier.class, "Every replica is to execute this alone, at its position.").of(
+                    Field.of("transaction", TransactionId.SCHEMA, Barrier::transaction),
+                    Field.of("request", Request.Whole.SCHEMA, Barrier::request), Barrier::new);
 
     @Override
-    public int encodedSize() {
-        return 1 + TransactionId.ENCODED_BYTES + request.encodedSize();
-    }
-
-    @Override
-    public void encode(ByteBuffer to) {
-        transaction.encode(to.put(TAG));
-        request.encode(to);
-    }
-
-    /** Reads what comes behind the tag. */
-    static Barrier decode(ByteBuffer from) {
-        return new Barrier(TransactionId.decode(from), Request.Whole.decode(from));
+    public Schema<Barrier> schema() {
+        return SCHEMA;
     }
 }

@@ -1,10 +1,10 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import tutti.core.schema.MessageSet;
 
 /** A protocol with values for its parameters: what a world is told to run. Immutable, for any thread. */
 public final class ChosenProtocol {
@@ -86,13 +86,9 @@ public final class ChosenProtocol {
         return descriptor.create(where, values, replica);
     }
 
-    /**
-     * Reads a message of another replica.
-     *
-     * @throws IllegalArgumentException if it is none of this protocol
-     */
-    public Message decode(ByteBuffer from) {
-        return descriptor.decode(from);
+    /** Its messages. */
+    public MessageSet<Message> messages() {
+        return descriptor.messages();
     }
 
     @Override

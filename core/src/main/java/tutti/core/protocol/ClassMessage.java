@@ -1,7 +1,9 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -13,46 +15,40 @@ import tutti.core.txn.WriteSet;
 sealed interface ClassMessage extends Message {
     /** Asks for a place in the class queues. */
     record Submit(TransactionId transaction, ConflictClasses classes) implements ClassMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES + classes.encodedSize();
-        }
+        static final Schema<Submit> SCHEMA = Schema
+                .message("submit", 1, Submit.class, "Asks for a place in the class queues.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Submit::transaction),
+                        Field.of("classes", ConflictClasses.SCHEMA, Submit::classes), Submit::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 1);
-            transaction.encode(to);
-            classes.encode(to);
+        public Schema<Submit> schema() {
+            return SCHEMA;
         }
     }
 
     /** What a transaction changed that was first in its queues: commits it and frees them. */
     record Changes(TransactionId transaction, WriteSet writes) implements ClassMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES + writes.encodedSize();
-        }
+        static final Schema<Changes> SCHEMA = Schema
+                .message("changes", 2, Changes.class, "What a transaction changed that was first in its queues.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
+                        Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 2);
-            transaction.encode(to);
-            writes.encode(to);
+        public Schema<Changes> schema() {
+            return SCHEMA;
         }
     }
 
     /** A request that was first in its queues: every replica executes it, and they are free. */
     record Execute(TransactionId transaction, Request.Whole request) implements ClassMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES + request.encodedSize();
-        }
+        static final Schema<Execute> SCHEMA = Schema.message("execute", 3, Execute.class,
+                "A request that was first in its queues, for every replica to execute.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
+                        Field.of("request", Request.Whole.SCHEMA, Execute::request), Execute::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 3);
-            transaction.encode(to);
-            request.encode(to);
+        public Schema<Execute> schema() {
+            return SCHEMA;
         }
     }
 
@@ -62,27 +58,17 @@ sealed interface ClassMessage extends Message {
             transactions = List.copyOf(transactions);
         }
 
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + transactions.size() * TransactionId.ENCODED_BYTES;
-        }
+        static final Schema<Release> SCHEMA = Schema
+                .message("release", 4, Release.class, "These change nothing, and leave the queues.").of(
+                        Field.of("transactions", TransactionId.LIST, Release::transactions), Release::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 4).putInt(transactions.size());
-            transactions.forEach(transaction -> transaction.encode(to));
+        public Schema<Release> schema() {
+            return SCHEMA;
         }
     }
 
-    /** Reads what one of them wrote. */
-    static ClassMessage decode(ByteBuffer from) {
-        byte tag = from.get();
-        return switch (tag) {
-            case 1 -> new Submit(TransactionId.decode(from), ConflictClasses.decode(from));
-            case 2 -> new Changes(TransactionId.decode(from), WriteSet.decode(from));
-            case 3 -> new Execute(TransactionId.decode(from), Request.Whole.decode(from));
-            case 4 -> new Release(TransactionId.decodeList(from));
-            default -> throw new IllegalArgumentException("not a message that orders by classes: tag " + tag);
-        };
-    }
+    /** All of them. */
+    MessageSet<Message> MESSAGES = new MessageSet<>("classes", "Under protocols `nodo` and `akara`.",
+            List.of(Submit.SCHEMA, Changes.SCHEMA, Execute.SCHEMA, Release.SCHEMA));
 }

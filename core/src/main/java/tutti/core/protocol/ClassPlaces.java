@@ -1,8 +1,10 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.TransactionId;
 
@@ -12,34 +14,23 @@ import tutti.core.txn.TransactionId;
  * @param delivered the position
  * @param places in the order of the queues
  */
-record ClassPlaces(long delivered, List<Place> places) {
-    private static final byte VERSION = 1;
+record ClassPlaces(long delivered, List<Place> places) implements Encoded {
+    static final Schema<ClassPlaces> SCHEMA = Schema
+            .message("classes", 6, ClassPlaces.class, "Of protocols `nodo` and `akara`.").of(
+                    Field.of("delivered", Types.NATURAL, ClassPlaces::delivered),
+                    Field.of("places", Types.list(Place.SCHEMA, Integer.MAX_VALUE), ClassPlaces::places),
+                    ClassPlaces::new);
 
     /** A place in the class queues. */
-    record Place(long sequence, TransactionId transaction, ConflictClasses classes) implements ClassQueues.Member {}
-
-    byte[] encode() {
-        int size = 1 + 8 + 4;
-        for (Place place : places) {
-            size += 8 + TransactionId.ENCODED_BYTES + place.classes().encodedSize();
-        }
-        ByteBuffer to = ByteBuffer.allocate(size).put(VERSION).putLong(delivered).putInt(places.size());
-        for (Place place : places) {
-            to.putLong(place.sequence());
-            place.transaction().encode(to);
-            place.classes().encode(to);
-        }
-        return to.array();
+    record Place(long sequence, TransactionId transaction, ConflictClasses classes) implements ClassQueues.Member {
+        static final Schema<Place> SCHEMA = Schema.part("place", Place.class).of(
+                Field.of("sequence", Types.LONG, Place::sequence),
+                Field.of("transaction", TransactionId.SCHEMA, Place::transaction),
+                Field.of("classes", ConflictClasses.SCHEMA, Place::classes), Place::new);
     }
 
-    /** @throws IllegalArgumentException if these are no such bytes */
-    static ClassPlaces decode(byte[] snapshot) {
-        ByteBuffer from = Snapshots.open(snapshot, VERSION);
-        long delivered = from.getLong();
-        List<Place> places = new ArrayList<>();
-        for (int count = from.getInt(); count > 0; count--) {
-            places.add(new Place(from.getLong(), TransactionId.decode(from), ConflictClasses.decode(from)));
-        }
-        return new ClassPlaces(delivered, places);
+    @Override
+    public Schema<ClassPlaces> schema() {
+        return SCHEMA;
     }
 }

@@ -1,13 +1,18 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.BloomFilter;
 import tutti.core.certify.CertificationIndex;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -59,8 +64,9 @@ public final class DatabaseStateMachine extends NonVotingCertification {
     /** The name in configurations. */
     public static final String NAME = "dbsm";
 
-    private static final byte TAG_CERTIFY = 1;
-    private static final byte SNAPSHOT_VERSION = 1;
+    /** Its messages. */
+    static final MessageSet<Message> MESSAGES = new MessageSet<>("dbsm",
+            "Under protocol `dbsm`.", List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA));
 
     /** How read sets are sent. */
     public enum Reads {
@@ -106,27 +112,41 @@ public final class DatabaseStateMachine extends NonVotingCertification {
      */
     record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon, WriteSet writes,
             KeySet reads, @Nullable BloomFilter rows) implements Candidate {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + 8 + 3 * 8 + writes.encodedSize() + reads.encodedSize() + 1
-                    + (rows == null ? 0 : rows.encodedSize());
-        }
+        static final Schema<Certify> SCHEMA = Schema
+                .message("certify", 1, Certify.class, "Asks for a transaction to be certified.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Certify::transaction),
+                        Field.of("begun", Types.NATURAL, Certify::begun),
+                        Field.of("lastCommitted", Types.NATURAL, Certify::lastCommitted),
+                        Field.of("horizon", Types.NATURAL, Certify::horizon),
+                        Field.of("writes", WriteSet.SCHEMA, Certify::writes),
+                        Field.of("reads", KeySet.SCHEMA, Certify::reads),
+                        Field.of("rows", Types.optional(BloomFilter.SCHEMA), Certify::rows), Certify::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_CERTIFY).putInt(transaction.node()).putLong(transaction.serial()).putLong(begun)
-                    .putLong(lastCommitted).putLong(horizon);
-            writes.encode(to);
-            reads.encode(to);
-            to.put((byte) (rows == null ? 0 : 1));
-            if (rows != null) {
-                rows.encode(to);
-            }
+        public Schema<Certify> schema() {
+            return SCHEMA;
         }
     }
 
     /** The keys that were written at a position, in a way that reads of rows conflict with. */
-    private record Written(long position, long[] keys) {}
+    record Written(long position, long[] keys) {
+        static final Schema<Written> SCHEMA = Schema.part("written keys", Written.class).of(
+                Field.of("position", Types.NATURAL, Written::position),
+                Field.of("keys", Types.longs(Types.BYTES_MAX / Long.BYTES), Written::keys), Written::new);
+    }
+
+    /** What it keeps in a snapshot. */
+    record Snapshot(Reads reads, Image certification, List<Written> written) implements Encoded {
+        static final Schema<Snapshot> SCHEMA = Schema.message("dbsm", 2, Snapshot.class, "Of protocol `dbsm`.").of(
+                Field.of("reads", Types.oneOf(Reads.class), Snapshot::reads),
+                Field.of("certification", Image.SCHEMA, Snapshot::certification),
+                Field.of("written", Types.list(Written.SCHEMA, Integer.MAX_VALUE), Snapshot::written), Snapshot::new);
+
+        @Override
+        public Schema<Snapshot> schema() {
+            return SCHEMA;
+        }
+    }
 
     private final Parameters parameters;
     /** What was written above the floor, oldest first; kept only if reads are sent as filters. */
@@ -201,59 +221,19 @@ public final class DatabaseStateMachine extends NonVotingCertification {
         }
     }
 
-    /** Reads a message of this protocol. */
-    static Message decode(ByteBuffer from) {
-        byte tag = from.get();
-        return switch (tag) {
-            case TAG_CERTIFY -> {
-                TransactionId transaction = TransactionId.decode(from);
-                long begun = from.getLong();
-                long lastCommitted = from.getLong();
-                long toldHorizon = from.getLong();
-                WriteSet writes = WriteSet.decode(from);
-                KeySet reads = KeySet.decode(from);
-                yield new Certify(transaction, begun, lastCommitted, toldHorizon, writes, reads,
-                        from.get() == 0 ? null : BloomFilter.decode(from));
-            }
-            case Barrier.TAG -> Barrier.decode(from);
-            case Horizons.TAG_PROGRESS -> new Horizons.Progress(from.getLong());
-            default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
-        };
-    }
-
     @Override
     public byte[] snapshot() {
-        int size = 1 + 1 + encodedSize() + 4;
-        for (Written transaction : written) {
-            size += 8 + 4 + transaction.keys().length * 8;
-        }
-        ByteBuffer to = ByteBuffer.allocate(size);
-        encode(to.put(SNAPSHOT_VERSION).put((byte) parameters.reads().ordinal()));
-        to.putInt(written.size());
-        for (Written transaction : written) {
-            to.putLong(transaction.position()).putInt(transaction.keys().length);
-            for (long key : transaction.keys()) {
-                to.putLong(key);
-            }
-        }
-        return Arrays.copyOf(to.array(), to.position());
+        return new Snapshot(parameters.reads(), image(), List.copyOf(written)).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
-        if (from.get() != parameters.reads().ordinal()) {
+        Snapshot from = Snapshots.open(snapshot, Snapshot.class);
+        if (from.reads() != parameters.reads()) {
             throw new IllegalArgumentException("the snapshot is of replicas that do not send reads as "
                     + parameters.reads() + ": what certification needs is not in it");
         }
-        restore(from);
-        for (int i = from.getInt(); i > 0; i--) {
-            long position = from.getLong();
-            long[] keys = new long[from.getInt()];
-            for (int k = 0; k < keys.length; k++) {
-                keys[k] = from.getLong();
-            }
-            written.add(new Written(position, keys));
-        }
+        restore(from.certification());
+        written.addAll(from.written());
     }
 }

@@ -1,8 +1,8 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link DatabaseStateMachine}. */
 final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
@@ -54,7 +54,7 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return DatabaseStateMachine.decode(from);
+    public MessageSet<Message> messages() {
+        return DatabaseStateMachine.MESSAGES;
     }
 }

@@ -1,8 +1,12 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * How far the replicas have come, for protocols in which every replica certifies every transaction: below which position
@@ -27,19 +31,16 @@ import java.util.Set;
  * the others for ever.
  */
 final class Horizons {
-    /** What {@link Progress} begins with. */
-    static final byte TAG_PROGRESS = 3;
-
     /** Says how far a replica has come, when it has had nothing else to say. */
     record Progress(long horizon) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 8;
-        }
+        static final Schema<Progress> SCHEMA = Schema
+                .message("progress", 3, Progress.class, "How far a replica has come that has had nothing else to say.")
+                .of(
+                        Field.of("horizon", Types.NATURAL, Progress::horizon), Progress::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_PROGRESS).putLong(horizon);
+        public Schema<Progress> schema() {
+            return SCHEMA;
         }
     }
 
@@ -129,24 +130,18 @@ final class Horizons {
         }
     }
 
-    /** Bytes that {@link #encode} writes. */
-    int encodedSize() {
-        return 4 + replicas.length * (4 + 8);
-    }
-
-    /** Appends what is a function of the ordered prefix. */
-    void encode(ByteBuffer to) {
-        to.putInt(replicas.length);
+    /** What is a function of the ordered prefix: what each replica has told last. */
+    Map<Integer, Long> told() {
+        Map<Integer, Long> told = new TreeMap<>();
         for (int i = 0; i < replicas.length; i++) {
-            to.putInt(replicas[i]).putLong(reached[i]);
+            told.put(replicas[i], reached[i]);
         }
+        return told;
     }
 
-    /** Reads what {@link #encode} wrote, as of position {@code delivered}. */
-    void restore(ByteBuffer from, long delivered) {
+    /** Begins from what {@link #told} gave, as of position {@code delivered}. */
+    void restore(Map<Integer, Long> told, long delivered) {
         mattered = delivered;
-        for (int count = from.getInt(); count > 0; count--) {
-            reached(from.getInt(), from.getLong());
-        }
+        told.forEach(this::reached);
     }
 }

@@ -438,12 +438,12 @@ public final class Nodo implements Protocol {
 
     @Override
     public byte[] snapshot() {
-        return new ClassPlaces(delivered, List.copyOf(queues.members())).encode();
+        return new ClassPlaces(delivered, List.copyOf(queues.members())).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ClassPlaces open = ClassPlaces.decode(snapshot);
+        ClassPlaces open = Snapshots.open(snapshot, ClassPlaces.class);
         delivered = open.delivered();
         for (Place place : open.places()) {
             places.put(place.transaction(), place);

@@ -1,8 +1,8 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link Nodo}. */
 final class NodoDescriptor implements ProtocolDescriptor {
@@ -42,7 +42,7 @@ final class NodoDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return ClassMessage.decode(from);
+    public MessageSet<Message> messages() {
+        return ClassMessage.MESSAGES;
     }
 }

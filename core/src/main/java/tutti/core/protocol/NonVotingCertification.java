@@ -1,9 +1,12 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
@@ -159,22 +162,26 @@ abstract class NonVotingCertification implements Protocol {
 
     // ------------------------------------------------------------------------------------------ snapshots
 
-    /** Bytes that {@link #encode} writes at most. */
-    final int encodedSize() {
-        return 8 + horizons.encodedSize() + index.encodedSize();
+    /**
+     * What is decided from.
+     *
+     * @param horizons what each replica has told last
+     */
+    record Image(long delivered, Map<Integer, Long> horizons, CertificationIndex.Image index) {
+        static final Schema<Image> SCHEMA = Schema.part("certification", Image.class).of(
+                Field.of("delivered", Types.NATURAL, Image::delivered),
+                Field.of("horizons", Types.map(Types.INT, Types.LONG, 1 << 16), Image::horizons),
+                Field.of("index", CertificationIndex.Image.SCHEMA, Image::index), Image::new);
     }
 
-    /** Appends what is decided from. */
-    final void encode(ByteBuffer to) {
+    final Image image() {
         forget(horizons.floor(delivered));
-        horizons.encode(to.putLong(delivered));
-        index.encode(to);
+        return new Image(delivered, horizons.told(), index.image());
     }
 
-    /** Begins from what {@link #encode} wrote. */
-    final void restore(ByteBuffer from) {
-        delivered = from.getLong();
-        horizons.restore(from, delivered);
-        index = CertificationIndex.decode(from);
+    final void restore(Image image) {
+        delivered = image.delivered();
+        horizons.restore(image.horizons(), delivered);
+        index = CertificationIndex.of(image.index());
     }
 }

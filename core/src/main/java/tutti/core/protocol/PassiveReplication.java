@@ -1,7 +1,5 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -10,6 +8,11 @@ import java.util.OptionalInt;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
@@ -58,10 +61,9 @@ public final class PassiveReplication implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "passive";
 
-    private static final byte TAG_CHANGES = 1;
-    private static final byte TAG_BARRIER = 2;
-    private static final byte TAG_TAKE_OVER = 3;
-    private static final byte SNAPSHOT_VERSION = 1;
+    /** Its messages. */
+    static final MessageSet<Message> MESSAGES = new MessageSet<>("passive",
+            "Under protocol `passive`.", List.of(Changes.SCHEMA, Barrier.SCHEMA, TakeOver.SCHEMA));
     private static final long TAKE_OVER_TIMER = 1;
 
     /**
@@ -84,43 +86,45 @@ public final class PassiveReplication implements Protocol {
     /** What the primary of an epoch has changed. */
     record Changes(long epoch, TransactionId transaction, long begun, long lastCommitted, long horizon,
             WriteSet writes) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 8 + 12 + 3 * 8 + writes.encodedSize();
-        }
+        static final Schema<Changes> SCHEMA = Schema
+                .message("changes", 1, Changes.class, "What the primary of an epoch has changed.").of(
+                        Field.of("epoch", Types.NATURAL, Changes::epoch),
+                        Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
+                        Field.of("begun", Types.NATURAL, Changes::begun),
+                        Field.of("lastCommitted", Types.NATURAL, Changes::lastCommitted),
+                        Field.of("horizon", Types.NATURAL, Changes::horizon),
+                        Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_CHANGES).putLong(epoch).putInt(transaction.node()).putLong(transaction.serial())
-                    .putLong(begun).putLong(lastCommitted).putLong(horizon);
-            writes.encode(to);
+        public Schema<Changes> schema() {
+            return SCHEMA;
         }
     }
 
     /** What the primary of an epoch has every replica execute alone. */
     record Barrier(long epoch, TransactionId transaction, Request.Whole request) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 8 + 12 + request.encodedSize();
-        }
+        static final Schema<Barrier> SCHEMA = Schema
+                .message("barrier", 2, Barrier.class, "What the primary of an epoch has every replica execute alone.")
+                .of(
+                        Field.of("epoch", Types.NATURAL, Barrier::epoch),
+                        Field.of("transaction", TransactionId.SCHEMA, Barrier::transaction),
+                        Field.of("request", Request.Whole.SCHEMA, Barrier::request), Barrier::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_BARRIER).putLong(epoch).putInt(transaction.node()).putLong(transaction.serial());
-            request.encode(to);
+        public Schema<Barrier> schema() {
+            return SCHEMA;
         }
     }
 
     /** The sender wants to be the primary of this epoch. */
     record TakeOver(long epoch) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 8;
-        }
+        static final Schema<TakeOver> SCHEMA = Schema
+                .message("take-over", 3, TakeOver.class, "The sender wants to be the primary of this epoch.").of(
+                        Field.of("epoch", Types.NATURAL, TakeOver::epoch), TakeOver::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_TAKE_OVER).putLong(epoch);
+        public Schema<TakeOver> schema() {
+            return SCHEMA;
         }
     }
 
@@ -394,43 +398,35 @@ public final class PassiveReplication implements Protocol {
 
     // ------------------------------------------------------------------------------------------ the rest
 
-    /** Reads a message of this protocol. */
-    static Message decode(ByteBuffer from) {
-        byte tag = from.get();
-        return switch (tag) {
-            case TAG_CHANGES -> {
-                long of = from.getLong();
-                TransactionId transaction = TransactionId.decode(from);
-                long begun = from.getLong();
-                long lastCommitted = from.getLong();
-                long told = from.getLong();
-                yield new Changes(of, transaction, begun, lastCommitted, told, WriteSet.decode(from));
-            }
-            case TAG_BARRIER -> {
-                long of = from.getLong();
-                TransactionId transaction = TransactionId.decode(from);
-                yield new Barrier(of, transaction, Request.Whole.decode(from));
-            }
-            case TAG_TAKE_OVER -> new TakeOver(from.getLong());
-            default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
-        };
+    /** What it keeps in a snapshot. */
+    record Snapshot(long delivered, long epoch, int primary, long epochBegan,
+            CertificationIndex.Image index) implements Encoded {
+        static final Schema<Snapshot> SCHEMA = Schema.message("passive", 5, Snapshot.class, "Of protocol `passive`.")
+                .of(
+                        Field.of("delivered", Types.NATURAL, Snapshot::delivered),
+                        Field.of("epoch", Types.NATURAL, Snapshot::epoch),
+                        Field.of("primary", Types.INT, Snapshot::primary),
+                        Field.of("epochBegan", Types.NATURAL, Snapshot::epochBegan),
+                        Field.of("index", CertificationIndex.Image.SCHEMA, Snapshot::index), Snapshot::new);
+
+        @Override
+        public Schema<Snapshot> schema() {
+            return SCHEMA;
+        }
     }
 
     @Override
     public byte[] snapshot() {
-        ByteBuffer to = ByteBuffer.allocate(1 + 8 + 8 + 4 + 8 + index.encodedSize());
-        to.put(SNAPSHOT_VERSION).putLong(delivered).putLong(epoch).putInt(primary).putLong(epochBegan);
-        index.encode(to);
-        return Arrays.copyOf(to.array(), to.position());
+        return new Snapshot(delivered, epoch, primary, epochBegan, index.image()).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
-        delivered = from.getLong();
-        epoch = from.getLong();
-        primary = from.getInt();
-        epochBegan = from.getLong();
-        index = CertificationIndex.decode(from);
+        Snapshot from = Snapshots.open(snapshot, Snapshot.class);
+        delivered = from.delivered();
+        epoch = from.epoch();
+        primary = from.primary();
+        epochBegan = from.epochBegan();
+        index = CertificationIndex.of(from.index());
     }
 }

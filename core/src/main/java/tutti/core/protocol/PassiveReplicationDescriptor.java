@@ -1,7 +1,7 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link PassiveReplication}. */
 final class PassiveReplicationDescriptor implements ProtocolDescriptor {
@@ -36,7 +36,7 @@ final class PassiveReplicationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return PassiveReplication.decode(from);
+    public MessageSet<Message> messages() {
+        return PassiveReplication.MESSAGES;
     }
 }

@@ -1,6 +1,5 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -10,6 +9,11 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -66,10 +70,9 @@ public final class PostgresR implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "postgres-r";
 
-    private static final byte TAG_CHANGES = 1;
-    private static final byte TAG_VOTE = 3;
-    private static final byte TAG_RESOLVE = 4;
-    private static final byte SNAPSHOT_VERSION = 1;
+    /** Its messages. */
+    static final MessageSet<Message> MESSAGES = new MessageSet<>("postgres-r",
+            "Under protocol `postgres-r`.", List.of(Changes.SCHEMA, Barrier.SCHEMA, Vote.SCHEMA, Resolve.SCHEMA));
     private static final long RESOLVE_TIMER = 1;
     /** How many positions become visible between two times that the index is told to forget. */
     private static final long FORGET_EVERY = 256;
@@ -98,43 +101,39 @@ public final class PostgresR implements Protocol {
 
     /** What a transaction has changed. */
     record Changes(TransactionId transaction, WriteSet writes) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 12 + writes.encodedSize();
-        }
+        static final Schema<Changes> SCHEMA = Schema
+                .message("changes", 1, Changes.class, "What a transaction has changed.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
+                        Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            transaction.encode(to.put(TAG_CHANGES));
-            writes.encode(to);
+        public Schema<Changes> schema() {
+            return SCHEMA;
         }
     }
 
     /** What the replica that executed it has decided. */
     record Vote(TransactionId transaction, boolean commit) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 12 + 1;
-        }
+        static final Schema<Vote> SCHEMA = Schema
+                .message("vote", 3, Vote.class, "What the replica that executed it has decided.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Vote::transaction),
+                        Field.of("commit", Types.BOOLEAN, Vote::commit), Vote::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            transaction.encode(to.put(TAG_VOTE));
-            to.put((byte) (commit ? 1 : 0));
+        public Schema<Vote> schema() {
+            return SCHEMA;
         }
     }
 
     /** These abort, unless they have been decided: who should decide seems to be gone. */
     record Resolve(List<TransactionId> transactions) implements Message {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + 12 * transactions.size();
-        }
+        static final Schema<Resolve> SCHEMA = Schema.message("resolve", 4, Resolve.class,
+                "These abort, unless they have been decided: who should decide seems to be gone.").of(
+                        Field.of("transactions", TransactionId.LIST, Resolve::transactions), Resolve::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_RESOLVE).putInt(transactions.size());
-            transactions.forEach(transaction -> transaction.encode(to));
+        public Schema<Resolve> schema() {
+            return SCHEMA;
         }
     }
 
@@ -456,16 +455,19 @@ public final class PostgresR implements Protocol {
 
     // ------------------------------------------------------------------------------------------ the rest
 
-    /** Reads a message of this protocol. */
-    static Message decode(ByteBuffer from) {
-        byte tag = from.get();
-        return switch (tag) {
-            case TAG_CHANGES -> new Changes(TransactionId.decode(from), WriteSet.decode(from));
-            case TAG_VOTE -> new Vote(TransactionId.decode(from), from.get() != 0);
-            case TAG_RESOLVE -> new Resolve(List.copyOf(TransactionId.decodeList(from)));
-            case Barrier.TAG -> Barrier.decode(from);
-            default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
-        };
+    /** What it keeps in a snapshot. */
+    record Snapshot(boolean serializable, long delivered, List<Changes> pending) implements Encoded {
+        static final Schema<Snapshot> SCHEMA = Schema
+                .message("postgres-r", 3, Snapshot.class, "Of protocol `postgres-r`.").of(
+                        Field.of("serializable", Types.BOOLEAN, Snapshot::serializable),
+                        Field.of("delivered", Types.NATURAL, Snapshot::delivered),
+                        Field.of("pending", Types.list(Changes.SCHEMA, Integer.MAX_VALUE), Snapshot::pending),
+                        Snapshot::new);
+
+        @Override
+        public Schema<Snapshot> schema() {
+            return SCHEMA;
+        }
     }
 
     /**
@@ -474,31 +476,19 @@ public final class PostgresR implements Protocol {
      */
     @Override
     public byte[] snapshot() {
-        int size = 1 + 1 + 8 + 4;
-        for (Pending undecided : pending.values()) {
-            size += 12 + undecided.writes.encodedSize();
-        }
-        ByteBuffer to = ByteBuffer.allocate(size);
-        to.put(SNAPSHOT_VERSION).put((byte) (parameters.serializable() ? 1 : 0)).putLong(delivered)
-                .putInt(pending.size());
-        for (Pending undecided : pending.values()) {
-            undecided.transaction.encode(to);
-            undecided.writes.encode(to);
-        }
-        return to.array();
+        return new Snapshot(parameters.serializable(), delivered, pending.values().stream()
+                .map(undecided -> new Changes(undecided.transaction, undecided.writes)).toList()).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
-        if ((from.get() != 0) != parameters.serializable()) {
+        Snapshot from = Snapshots.open(snapshot, Snapshot.class);
+        if (from.serializable() != parameters.serializable()) {
             throw new IllegalArgumentException("the snapshot is of replicas with another isolation than "
                     + (parameters.serializable() ? "serializable" : "snapshot"));
         }
-        delivered = from.getLong();
-        for (int i = from.getInt(); i > 0; i--) {
-            add(TransactionId.decode(from), WriteSet.decode(from));
-        }
+        delivered = from.delivered();
+        from.pending().forEach(undecided -> add(undecided.transaction(), undecided.writes()));
         index.forget(delivered);
     }
 }

@@ -1,8 +1,8 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link PostgresR}. */
 final class PostgresRDescriptor implements ProtocolDescriptor {
@@ -49,7 +49,7 @@ final class PostgresRDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return PostgresR.decode(from);
+    public MessageSet<Message> messages() {
+        return PostgresR.MESSAGES;
     }
 }

@@ -86,7 +86,7 @@ public interface Protocol {
      *
      * @param position 1 and up, increasing; positions that the world uses for itself are left out
      * @param sender the node that asked for it to be ordered
-     * @param message what it sent, decoded by {@link ProtocolDescriptor#decode}
+     * @param message what it sent, one of {@link ProtocolDescriptor#messages}
      */
     void delivered(long position, int sender, Message message);
 

@@ -1,9 +1,9 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import tutti.core.schema.MessageSet;
 
 /**
  * All that the rest of the system knows of a protocol: its name, what can be chosen about it, what it promises and needs, and
@@ -45,11 +45,6 @@ public interface ProtocolDescriptor {
      */
     Protocol create(Deployment where, ParameterValues values, Replica replica);
 
-    /**
-     * Reads a message that another replica's protocol encoded. Called by worlds before {@code delivered} or
-     * {@code received}; may be called from any thread.
-     *
-     * @throws IllegalArgumentException if it is none
-     */
-    Message decode(ByteBuffer from);
+    /** Its messages, for whoever writes and reads them. */
+    MessageSet<Message> messages();
 }

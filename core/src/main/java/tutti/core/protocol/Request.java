@@ -1,6 +1,8 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 
@@ -25,32 +27,13 @@ public sealed interface Request {
      * @param placement where it may run
      */
     record Whole(byte[] statement, ConflictClasses classes, KeySet keys, Placement placement) implements Request {
-        /** Bytes that {@link #encode} writes. */
-        public int encodedSize() {
-            return 1 + classes.encodedSize() + keys.encodedSize() + 4 + statement.length;
-        }
-
-        /** Appends it at the buffer's position. */
-        public void encode(ByteBuffer to) {
-            to.put((byte) placement.ordinal());
-            classes.encode(to);
-            keys.encode(to);
-            to.putInt(statement.length).put(statement);
-        }
-
-        /** Reads what {@link #encode} wrote, and advances the buffer. */
-        public static Whole decode(ByteBuffer from) {
-            Placement placement = Placement.of(from.get());
-            ConflictClasses classes = ConflictClasses.decode(from);
-            KeySet keys = KeySet.decode(from);
-            int length = from.getInt();
-            if (length < 0 || length > from.remaining()) {
-                throw new IllegalArgumentException("statement of " + length + " bytes in " + from.remaining());
-            }
-            byte[] statement = new byte[length];
-            from.get(statement);
-            return new Whole(statement, classes, keys, placement);
-        }
+        /** How it is written. */
+        public static final Schema<Whole> SCHEMA = Schema.part("whole request", Whole.class).of(
+                Field.of("placement", Types.oneOf(Placement.class), Whole::placement),
+                Field.of("classes", ConflictClasses.SCHEMA, Whole::classes),
+                Field.of("keys", KeySet.SCHEMA, Whole::keys),
+                Field.of("statement", Types.bytes(Types.BYTES_MAX), Whole::statement),
+                (placement, classes, keys, statement) -> new Whole(statement, classes, keys, placement));
     }
 
     /** Where a whole request may run. */
@@ -60,15 +43,6 @@ public sealed interface Request {
         /** At every replica at its place in the total order: its effects cannot be captured as rows (DDL), or its client said so. */
         ALL,
         /** Either way: it is deterministic, and its changes can be captured. */
-        EITHER;
-
-        private static final Placement[] VALUES = values();
-
-        private static Placement of(int ordinal) {
-            if (ordinal < 0 || ordinal >= VALUES.length) {
-                throw new IllegalArgumentException("no placement " + ordinal);
-            }
-            return VALUES[ordinal];
-        }
+        EITHER
     }
 }

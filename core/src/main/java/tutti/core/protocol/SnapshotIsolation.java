@@ -1,10 +1,14 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
-import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -59,8 +63,9 @@ public final class SnapshotIsolation extends NonVotingCertification {
     /** The name in configurations. */
     public static final String NAME = "si";
 
-    private static final byte TAG_CERTIFY = 1;
-    private static final byte SNAPSHOT_VERSION = 1;
+    /** Its messages. */
+    static final MessageSet<Message> MESSAGES = new MessageSet<>("si",
+            "Under protocol `si`.", List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA));
 
     /**
      * Parameters; the same at every replica except {@code node}.
@@ -87,16 +92,17 @@ public final class SnapshotIsolation extends NonVotingCertification {
     /** Asks for a transaction to be certified. */
     record Certify(TransactionId transaction, long begun, long lastCommitted, long horizon,
             WriteSet writes) implements Candidate {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + 8 + 3 * 8 + writes.encodedSize();
-        }
+        static final Schema<Certify> SCHEMA = Schema
+                .message("certify", 1, Certify.class, "Asks for a transaction to be certified.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Certify::transaction),
+                        Field.of("begun", Types.NATURAL, Certify::begun),
+                        Field.of("lastCommitted", Types.NATURAL, Certify::lastCommitted),
+                        Field.of("horizon", Types.NATURAL, Certify::horizon),
+                        Field.of("writes", WriteSet.SCHEMA, Certify::writes), Certify::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put(TAG_CERTIFY).putInt(transaction.node()).putLong(transaction.serial()).putLong(begun)
-                    .putLong(lastCommitted).putLong(horizon);
-            writes.encode(to);
+        public Schema<Certify> schema() {
+            return SCHEMA;
         }
     }
 
@@ -124,32 +130,24 @@ public final class SnapshotIsolation extends NonVotingCertification {
         return index().certify(candidate.writes().keys(), candidate.begun(), candidate.lastCommitted());
     }
 
-    /** Reads a message of this protocol. */
-    static Message decode(ByteBuffer from) {
-        byte tag = from.get();
-        return switch (tag) {
-            case TAG_CERTIFY -> {
-                TransactionId transaction = TransactionId.decode(from);
-                long begun = from.getLong();
-                long lastCommitted = from.getLong();
-                long told = from.getLong();
-                yield new Certify(transaction, begun, lastCommitted, told, WriteSet.decode(from));
-            }
-            case Barrier.TAG -> Barrier.decode(from);
-            case Horizons.TAG_PROGRESS -> new Horizons.Progress(from.getLong());
-            default -> throw new IllegalArgumentException("not a message of " + NAME + ": tag " + tag);
-        };
+    /** What it keeps in a snapshot. */
+    record Snapshot(Image certification) implements Encoded {
+        static final Schema<Snapshot> SCHEMA = Schema.message("si", 1, Snapshot.class, "Of protocol `si`.")
+                .of(Field.of("certification", Image.SCHEMA, Snapshot::certification), Snapshot::new);
+
+        @Override
+        public Schema<Snapshot> schema() {
+            return SCHEMA;
+        }
     }
 
     @Override
     public byte[] snapshot() {
-        ByteBuffer to = ByteBuffer.allocate(1 + encodedSize()).put(SNAPSHOT_VERSION);
-        encode(to);
-        return Arrays.copyOf(to.array(), to.position());
+        return new Snapshot(image()).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        restore(Snapshots.open(snapshot, SNAPSHOT_VERSION));
+        restore(Snapshots.open(snapshot, Snapshot.class).certification());
     }
 }

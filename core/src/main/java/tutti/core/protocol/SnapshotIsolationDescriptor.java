@@ -1,7 +1,7 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link SnapshotIsolation}. */
 final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
@@ -33,7 +33,7 @@ final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return SnapshotIsolation.decode(from);
+    public MessageSet<Message> messages() {
+        return SnapshotIsolation.MESSAGES;
     }
 }

@@ -1,23 +1,26 @@
 package tutti.core.protocol;
 
 import java.nio.ByteBuffer;
+import java.util.List;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.MessageSet;
 
-/** How snapshots of protocols begin. */
+/** What protocols keep in their snapshots. */
 final class Snapshots {
+    static final MessageSet<Encoded> SET = new MessageSet<>("protocol states",
+            "What a protocol has decided from, in the snapshots of nodes.",
+            List.of(SnapshotIsolation.Snapshot.SCHEMA, DatabaseStateMachine.Snapshot.SCHEMA, PostgresR.Snapshot.SCHEMA,
+                    ActiveReplication.Snapshot.SCHEMA, PassiveReplication.Snapshot.SCHEMA, ClassPlaces.SCHEMA,
+                    TwoPhaseCommit.Snapshot.SCHEMA, Wice.Snapshot.SCHEMA));
+
     private Snapshots() {}
 
     /**
-     * Reads the version in front.
+     * Reads one.
      *
-     * @return what is behind it
-     * @throws IllegalArgumentException if it is another one
+     * @throws IllegalArgumentException if it is none of this protocol, or of a version that this build does not read
      */
-    static ByteBuffer open(byte[] snapshot, byte version) {
-        ByteBuffer from = ByteBuffer.wrap(snapshot);
-        byte found = from.get();
-        if (found != version) {
-            throw new IllegalArgumentException("snapshot of version " + found + ", expected " + version);
-        }
-        return from;
+    static <T extends Encoded> T open(byte[] snapshot, Class<T> of) {
+        return SET.decode(ByteBuffer.wrap(snapshot), of);
     }
 }

@@ -1,6 +1,5 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -21,6 +20,10 @@ import tutti.core.protocol.TwoPhaseMessage.Prepare;
 import tutti.core.protocol.TwoPhaseMessage.Vote;
 import tutti.core.protocol.TwoPhaseMessage.Wait;
 import tutti.core.protocol.TwoPhaseMessage.Waits;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
@@ -101,7 +104,6 @@ public final class TwoPhaseCommit implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "2pc";
 
-    private static final byte SNAPSHOT_VERSION = 1;
     private static final long TICK_TIMER = 1;
 
     /**
@@ -134,7 +136,25 @@ public final class TwoPhaseCommit implements Protocol {
      * @param incarnation its transactions of earlier lives are over
      * @param since the position from which on votes count
      */
-    private record Member(long incarnation, long since) {}
+    record Member(long incarnation, long since) {
+        static final Schema<Member> SCHEMA = Schema.part("member", Member.class).of(
+                Field.of("incarnation", Types.NATURAL, Member::incarnation),
+                Field.of("since", Types.NATURAL, Member::since), Member::new);
+    }
+
+    /** What it keeps in a snapshot. */
+    record Snapshot(long delivered, long epoch, Map<Integer, Member> members) implements Encoded {
+        static final Schema<Snapshot> SCHEMA = Schema.message("2pc", 7, Snapshot.class, "Of protocol `2pc`.").of(
+                Field.of("delivered", Types.NATURAL, Snapshot::delivered),
+                Field.of("epoch", Types.NATURAL, Snapshot::epoch),
+                Field.of("members", Types.map(Types.u8(0, 255), Member.SCHEMA, 256), Snapshot::members),
+                Snapshot::new);
+
+        @Override
+        public Schema<Snapshot> schema() {
+            return SCHEMA;
+        }
+    }
 
     private enum Phase {
         /** Runs in the engine. */
@@ -709,21 +729,15 @@ public final class TwoPhaseCommit implements Protocol {
 
     @Override
     public byte[] snapshot() {
-        ByteBuffer to = ByteBuffer.allocate(1 + 8 + 8 + 4 + members.size() * (4 + 8 + 8));
-        to.put(SNAPSHOT_VERSION).putLong(delivered).putLong(epoch).putInt(members.size());
-        members.forEach(
-                (node, member) -> to.putInt(node).putLong(member.incarnation()).putLong(member.since()));
-        return to.array();
+        return new Snapshot(delivered, epoch, members).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
-        delivered = from.getLong();
-        epoch = from.getLong();
+        Snapshot from = Snapshots.open(snapshot, Snapshot.class);
+        delivered = from.delivered();
+        epoch = from.epoch();
         members.clear();
-        for (int count = from.getInt(); count > 0; count--) {
-            members.put(from.getInt(), new Member(from.getLong(), from.getLong()));
-        }
+        members.putAll(from.members());
     }
 }

@@ -1,8 +1,8 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Set;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link TwoPhaseCommit}. */
 final class TwoPhaseCommitDescriptor implements ProtocolDescriptor {
@@ -41,7 +41,7 @@ final class TwoPhaseCommitDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return TwoPhaseMessage.decode(from);
+    public MessageSet<Message> messages() {
+        return TwoPhaseMessage.MESSAGES;
     }
 }

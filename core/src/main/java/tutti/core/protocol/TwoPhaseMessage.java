@@ -1,8 +1,10 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
@@ -14,31 +16,28 @@ sealed interface TwoPhaseMessage extends Message {
      * @param epoch which members: those as of this position
      */
     record Decide(TransactionId transaction, long epoch, WriteSet writes) implements TwoPhaseMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES + 8 + writes.encodedSize();
-        }
+        static final Schema<Decide> SCHEMA = Schema.message("decide", 1, Decide.class, "All members have voted yes.")
+                .of(
+                        Field.of("transaction", TransactionId.SCHEMA, Decide::transaction),
+                        Field.of("epoch", Types.NATURAL, Decide::epoch),
+                        Field.of("writes", WriteSet.SCHEMA, Decide::writes), Decide::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 1);
-            transaction.encode(to);
-            writes.encode(to.putLong(epoch));
+        public Schema<Decide> schema() {
+            return SCHEMA;
         }
     }
 
     /** Every replica executes this. */
     record Everywhere(TransactionId transaction, Request.Whole request) implements TwoPhaseMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES + request.encodedSize();
-        }
+        static final Schema<Everywhere> SCHEMA = Schema
+                .message("everywhere", 2, Everywhere.class, "Every replica executes this.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Everywhere::transaction),
+                        Field.of("request", Request.Whole.SCHEMA, Everywhere::request), Everywhere::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 2);
-            transaction.encode(to);
-            request.encode(to);
+        public Schema<Everywhere> schema() {
+            return SCHEMA;
         }
     }
 
@@ -48,27 +47,26 @@ sealed interface TwoPhaseMessage extends Message {
      * @param incarnation its lives below this one are over
      */
     record Join(int node, long incarnation) implements TwoPhaseMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + 8;
-        }
+        static final Schema<Join> SCHEMA = Schema
+                .message("join", 3, Join.class, "A replica becomes a member, or begins a new life as one.").of(
+                        Field.of("node", Types.u8(0, 255), Join::node),
+                        Field.of("incarnation", Types.NATURAL, Join::incarnation), Join::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 3).putInt(node).putLong(incarnation);
+        public Schema<Join> schema() {
+            return SCHEMA;
         }
     }
 
     /** A replica is no member any more. */
     record Leave(int node) implements TwoPhaseMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + 4;
-        }
+        static final Schema<Leave> SCHEMA = Schema.message("leave", 4, Leave.class, "A replica is no member any more.")
+                .of(
+                        Field.of("node", Types.u8(0, 255), Leave::node), Leave::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 4).putInt(node);
+        public Schema<Leave> schema() {
+            return SCHEMA;
         }
     }
 
@@ -78,31 +76,28 @@ sealed interface TwoPhaseMessage extends Message {
      * @param round the epoch in which it is asked
      */
     record Prepare(TransactionId transaction, long round, WriteSet writes) implements TwoPhaseMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES + 8 + writes.encodedSize();
-        }
+        static final Schema<Prepare> SCHEMA = Schema
+                .message("prepare", 5, Prepare.class, "Asks a member to make these changes and hold their locks.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Prepare::transaction),
+                        Field.of("round", Types.NATURAL, Prepare::round),
+                        Field.of("writes", WriteSet.SCHEMA, Prepare::writes), Prepare::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 5);
-            transaction.encode(to);
-            writes.encode(to.putLong(round));
+        public Schema<Prepare> schema() {
+            return SCHEMA;
         }
     }
 
     /** Answers {@link Prepare}; {@code round} is that of the question. */
     record Vote(TransactionId transaction, long round, boolean yes) implements TwoPhaseMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES + 8 + 1;
-        }
+        static final Schema<Vote> SCHEMA = Schema.message("vote", 6, Vote.class, "Answers prepare.").of(
+                Field.of("transaction", TransactionId.SCHEMA, Vote::transaction),
+                Field.of("round", Types.NATURAL, Vote::round),
+                Field.of("yes", Types.BOOLEAN, Vote::yes), Vote::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 6);
-            transaction.encode(to);
-            to.putLong(round).put((byte) (yes ? 1 : 0));
+        public Schema<Vote> schema() {
+            return SCHEMA;
         }
     }
 
@@ -112,35 +107,35 @@ sealed interface TwoPhaseMessage extends Message {
      * @param after if it was committed, that is at or below this position: whoever has delivered that may forget it
      */
     record Ended(TransactionId transaction, long after) implements TwoPhaseMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES + 8;
-        }
+        static final Schema<Ended> SCHEMA = Schema
+                .message("ended", 7, Ended.class, "A coordinator has ended a transaction.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Ended::transaction),
+                        Field.of("after", Types.NATURAL, Ended::after), Ended::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 7);
-            transaction.encode(to);
-            to.putLong(after);
+        public Schema<Ended> schema() {
+            return SCHEMA;
         }
     }
 
     /** A participant asks a coordinator how a transaction has ended. */
     record Inquire(TransactionId transaction) implements TwoPhaseMessage {
-        @Override
-        public int encodedSize() {
-            return 1 + TransactionId.ENCODED_BYTES;
-        }
+        static final Schema<Inquire> SCHEMA = Schema
+                .message("inquire", 8, Inquire.class, "Asks a coordinator how a transaction has ended.").of(
+                        Field.of("transaction", TransactionId.SCHEMA, Inquire::transaction), Inquire::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 8);
-            transaction.encode(to);
+        public Schema<Inquire> schema() {
+            return SCHEMA;
         }
     }
 
     /** One transaction waits for a lock that another one holds. */
-    record Wait(TransactionId waiter, TransactionId holder) {}
+    record Wait(TransactionId waiter, TransactionId holder) {
+        static final Schema<Wait> SCHEMA = Schema.part("wait", Wait.class).of(
+                Field.of("waiter", TransactionId.SCHEMA, Wait::waiter),
+                Field.of("holder", TransactionId.SCHEMA, Wait::holder), Wait::new);
+    }
 
     /** All waits at the sender. */
     record Waits(List<Wait> waits) implements TwoPhaseMessage {
@@ -148,47 +143,18 @@ sealed interface TwoPhaseMessage extends Message {
             waits = List.copyOf(waits);
         }
 
-        @Override
-        public int encodedSize() {
-            return 1 + 4 + waits.size() * 2 * TransactionId.ENCODED_BYTES;
-        }
+        static final Schema<Waits> SCHEMA = Schema
+                .message("waits", 9, Waits.class, "All waits for locks at the sender.").of(
+                        Field.of("waits", Types.list(Wait.SCHEMA, 1 << 20), Waits::waits), Waits::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            to.put((byte) 9).putInt(waits.size());
-            for (Wait wait : waits) {
-                wait.waiter().encode(to);
-                wait.holder().encode(to);
-            }
-        }
-
-        private static Waits decode(ByteBuffer from) {
-            int size = from.getInt();
-            if (size < 0 || (long) size * 2 * TransactionId.ENCODED_BYTES > from.remaining()) {
-                throw new IllegalArgumentException(size + " waits in " + from.remaining() + " bytes");
-            }
-            List<Wait> waits = new ArrayList<>(size);
-            for (int i = 0; i < size; i++) {
-                waits.add(new Wait(TransactionId.decode(from), TransactionId.decode(from)));
-            }
-            return new Waits(waits);
+        public Schema<Waits> schema() {
+            return SCHEMA;
         }
     }
 
-    /** Reads what one of them wrote. */
-    static TwoPhaseMessage decode(ByteBuffer from) {
-        byte tag = from.get();
-        return switch (tag) {
-            case 1 -> new Decide(TransactionId.decode(from), from.getLong(), WriteSet.decode(from));
-            case 2 -> new Everywhere(TransactionId.decode(from), Request.Whole.decode(from));
-            case 3 -> new Join(from.getInt(), from.getLong());
-            case 4 -> new Leave(from.getInt());
-            case 5 -> new Prepare(TransactionId.decode(from), from.getLong(), WriteSet.decode(from));
-            case 6 -> new Vote(TransactionId.decode(from), from.getLong(), from.get() != 0);
-            case 7 -> new Ended(TransactionId.decode(from), from.getLong());
-            case 8 -> new Inquire(TransactionId.decode(from));
-            case 9 -> Waits.decode(from);
-            default -> throw new IllegalArgumentException("not a message of two-phase commit: tag " + tag);
-        };
-    }
+    /** All of them. */
+    MessageSet<Message> MESSAGES = new MessageSet<>("2pc", "Under protocol `2pc`.",
+            List.of(Decide.SCHEMA, Everywhere.SCHEMA, Join.SCHEMA, Leave.SCHEMA, Prepare.SCHEMA, Vote.SCHEMA,
+                    Ended.SCHEMA, Inquire.SCHEMA, Waits.SCHEMA));
 }

@@ -1,6 +1,5 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -12,6 +11,11 @@ import tutti.core.protocol.WiceMessage.Ask;
 import tutti.core.protocol.WiceMessage.Numbered;
 import tutti.core.protocol.WiceMessage.Relay;
 import tutti.core.protocol.WiceMessage.Stored;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Type;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -67,7 +71,6 @@ public final class Wice implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "wice";
 
-    private static final byte SNAPSHOT_VERSION = 1;
     private static final long RETRY_TIMER = 0;
 
     /**
@@ -139,7 +142,34 @@ public final class Wice implements Protocol {
     }
 
     /** The last message of a sender that counted. */
-    private record Last(long life, long number) {}
+    record Last(long life, long number) {
+        static final Schema<Last> SCHEMA = Schema.part("last number", Last.class).of(
+                Field.of("life", Types.NATURAL, Last::life), Field.of("number", Types.NATURAL, Last::number),
+                Last::new);
+    }
+
+    /**
+     * What it keeps in a snapshot.
+     *
+     * @param since position behind which the primary cluster is the one of this name
+     */
+    record Snapshot(long handed, long since, String primary, Map<Integer, Last> last, Map<String, Integer> certified,
+            List<Relay> kept, NonVotingCertification.Image certification) implements Encoded {
+        private static final Type<String> NAME_OF_CLUSTER = Types.text(1 << 16);
+        static final Schema<Snapshot> SCHEMA = Schema.message("wice", 8, Snapshot.class, "Of protocol `wice`.").of(
+                Field.of("handed", Types.NATURAL, Snapshot::handed), Field.of("since", Types.NATURAL, Snapshot::since),
+                Field.of("primary", NAME_OF_CLUSTER, Snapshot::primary),
+                Field.of("last", Types.map(Types.u8(0, 255), Last.SCHEMA, 256), Snapshot::last),
+                Field.of("certified", Types.map(NAME_OF_CLUSTER, Types.COUNT, 256), Snapshot::certified),
+                Field.of("kept", Types.list(Relay.SCHEMA, Integer.MAX_VALUE), Snapshot::kept),
+                Field.of("certification", NonVotingCertification.Image.SCHEMA, Snapshot::certification),
+                Snapshot::new);
+
+        @Override
+        public Schema<Snapshot> schema() {
+            return SCHEMA;
+        }
+    }
 
     /** From this position on, exclusive, this cluster orders. */
     private record Reign(long after, String cluster) {}
@@ -543,51 +573,21 @@ public final class Wice implements Protocol {
 
     @Override
     public byte[] snapshot() {
-        byte[] inner = certification.snapshot();
-        int size = 1 + 8 + 8 + WiceMessage.textSize(primaryCluster()) + 4 + last.size() * (4 + 8 + 8) + 4 + 4 + 4
-                + inner.length;
-        for (String name : certified.keySet()) {
-            size += WiceMessage.textSize(name) + 4;
-        }
-        for (Relay relay : kept.values()) {
-            size += relay.encodedSize();
-        }
-        ByteBuffer to = ByteBuffer.allocate(size).put(SNAPSHOT_VERSION).putLong(handed).putLong(primarySince());
-        WiceMessage.putText(to, primaryCluster());
-        to.putInt(last.size());
-        last.forEach((node, told) -> to.putInt(node).putLong(told.life()).putLong(told.number()));
-        to.putInt(certified.size());
-        certified.forEach((name, count) -> {
-            WiceMessage.putText(to, name);
-            to.putInt(count);
-        });
-        to.putInt(kept.size());
-        kept.values().forEach(relay -> relay.encode(to));
-        return to.putInt(inner.length).put(inner).array();
+        return new Snapshot(handed, primarySince(), primaryCluster(), last, certified, List.copyOf(kept.values()),
+                certification.image()).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        ByteBuffer from = Snapshots.open(snapshot, SNAPSHOT_VERSION);
-        handed = from.getLong();
+        Snapshot from = Snapshots.open(snapshot, Snapshot.class);
+        handed = from.handed();
         began = handed;
         worldDelivered = handed;
         reigns.clear();
-        long since = from.getLong();
-        reigns.add(new Reign(since, WiceMessage.getText(from)));
-        for (int count = from.getInt(); count > 0; count--) {
-            last.put(from.getInt(), new Last(from.getLong(), from.getLong()));
-        }
-        for (int count = from.getInt(); count > 0; count--) {
-            certified.put(WiceMessage.getText(from), from.getInt());
-        }
-        for (int count = from.getInt(); count > 0; count--) {
-            if (WiceMessage.decode(from) instanceof Relay relay) {
-                kept.put(relay.position(), relay);
-            }
-        }
-        byte[] inner = new byte[from.getInt()];
-        from.get(inner);
-        certification.restore(inner);
+        reigns.add(new Reign(from.since(), from.primary()));
+        last.putAll(from.last());
+        certified.putAll(from.certified());
+        from.kept().forEach(relay -> kept.put(relay.position(), relay));
+        certification.restore(from.certification());
     }
 }

@@ -1,10 +1,10 @@
 package tutti.core.protocol;
 
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link Wice}. */
 final class WiceDescriptor implements ProtocolDescriptor {
@@ -101,7 +101,7 @@ final class WiceDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return WiceMessage.decode(from);
+    public MessageSet<Message> messages() {
+        return WiceMessage.MESSAGES;
     }
 }

@@ -1,9 +1,14 @@
 package tutti.core.recorded;
 
-import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * A recording of one life of a node. The file begins with {@link #header}; records follow, each a length and a
@@ -19,7 +24,24 @@ public record RecordedNode(int node, long beganMillis, List<RecordedTransaction>
     public static final String SUFFIX = ".tutti-workload";
 
     private static final long MAGIC = 0x5455_5454_492d_5731L;
-    private static final int HEADER_BYTES = 8 + 4 + 8;
+
+    /** With what the file begins, behind eight bytes by which it is known. */
+    record Beginning(int node, long beganMillis) implements Encoded {
+        static final Schema<Beginning> SCHEMA = Schema
+                .message("beginning", 1, Beginning.class, "Whose recording it is.").of(
+                        Field.of("node", Types.INT, Beginning::node),
+                        Field.of("beganMillis", Types.LONG, Beginning::beganMillis), Beginning::new);
+
+        @Override
+        public Schema<Beginning> schema() {
+            return SCHEMA;
+        }
+    }
+
+    static final MessageSet<Encoded> SET = new MessageSet<>("recorded workload",
+            "In the files of recordings: eight bytes `TUTTI-W1`, the first message, then the others, each behind its"
+                    + " length of 4 bytes.",
+            List.of(Beginning.SCHEMA, RecordedTransaction.SCHEMA));
 
     public RecordedNode {
         transactions = List.copyOf(transactions);
@@ -27,13 +49,16 @@ public record RecordedNode(int node, long beganMillis, List<RecordedTransaction>
 
     /** What a file begins with. */
     public static byte[] header(int node, long beganMillis) {
-        return ByteBuffer.allocate(HEADER_BYTES).putLong(MAGIC).putInt(node).putLong(beganMillis).array();
+        Beginning beginning = new Beginning(node, beganMillis);
+        ByteBuffer to = ByteBuffer.allocate(Long.BYTES + beginning.encodedSize()).putLong(MAGIC);
+        beginning.encode(to);
+        return to.array();
     }
 
     /** A record of a file. */
     public static byte[] entry(RecordedTransaction transaction) {
         int bytes = transaction.encodedSize();
-        ByteBuffer to = ByteBuffer.allocate(4 + bytes).putInt(bytes);
+        ByteBuffer to = ByteBuffer.allocate(Integer.BYTES + bytes).putInt(bytes);
         transaction.encode(to);
         return to.array();
     }
@@ -41,16 +66,16 @@ public record RecordedNode(int node, long beganMillis, List<RecordedTransaction>
     /**
      * Reads a file.
      *
-     * @throws IllegalArgumentException if it is none of these, or is damaged
+     * @throws IllegalArgumentException if it is none of these, of a version that this build does not read, or damaged
      */
     public static RecordedNode decode(ByteBuffer file) {
-        if (file.remaining() < HEADER_BYTES || file.getLong() != MAGIC) {
-            throw new IllegalArgumentException("is no recording of a workload, or of another version");
+        int headerBytes = header(0, 0).length;
+        if (file.remaining() < headerBytes || file.getLong() != MAGIC) {
+            throw new IllegalArgumentException("is no recording of a workload");
         }
-        int node = file.getInt();
-        long began = file.getLong();
+        Beginning beginning = SET.decode(next(file, headerBytes - Long.BYTES), Beginning.class);
         List<RecordedTransaction> transactions = new ArrayList<>();
-        while (file.remaining() >= 4) {
+        while (file.remaining() >= Integer.BYTES) {
             int bytes = file.getInt();
             if (bytes < 0) {
                 throw new IllegalArgumentException("is damaged after " + transactions.size() + " transactions");
@@ -59,13 +84,18 @@ public record RecordedNode(int node, long beganMillis, List<RecordedTransaction>
                 break;
             }
             try {
-                transactions.add(RecordedTransaction.decode(file.slice(file.position(), bytes)));
-            } catch (BufferUnderflowException | IllegalArgumentException damaged) {
+                transactions.add(SET.decode(next(file, bytes), RecordedTransaction.class));
+            } catch (DecodeException damaged) {
                 throw new IllegalArgumentException("is damaged after " + transactions.size() + " transactions: "
                         + damaged.getMessage(), damaged);
             }
-            file.position(file.position() + bytes);
         }
-        return new RecordedNode(node, began, transactions);
+        return new RecordedNode(beginning.node, beginning.beganMillis, transactions);
+    }
+
+    private static ByteBuffer next(ByteBuffer file, int bytes) {
+        ByteBuffer next = file.slice(file.position(), bytes);
+        file.position(file.position() + bytes);
+        return next;
     }
 }

@@ -1,6 +1,9 @@
 package tutti.core.recorded;
 
-import java.nio.ByteBuffer;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
@@ -19,7 +22,17 @@ import tutti.core.txn.ReadSet;
  * @param reads what it read; empty if its protocol did not need to know
  */
 public record RecordedTransaction(long beganNanos, long executionNanos, boolean whole, ConflictClasses classes,
-        KeySet writes, int changedBytes, ReadSet reads) {
+        KeySet writes, int changedBytes, ReadSet reads) implements Encoded {
+    static final Schema<RecordedTransaction> SCHEMA = Schema
+            .message("transaction", 2, RecordedTransaction.class, "A client's transaction as its node saw it.").of(
+                    Field.of("beganNanos", Types.NATURAL, RecordedTransaction::beganNanos),
+                    Field.of("executionNanos", Types.NATURAL, RecordedTransaction::executionNanos),
+                    Field.of("whole", Types.BOOLEAN, RecordedTransaction::whole),
+                    Field.of("classes", ConflictClasses.SCHEMA, RecordedTransaction::classes),
+                    Field.of("writes", KeySet.SCHEMA, RecordedTransaction::writes),
+                    Field.of("changedBytes", Types.COUNT, RecordedTransaction::changedBytes),
+                    Field.of("reads", ReadSet.SCHEMA, RecordedTransaction::reads), RecordedTransaction::new);
+
     public RecordedTransaction {
         if (beganNanos < 0 || executionNanos < 0 || changedBytes < 0) {
             throw new IllegalArgumentException("a transaction that began at " + beganNanos + ", ran " + executionNanos
@@ -32,32 +45,8 @@ public record RecordedTransaction(long beganNanos, long executionNanos, boolean 
         return writes.size() == 0;
     }
 
-    /** Bytes that {@link #encode} writes. */
-    public int encodedSize() {
-        return 8 + 8 + 1 + classes.encodedSize() + writes.encodedSize() + 4 + reads.encodedSize();
-    }
-
-    /** Appends it at the buffer's position. */
-    public void encode(ByteBuffer to) {
-        to.putLong(beganNanos).putLong(executionNanos).put((byte) (whole ? 1 : 0));
-        classes.encode(to);
-        writes.encode(to);
-        to.putInt(changedBytes);
-        reads.encode(to);
-    }
-
-    /**
-     * Reads what {@link #encode} wrote, and advances the buffer.
-     *
-     * @throws IllegalArgumentException if it is no such thing
-     */
-    public static RecordedTransaction decode(ByteBuffer from) {
-        long began = from.getLong();
-        long execution = from.getLong();
-        boolean whole = from.get() != 0;
-        ConflictClasses classes = ConflictClasses.decode(from);
-        KeySet writes = KeySet.decode(from);
-        int bytes = from.getInt();
-        return new RecordedTransaction(began, execution, whole, classes, writes, bytes, ReadSet.decode(from));
+    @Override
+    public Schema<RecordedTransaction> schema() {
+        return SCHEMA;
     }
 }

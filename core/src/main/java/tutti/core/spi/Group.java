@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.Collections;
 import java.util.Set;
 import java.util.TreeSet;
+import tutti.core.schema.Versions;
 
 /**
  * The nodes of one cluster as one of them sees them: who is there, who leads, and messages between them that need no order.
@@ -33,6 +34,14 @@ public interface Group extends AutoCloseable {
 
     /** Who can be reached, as last told to the listener. Cheap. */
     View view();
+
+    /**
+     * The newest version in which a message for all members may be written ({@link Versions#SPOKEN}): all of them are known to
+     * read it. Cheap. A group in one process, where all are of one build, need not find out.
+     */
+    default int wireVersion() {
+        return Versions.SPOKEN.newest();
+    }
 
     /** Leaves. No call of the listener begins after it returns. */
     @Override

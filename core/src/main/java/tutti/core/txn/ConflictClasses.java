@@ -1,9 +1,11 @@
 package tutti.core.txn;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.stream.LongStream;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * The parts of the database that a transaction may touch, as conservative protocols order transactions by them (NODO,
@@ -11,6 +13,11 @@ import java.util.stream.LongStream;
  * run side by side in their final order; hashes that collide only make them wait. Immutable.
  */
 public final class ConflictClasses {
+    /** How they are written. */
+    public static final Schema<ConflictClasses> SCHEMA = Schema.part("conflict classes", ConflictClasses.class).of(
+            Field.of("all", Types.BOOLEAN, ConflictClasses::all),
+            Field.of("hashes", Types.longs(1 << 20), classes -> classes.hashes), ConflictClasses::read);
+
     /** Of a transaction of which nothing is known: meets every other. */
     public static final ConflictClasses ALL = new ConflictClasses(new long[0], true);
 
@@ -85,36 +92,16 @@ public final class ConflictClasses {
                 false);
     }
 
-    /** Bytes that {@link #encode} writes. */
-    public int encodedSize() {
-        return 4 + 8 * hashes.length;
-    }
-
-    /** Appends them at the buffer's position. */
-    public void encode(ByteBuffer to) {
-        to.putInt(all ? -1 : hashes.length);
-        for (long hash : hashes) {
-            to.putLong(hash);
+    private static ConflictClasses read(boolean all, long[] hashes) {
+        if (all != (hashes.length == 0)) {
+            throw new IllegalArgumentException(hashes.length + " conflict classes" + (all ? ", and all of them" : ""));
         }
-    }
-
-    /** Reads what {@link #encode} wrote, and advances the buffer. */
-    public static ConflictClasses decode(ByteBuffer from) {
-        int size = from.getInt();
-        if (size == -1) {
-            return ALL;
-        }
-        if (size < 1 || (long) size * 8 > from.remaining()) {
-            throw new IllegalArgumentException(size + " conflict classes in " + from.remaining() + " bytes");
-        }
-        long[] hashes = new long[size];
-        for (int i = 0; i < size; i++) {
-            hashes[i] = from.getLong();
-            if (i > 0 && hashes[i] <= hashes[i - 1]) {
+        for (int i = 1; i < hashes.length; i++) {
+            if (hashes[i] <= hashes[i - 1]) {
                 throw new IllegalArgumentException("conflict classes are not in order");
             }
         }
-        return new ConflictClasses(hashes, false);
+        return all ? ALL : new ConflictClasses(hashes, false);
     }
 
     @Override

@@ -1,13 +1,20 @@
 package tutti.core.txn;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * The certification keys of one write set: 64-bit hashes of (table, constraint, normalised key value) with the way each
  * was touched. A hash collision can only abort a transaction, never admit one. Immutable; order is kept.
  */
 public final class KeySet {
+    /** How it is written; its limit is what a message can hold. */
+    public static final Schema<KeySet> SCHEMA = Schema.part("key set", KeySet.class).of(
+            Field.of("hashes", Types.longs(Types.BYTES_MAX / Long.BYTES), keys -> keys.hashes),
+            Field.of("kinds", Types.bytes(Types.BYTES_MAX / Long.BYTES), keys -> keys.kinds), KeySet::of);
+
     /** No keys: such a transaction meets no other. */
     public static final KeySet EMPTY = new KeySet(new long[0], new byte[0]);
 
@@ -34,36 +41,14 @@ public final class KeySet {
         return KeyKind.of(kinds[index]);
     }
 
-    /** Bytes that {@link #encode} writes. */
-    public int encodedSize() {
-        return 4 + 9 * hashes.length;
-    }
-
-    /** Appends this set at the buffer's position, big-endian. */
-    public void encode(ByteBuffer to) {
-        to.putInt(hashes.length);
-        for (long hash : hashes) {
-            to.putLong(hash);
+    private static KeySet of(long[] hashes, byte[] kinds) {
+        if (hashes.length != kinds.length) {
+            throw new IllegalArgumentException(hashes.length + " keys of " + kinds.length + " kinds");
         }
-        to.put(kinds);
-    }
-
-    /** Reads what {@link #encode} wrote, and advances the buffer. */
-    public static KeySet decode(ByteBuffer from) {
-        int size = from.getInt();
-        if (size < 0 || (long) size * 9 > from.remaining()) {
-            throw new IllegalArgumentException("key set of " + size + " keys in " + from.remaining() + " bytes");
-        }
-        long[] hashes = new long[size];
-        for (int i = 0; i < size; i++) {
-            hashes[i] = from.getLong();
-        }
-        byte[] kinds = new byte[size];
-        from.get(kinds);
         for (byte kind : kinds) {
             KeyKind.of(kind);
         }
-        return new KeySet(hashes, kinds);
+        return hashes.length == 0 ? EMPTY : new KeySet(hashes, kinds);
     }
 
     @Override

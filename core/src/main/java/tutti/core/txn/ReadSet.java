@@ -1,12 +1,14 @@
 package tutti.core.txn;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * What a transaction read, table by table: the rows that it named, found or not, or everything in the table. Kept by table
@@ -14,6 +16,10 @@ import org.jspecify.annotations.Nullable;
  * allow. The keys are those of write sets ({@link KeySet}). Immutable.
  */
 public final class ReadSet {
+    /** How it is written. */
+    public static final Schema<ReadSet> SCHEMA = Schema.part("read set", ReadSet.class)
+            .of(Field.of("tables", Types.list(Table.SCHEMA, 1 << 20), reads -> reads.tables), ReadSet::new);
+
     /** Nothing was read. */
     public static final ReadSet EMPTY = new ReadSet(List.of());
 
@@ -23,12 +29,16 @@ public final class ReadSet {
      * @param key of the table: every write set that touches the table refers to it
      * @param rows keys of the rows that were read, ascending; null if everything in the table may have been read
      */
-    private record Table(long key, long @Nullable [] rows) {}
+    private record Table(long key, long @Nullable [] rows) {
+        static final Schema<Table> SCHEMA = Schema.part("table that was read", Table.class).of(
+                Field.of("key", Types.LONG, Table::key),
+                Field.of("rows", Types.optional(Types.longs(Types.BYTES_MAX / Long.BYTES)), Table::rows), Table::new);
+    }
 
     private final List<Table> tables;
 
     private ReadSet(List<Table> tables) {
-        this.tables = tables;
+        this.tables = List.copyOf(tables);
     }
 
     /** Whether nothing was read. */
@@ -80,54 +90,6 @@ public final class ReadSet {
             rows = some == null ? rows : LongStream.concat(rows, LongStream.of(some));
         }
         return rows.toArray();
-    }
-
-    /** Bytes that {@link #encode} writes. */
-    public int encodedSize() {
-        int bytes = 4;
-        for (Table table : tables) {
-            long[] rows = table.rows();
-            bytes += 8 + 4 + (rows == null ? 0 : 8 * rows.length);
-        }
-        return bytes;
-    }
-
-    /** Appends it at the buffer's position. */
-    public void encode(ByteBuffer to) {
-        to.putInt(tables.size());
-        for (Table table : tables) {
-            long[] rows = table.rows();
-            to.putLong(table.key()).putInt(rows == null ? -1 : rows.length);
-            for (int i = 0; rows != null && i < rows.length; i++) {
-                to.putLong(rows[i]);
-            }
-        }
-    }
-
-    /** Reads what {@link #encode} wrote, and advances the buffer. */
-    public static ReadSet decode(ByteBuffer from) {
-        int size = from.getInt();
-        if (size < 0 || (long) size * 12 > from.remaining()) {
-            throw new IllegalArgumentException("read set of " + size + " tables in " + from.remaining() + " bytes");
-        }
-        List<Table> tables = new ArrayList<>(size);
-        for (int i = 0; i < size; i++) {
-            long key = from.getLong();
-            int count = from.getInt();
-            if (count < -1 || (long) count * 8 > from.remaining()) {
-                throw new IllegalArgumentException(count + " rows in " + from.remaining() + " bytes");
-            }
-            tables.add(new Table(key, count < 0 ? null : rows(from, count)));
-        }
-        return tables.isEmpty() ? EMPTY : new ReadSet(tables);
-    }
-
-    private static long[] rows(ByteBuffer from, int count) {
-        long[] rows = new long[count];
-        for (int i = 0; i < count; i++) {
-            rows[i] = from.getLong();
-        }
-        return rows;
     }
 
     @Override

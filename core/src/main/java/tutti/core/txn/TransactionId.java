@@ -1,8 +1,10 @@
 package tutti.core.txn;
 
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Type;
+import tutti.core.schema.Types;
 
 /**
  * Names one transaction, uniquely over all nodes and all their restarts.
@@ -12,8 +14,12 @@ import java.util.List;
  *            the upper 32 bits and counts in the lower)
  */
 public record TransactionId(int node, long serial) {
-    /** Bytes that {@link #encode} writes. */
-    public static final int ENCODED_BYTES = 4 + 8;
+    /** How it is written. */
+    public static final Schema<TransactionId> SCHEMA = Schema.part("transaction", TransactionId.class).of(
+            Field.of("node", Types.u8(0, 255), TransactionId::node),
+            Field.of("serial", Types.LONG, TransactionId::serial), TransactionId::new);
+    /** Several of them. */
+    public static final Type<List<TransactionId>> LIST = Types.list(SCHEMA, 1 << 20);
 
     public TransactionId {
         if (node < 0 || node > 255) {
@@ -24,29 +30,6 @@ public record TransactionId(int node, long serial) {
     /** Which life of its node it is of. */
     public long incarnation() {
         return serial >>> 32;
-    }
-
-    /** Appends it at the buffer's position. */
-    public void encode(ByteBuffer to) {
-        to.putInt(node).putLong(serial);
-    }
-
-    /** Reads what {@link #encode} wrote, and advances the buffer. */
-    public static TransactionId decode(ByteBuffer from) {
-        return new TransactionId(from.getInt(), from.getLong());
-    }
-
-    /** Reads a count and as many of them, and advances the buffer. */
-    public static List<TransactionId> decodeList(ByteBuffer from) {
-        int size = from.getInt();
-        if (size < 0 || (long) size * ENCODED_BYTES > from.remaining()) {
-            throw new IllegalArgumentException(size + " transactions in " + from.remaining() + " bytes");
-        }
-        List<TransactionId> transactions = new ArrayList<>(size);
-        for (int i = 0; i < size; i++) {
-            transactions.add(decode(from));
-        }
-        return transactions;
     }
 
     /**

@@ -1,6 +1,8 @@
 package tutti.core.txn;
 
-import java.nio.ByteBuffer;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * What a transaction changed: the keys that certification compares, and the changes themselves in the form of the
@@ -10,6 +12,11 @@ import java.nio.ByteBuffer;
  * @param changes rows (and statements) as the engine encodes them; opaque to everything but the engine
  */
 public record WriteSet(KeySet keys, byte[] changes) {
+    /** How it is written. */
+    public static final Schema<WriteSet> SCHEMA = Schema.part("write set", WriteSet.class).of(
+            Field.of("keys", KeySet.SCHEMA, WriteSet::keys),
+            Field.of("changes", Types.bytes(Types.BYTES_MAX), WriteSet::changes), WriteSet::new);
+
     /** Of a transaction that changed nothing. */
     public static final WriteSet EMPTY = new WriteSet(KeySet.EMPTY, new byte[0]);
 
@@ -21,29 +28,5 @@ public record WriteSet(KeySet keys, byte[] changes) {
     @Override
     public String toString() {
         return "keys " + keys + ", " + changes.length + " bytes of changes";
-    }
-
-    /** Bytes that {@link #encode} writes. */
-    public int encodedSize() {
-        return keys.encodedSize() + 4 + changes.length;
-    }
-
-    /** Appends this write set at the buffer's position. */
-    public void encode(ByteBuffer to) {
-        keys.encode(to);
-        to.putInt(changes.length);
-        to.put(changes);
-    }
-
-    /** Reads what {@link #encode} wrote, and advances the buffer. */
-    public static WriteSet decode(ByteBuffer from) {
-        KeySet keys = KeySet.decode(from);
-        int length = from.getInt();
-        if (length < 0 || length > from.remaining()) {
-            throw new IllegalArgumentException("write set of " + length + " bytes in " + from.remaining());
-        }
-        byte[] changes = new byte[length];
-        from.get(changes);
-        return new WriteSet(keys, changes);
     }
 }

@@ -41,18 +41,18 @@ class BloomFilterTest {
     void theEmptyOneContainsNothingAndTakesNoBits() {
         BloomFilter empty = BloomFilter.of(new long[0], 0.01);
         assertFalse(empty.mayContain(0));
-        assertEquals(5, empty.encodedSize());
+        assertEquals(5, BloomFilter.SCHEMA.size(empty));
     }
 
     @Test
     void itIsReadBackAsItWas() {
         BloomFilter filter = BloomFilter.of(new long[]{1, 2, 3, 5, 8}, 0.01);
-        ByteBuffer bytes = ByteBuffer.allocate(filter.encodedSize());
-        filter.encode(bytes);
+        ByteBuffer bytes = ByteBuffer.allocate(BloomFilter.SCHEMA.size(filter));
+        BloomFilter.SCHEMA.write(filter, bytes);
         assertEquals(0, bytes.remaining());
-        assertEquals(filter, BloomFilter.decode(bytes.flip()));
+        assertEquals(filter, BloomFilter.SCHEMA.read(bytes.flip()));
         assertThrows(IllegalArgumentException.class,
-                () -> BloomFilter.decode(ByteBuffer.wrap(new byte[]{1, 0, 0, 1, 0})));
+                () -> BloomFilter.SCHEMA.read(ByteBuffer.wrap(new byte[]{1, 0, 0, 1, 0})));
         assertThrows(IllegalArgumentException.class, () -> BloomFilter.of(new long[]{1}, 1));
     }
 }

@@ -119,9 +119,7 @@ class CertificationIndexTest {
                 all.removeIf(noted -> noted.position() <= floor);
             }
             if (random.nextInt(500) == 0) {
-                ByteBuffer copy = ByteBuffer.allocate(index.encodedSize());
-                index.encode(copy);
-                index = CertificationIndex.decode(copy.flip());
+                index = copy(index);
             }
         }
     }
@@ -162,9 +160,7 @@ class CertificationIndexTest {
             index.note(key(hashes[i], KeyKind.UPDATE), i + 1);
         }
         assertEquals(hashes.length, index.size());
-        ByteBuffer copy = ByteBuffer.allocate(index.encodedSize());
-        index.encode(copy);
-        CertificationIndex decoded = CertificationIndex.decode(copy.flip());
+        CertificationIndex decoded = copy(index);
         for (int i = 0; i < hashes.length; i++) {
             assertEquals(i + 1, index.lastConflicting(hashes[i], KeyKind.UPDATE));
             assertEquals(i + 1, decoded.lastConflicting(hashes[i], KeyKind.UPDATE));
@@ -176,9 +172,21 @@ class CertificationIndexTest {
     void refusesAnEncodedIndexWhoseKeysAreNotInOrder() {
         CertificationIndex index = new CertificationIndex();
         index.note(new KeySet.Builder().add(1, KeyKind.UPDATE).add(2, KeyKind.UPDATE).build(), 1);
-        ByteBuffer bytes = ByteBuffer.allocate(index.encodedSize());
-        index.encode(bytes);
-        bytes.putLong(28, bytes.getLong(48));
-        assertThrows(IllegalArgumentException.class, () -> CertificationIndex.decode(bytes.flip()));
+        CertificationIndex.Image image = index.image();
+        int[] twice = image.slots().clone();
+        System.arraycopy(twice, twice.length / 2, twice, 0, 2);
+        assertThrows(IllegalArgumentException.class,
+                () -> new CertificationIndex.Image(image.base(), image.floor(), image.newest(), twice));
+        assertThrows(IllegalArgumentException.class,
+                () -> new CertificationIndex.Image(image.base(), image.floor(), image.newest(), new int[5]));
+        assertThrows(IllegalArgumentException.class,
+                () -> new CertificationIndex.Image(image.base(), image.floor(), image.newest(), new int[]{1, 2}));
+    }
+
+    private static CertificationIndex copy(CertificationIndex index) {
+        CertificationIndex.Image image = index.image();
+        ByteBuffer bytes = ByteBuffer.allocate(CertificationIndex.Image.SCHEMA.size(image));
+        CertificationIndex.Image.SCHEMA.write(image, bytes);
+        return CertificationIndex.of(CertificationIndex.Image.SCHEMA.read(bytes.flip()));
     }
 }

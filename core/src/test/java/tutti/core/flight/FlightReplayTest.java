@@ -89,7 +89,7 @@ class FlightReplayTest {
     }
 
     private static FlightReplay.Result replay(FlightRecorder recorder, Function<Replica, Protocol> maker) {
-        return FlightReplay.run(FlightRecording.decode(file(recorder), "test"), maker, SI::decode, NOBODY);
+        return FlightReplay.run(FlightRecording.decode(file(recorder), "test"), maker, SI.messages()::decode, NOBODY);
     }
 
     @Test
@@ -140,7 +140,7 @@ class FlightReplayTest {
         assertNotNull(told);
         assertTrue(told.startsWith("event 4 at ") && told.contains("delivered position 2 from node 2: Certify[")
                 && told.contains("effect 1 differs, after 0 that are the same")
-                && told.contains("recorded: apply 2:0.1 at 2: 2 keys, 126 bytes with checksum ")
+                && told.contains("recorded: apply 2:0.1 at 2: 2 keys, 130 bytes with checksum ")
                 && told.contains("replayed: skip 2")
                 && told.contains("what came before, with the same effects:\n    event 1 at "), told);
         assertEquals(3, result.events());

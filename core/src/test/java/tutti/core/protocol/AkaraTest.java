@@ -65,7 +65,7 @@ class AkaraTest {
         Message submission = world.toOrder.removeLast();
         ByteBuffer to = ByteBuffer.allocate(submission.encodedSize());
         submission.encode(to);
-        akara.delivered(++position, 0, ClassMessage.decode(to.flip()));
+        akara.delivered(++position, 0, ClassMessage.MESSAGES.decode(to.flip()));
     }
 
     @Test

@@ -83,7 +83,8 @@ class SnapshotIsolationTest {
 
         void deliverNext() {
             ByteBuffer bytes = ByteBuffer.wrap(cluster.order.get((int) delivered));
-            protocol.delivered(delivered + 1, cluster.senders.get((int) delivered), SnapshotIsolation.decode(bytes));
+            protocol.delivered(delivered + 1, cluster.senders.get((int) delivered),
+                    SnapshotIsolation.MESSAGES.decode(bytes));
             delivered++;
         }
 

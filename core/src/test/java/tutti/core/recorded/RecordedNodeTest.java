@@ -61,8 +61,8 @@ class RecordedNodeTest {
         file[0]++;
         assertThrows(IllegalArgumentException.class, () -> RecordedNode.decode(ByteBuffer.wrap(file)));
         byte[] bad = file();
-        // The number of classes of the first transaction.
-        bad[20 + 4 + 8 + 8 + 1] = 0x7f;
+        // Whether the first transaction may touch all classes.
+        bad[22 + 4 + 2 + 8 + 8 + 1] = 0x7f;
         String message = assertThrows(IllegalArgumentException.class,
                 () -> RecordedNode.decode(ByteBuffer.wrap(bad))).getMessage();
         assertTrue(message != null && message.contains("is damaged after 0 transactions"), message);

@@ -31,19 +31,20 @@ class ConflictClassesTest {
     @Test
     void areReadBackAsTheyWereWritten() {
         for (ConflictClasses classes : List.of(ConflictClasses.ALL, ConflictClasses.of(List.of(7L, -1L)))) {
-            ByteBuffer buffer = ByteBuffer.allocate(classes.encodedSize());
-            classes.encode(buffer);
+            ByteBuffer buffer = ByteBuffer.allocate(ConflictClasses.SCHEMA.size(classes));
+            ConflictClasses.SCHEMA.write(classes, buffer);
             assertFalse(buffer.hasRemaining());
-            assertEquals(classes, ConflictClasses.decode(buffer.flip()));
+            assertEquals(classes, ConflictClasses.SCHEMA.read(buffer.flip()));
         }
     }
 
     @Test
     void nonsenseIsRefused() {
         assertThrows(IllegalArgumentException.class,
-                () -> ConflictClasses.decode(ByteBuffer.allocate(12).putInt(2).putLong(1).flip()));
+                () -> ConflictClasses.SCHEMA.read(ByteBuffer.allocate(13).put((byte) 0).putInt(2).putLong(1).flip()));
         assertThrows(IllegalArgumentException.class,
-                () -> ConflictClasses.decode(ByteBuffer.allocate(20).putInt(2).putLong(1).putLong(1).flip()));
-        assertThrows(IllegalArgumentException.class, () -> ConflictClasses.decode(ByteBuffer.allocate(4)));
+                () -> ConflictClasses.SCHEMA
+                        .read(ByteBuffer.allocate(21).put((byte) 0).putInt(2).putLong(1).putLong(1).flip()));
+        assertThrows(IllegalArgumentException.class, () -> ConflictClasses.SCHEMA.read(ByteBuffer.allocate(5)));
     }
 }

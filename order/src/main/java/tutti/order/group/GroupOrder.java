@@ -329,7 +329,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private boolean take(GroupMember to, int from, ByteBuffer bytes) {
         Packet packet;
         try {
-            packet = Packet.decode(bytes);
+            packet = Packet.SET.decode(bytes);
         } catch (IllegalArgumentException malformed) {
             return false;
         }

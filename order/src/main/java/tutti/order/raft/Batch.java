@@ -2,58 +2,48 @@ package tutti.order.raft;
 
 import java.nio.ByteBuffer;
 import java.util.List;
+import tutti.core.schema.ByteStrings;
+import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * Several messages of one sender in one entry of the Raft log.
  *
- * <pre>
- * sender 4 | incarnation of the sender 8 | number of the batch in it, from 1, 8 | messages 4 | (length 4 | bytes)...
- * </pre>
+ * @param incarnation of the sender
+ * @param sequence number of the batch in it, from 1
+ * @param messages at least one
  */
-final class Batch {
-    static final int HEADER_BYTES = 24;
-    /** What a message takes besides its own bytes. */
-    static final int MESSAGE_HEADER_BYTES = 4;
+record Batch(int sender, long incarnation, long sequence, ByteStrings messages) implements Encoded {
+    static final Schema<Batch> SCHEMA = Schema
+            .message("batch", LogEntry.BATCH, Batch.class, "Several messages of one sender.").of(
+                    Field.of("sender", Types.INT, Batch::sender),
+                    Field.of("incarnation", Types.NATURAL, Batch::incarnation),
+                    Field.of("sequence", Types.POSITIVE, Batch::sequence),
+                    Field.of("messages", Types.byteStrings(1 << 24), Batch::messages), Batch::new);
+    static final MessageSet<Batch> SET = new MessageSet<>("log entries",
+            "In the entries of the Raft log: what they order.", List.of(SCHEMA));
 
-    private Batch() {}
-
-    static byte[] encode(int sender, long incarnation, long sequence, List<byte[]> messages, int messageBytes) {
-        ByteBuffer out = ByteBuffer.allocate(HEADER_BYTES + MESSAGE_HEADER_BYTES * messages.size() + messageBytes);
-        out.putInt(sender).putLong(incarnation).putLong(sequence).putInt(messages.size());
-        for (byte[] message : messages) {
-            out.putInt(message.length).put(message);
+    Batch {
+        if (messages.count() < 1) {
+            throw new IllegalArgumentException("a batch of no message");
         }
-        return out.array();
     }
 
-    /** Whether these bytes are a batch. */
-    static boolean isWhole(ByteBuffer bytes) {
-        if (bytes.limit() < HEADER_BYTES || messages(bytes) < 1) {
-            return false;
-        }
-        long at = HEADER_BYTES;
-        for (int count = messages(bytes); count > 0; count--) {
-            if (at > bytes.limit() - MESSAGE_HEADER_BYTES || bytes.getInt((int) at) < 0) {
-                return false;
-            }
-            at += MESSAGE_HEADER_BYTES + bytes.getInt((int) at);
-        }
-        return at == bytes.limit();
+    /**
+     * Reads the body of an entry, of which it keeps a view.
+     *
+     * @throws DecodeException if it is no batch
+     */
+    static Batch of(byte[] body) {
+        return SET.decode(ByteBuffer.wrap(body).asReadOnlyBuffer());
     }
 
-    static int sender(ByteBuffer batch) {
-        return batch.getInt(0);
-    }
-
-    static long incarnation(ByteBuffer batch) {
-        return batch.getLong(4);
-    }
-
-    static long sequence(ByteBuffer batch) {
-        return batch.getLong(12);
-    }
-
-    static int messages(ByteBuffer batch) {
-        return batch.getInt(20);
+    @Override
+    public Schema<Batch> schema() {
+        return SCHEMA;
     }
 }

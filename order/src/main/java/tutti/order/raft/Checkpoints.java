@@ -1,9 +1,12 @@
 package tutti.order.raft;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
@@ -19,11 +22,22 @@ final class Checkpoints {
      *
      * @param index the entry, 0 for the beginning of time
      * @param term its term
-     * @param positions highest position that it and its predecessors gave out
      */
-    record Checkpoint(long index, int term, long positions, byte[] encodedTable) {
-        SenderTable table() {
-            return SenderTable.decode(ByteBuffer.wrap(encodedTable));
+    record Checkpoint(long index, int term, SenderTable.Image table) implements Encoded {
+        static final Schema<Checkpoint> SCHEMA = Schema
+                .message("checkpoint", 4, Checkpoint.class, "The table of senders as of an entry of the log.").of(
+                        Field.of("index", Types.NATURAL, Checkpoint::index),
+                        Field.of("term", Types.COUNT, Checkpoint::term),
+                        Field.of("table", SenderTable.Image.SCHEMA, Checkpoint::table), Checkpoint::new);
+
+        /** Highest position that the entry and its predecessors gave out. */
+        long positions() {
+            return table.positions();
+        }
+
+        @Override
+        public Schema<Checkpoint> schema() {
+            return SCHEMA;
         }
     }
 
@@ -38,17 +52,15 @@ final class Checkpoints {
         this.directory = directory;
         NavigableMap<Long, Checkpoint> found = new TreeMap<>();
         if (log.firstIndex() == 1) {
-            found.put(0L, new Checkpoint(0, 0, 0, new SenderTable().encode()));
+            found.put(0L, new Checkpoint(0, 0, new SenderTable().image()));
         }
         for (String name : directory.list()) {
             if (!name.startsWith(PREFIX) || name.endsWith(DurableFiles.ASIDE)) {
                 continue;
             }
-            ByteBuffer in = DurableFiles.read(directory, name);
-            long index = in.getLong();
-            int term = in.getInt();
-            byte[] table = new byte[in.remaining()];
-            in.get(table);
+            Checkpoint read = RaftFiles.read(directory, name, Checkpoint.class);
+            long index = read.index();
+            int term = read.term();
             if (index > log.lastIndex()) {
                 throw new DamagedFileException(directory.location(name) + " is of entry " + index
                         + ", but the log ends with " + log.lastIndex());
@@ -58,7 +70,7 @@ final class Checkpoints {
                         + ", but the log has one of term " + log.term(index) + " there");
             }
             if (index >= log.firstIndex() - 1) {
-                found.put(index, new Checkpoint(index, term, ByteBuffer.wrap(table).getLong(), table));
+                found.put(index, read);
             } else {
                 directory.delete(name);
             }
@@ -72,11 +84,10 @@ final class Checkpoints {
 
     /** Adds one, of an entry that is safely on disk. */
     void add(long index, int term, SenderTable table) throws IOException {
-        byte[] encoded = table.encode();
-        DurableFiles.write(directory, name(index),
-                ByteBuffer.allocate(12 + encoded.length).putLong(index).putInt(term).put(encoded).array());
+        Checkpoint added = new Checkpoint(index, term, table.image());
+        RaftFiles.write(directory, name(index), added);
         NavigableMap<Long, Checkpoint> more = new TreeMap<>(byIndex);
-        more.put(index, new Checkpoint(index, term, table.positions(), encoded));
+        more.put(index, added);
         byIndex = more;
     }
 

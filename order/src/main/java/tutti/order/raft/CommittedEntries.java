@@ -47,7 +47,7 @@ final class CommittedEntries implements StateMachine {
         this.segmentBytes = segmentBytes;
         this.listener = listener;
         Checkpoints.Checkpoint newest = checkpoints.newest();
-        table = newest.table();
+        table = SenderTable.of(newest.table());
         index = newest.index();
         term = newest.term();
         checkpointIndex = index;
@@ -142,7 +142,7 @@ final class CommittedEntries implements StateMachine {
 
     @Override
     public void takeSnapshot(long of, Consumer<Object> chunks) {
-        chunks.accept(table.encode());
+        chunks.accept(table.image());
     }
 
     @Override

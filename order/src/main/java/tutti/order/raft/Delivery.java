@@ -3,6 +3,7 @@ package tutti.order.raft;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
+import tutti.core.schema.ByteStrings;
 import tutti.order.DeliveryLoop;
 
 /**
@@ -21,8 +22,9 @@ final class Delivery implements DeliveryLoop.Source {
     /** The last entry that was read. */
     private long index;
     private volatile long committed;
-    /** What is left of that entry, and the position of its next message. */
-    private @Nullable ByteBuffer batch;
+    /** That entry, what is left of it, and the position of its next message. */
+    private @Nullable Batch batch;
+    private ByteBuffer rest = ByteBuffer.allocate(0);
     private long position;
 
     /** From a checkpoint on, which does not lie behind {@code after}, the last position that is not delivered. */
@@ -33,7 +35,7 @@ final class Delivery implements DeliveryLoop.Source {
         this.after = after;
         this.incarnation = incarnation;
         self = config.self();
-        table = from.table();
+        table = SenderTable.of(from.table());
         index = from.index();
         committed = index;
     }
@@ -47,7 +49,7 @@ final class Delivery implements DeliveryLoop.Source {
     public boolean deliverSome(DeliveryLoop to) throws IOException {
         int entries = 0;
         while (to.mayDeliver()) {
-            ByteBuffer present = batch;
+            Batch present = batch;
             if (present != null) {
                 deliver(to, present);
             } else if (index >= committed) {
@@ -67,33 +69,30 @@ final class Delivery implements DeliveryLoop.Source {
         if (entry.kind() != LogEntry.BATCH) {
             return;
         }
-        ByteBuffer read = ByteBuffer.wrap(entry.body()).asReadOnlyBuffer();
-        long first = table.accept(Batch.sender(read), Batch.incarnation(read), Batch.sequence(read),
-                Batch.messages(read));
+        Batch read = Batch.of(entry.body());
+        long first = table.accept(read.sender(), read.incarnation(), read.sequence(), read.messages().count());
         if (first > 0) {
             position = first;
-            batch = read.position(Batch.HEADER_BYTES);
+            batch = read;
+            rest = read.messages().encoded();
         }
     }
 
     /** Delivers what is left of a batch, as far as it may. */
-    private void deliver(DeliveryLoop to, ByteBuffer from) {
-        while (from.hasRemaining()) {
-            int length = from.getInt(from.position());
-            int begin = from.position() + Batch.MESSAGE_HEADER_BYTES;
-            if (position > after) {
-                if (!to.mayDeliver()) {
-                    return;
-                }
-                to.deliver(position, Batch.sender(from), from.slice(begin, length));
+    private void deliver(DeliveryLoop to, Batch from) {
+        while (rest.hasRemaining()) {
+            if (position > after && !to.mayDeliver()) {
+                return;
             }
-            from.position(begin + length);
+            ByteBuffer message = ByteStrings.next(rest);
+            if (position > after) {
+                to.deliver(position, from.sender(), message);
+            }
             position++;
         }
         batch = null;
-        if (Batch.sender(from) == self && Batch.incarnation(from) == incarnation) {
-            submissions
-                    .delivered(from.limit() - Batch.HEADER_BYTES - Batch.MESSAGE_HEADER_BYTES * Batch.messages(from));
+        if (from.sender() == self && from.incarnation() == incarnation) {
+            submissions.delivered(from.messages().bytes());
         }
     }
 }

@@ -2,28 +2,49 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Type;
+import tutti.core.schema.Types;
+import tutti.core.schema.Versions;
 
 /**
- * How a connection between two nodes begins: the one that connects says who it is and which cluster it means, and the other
- * answers whether that is welcome.
+ * How a connection between two nodes begins: the one that connects says who it is, which cluster it means, and what it speaks;
+ * the other answers whether that is welcome, and what it speaks itself.
  *
  * <pre>
- * hello: magic 8 | id 4 | number of this process 8 | number of its directory 8 | length 2 | member list
- * answer: length 2 | "" or why not
+ * hello: magic 8 | length 2 | {@link Hello}
+ * answer: length 2 | {@link Answer}
  * </pre>
  *
- * Texts are in UTF-8.
+ * Greetings never change, so that nodes of all releases can tell each other what they speak.
  */
 final class Greeting {
-    /** Longest text that is taken, in bytes: a refusal that names two clusters of 15 nodes with long names. */
-    static final int TEXT_BYTES_MAX = 1 << 14;
-    static final long MAGIC = 0x5475_7474_694f_7231L; // "TuttiOr1"
+    /** Longest greeting that is taken, in bytes: a refusal that names two clusters of 15 nodes with long names. */
+    static final int BYTES_MAX = 1 << 14;
+    /** What this node can do that is not said by the versions. */
+    static final Set<String> CAPABILITIES = Set.of(Capability.LETTERS);
+    static final long MAGIC = 0x5475_7474_694f_7264L; // "TuttiOrd"
     private static final int LENGTH_BYTES = 2;
     private static final int BUFFER_BYTES_MIN = 1 << 6;
 
     private Greeting() {}
+
+    /** What a node may be able to do. Names that a node does not know mean nothing to it. */
+    static final class Capability {
+        /** It takes {@linkplain PeerMessage.Letter letters}. */
+        static final String LETTERS = "letters";
+
+        private static final Type<Set<String>> NAMES = Types.set(Types.text(64), 64);
+
+        private Capability() {}
+    }
 
     /**
      * Who connects.
@@ -31,28 +52,94 @@ final class Greeting {
      * @param node its id
      * @param process number of its process, which no other has
      * @param directory number of the directory that it has had since it was started first, which no other has
+     * @param speaks versions of the messages that follow
+     * @param capabilities names of what it can do besides
      * @param cluster members and voters, in words
      */
-    record Hello(int node, long process, long directory, String cluster) {
-        private static final int HEADER_BYTES = 28;
+    record Hello(int node, long process, long directory, Versions speaks, Set<String> capabilities,
+            String cluster) implements Encoded {
+        static final Schema<Hello> SCHEMA = Schema.message("hello", 1, Hello.class, "Who connects.").of(
+                Field.of("node", Types.INT, Hello::node), Field.of("process", Types.LONG, Hello::process),
+                Field.of("directory", Types.LONG, Hello::directory),
+                Field.of("speaks", Versions.SCHEMA, Hello::speaks),
+                Field.of("capabilities", Capability.NAMES, Hello::capabilities),
+                Field.of("cluster", Types.text(BYTES_MAX), Hello::cluster), Hello::new);
 
-        /** As bytes. */
-        ByteBuffer encode() {
-            byte[] text = cluster.getBytes(StandardCharsets.UTF_8);
-            return ByteBuffer.allocate(HEADER_BYTES + LENGTH_BYTES + text.length).putLong(MAGIC).putInt(node)
-                    .putLong(process).putLong(directory).putShort((short) text.length).put(text).flip();
+        /** One of this build. */
+        Hello(int node, long process, long directory, String cluster) {
+            this(node, process, directory, Versions.SPOKEN, CAPABILITIES, cluster);
+        }
+
+        @Override
+        public Schema<Hello> schema() {
+            return SCHEMA;
+        }
+
+        /** As it travels. */
+        ByteBuffer framed() {
+            byte[] hello = bytes(FOREVER.newest());
+            return ByteBuffer.allocate(Long.BYTES + LENGTH_BYTES + hello.length).putLong(MAGIC)
+                    .putShort((short) hello.length).put(hello).flip();
         }
     }
 
-    /** An answer as bytes; "" welcomes. */
-    static ByteBuffer answer(String refusal) {
-        byte[] text = refusal.getBytes(StandardCharsets.UTF_8);
-        return ByteBuffer.allocate(LENGTH_BYTES + text.length).putShort((short) text.length).put(text).flip();
+    /**
+     * Answers it.
+     *
+     * @param refusal why not, or nothing
+     */
+    record Answer(String refusal, Versions speaks, Set<String> capabilities) implements Encoded {
+        static final Schema<Answer> SCHEMA = Schema.message("answer", 2, Answer.class, "Whether that is welcome.").of(
+                Field.of("refusal", Types.text(BYTES_MAX), Answer::refusal),
+                Field.of("speaks", Versions.SCHEMA, Answer::speaks),
+                Field.of("capabilities", Capability.NAMES, Answer::capabilities), Answer::new);
+
+        /** One of this build. */
+        Answer(String refusal) {
+            this(refusal, Versions.SPOKEN, CAPABILITIES);
+        }
+
+        @Override
+        public Schema<Answer> schema() {
+            return SCHEMA;
+        }
+
+        /** As it travels. */
+        ByteBuffer framed() {
+            byte[] answer = bytes(FOREVER.newest());
+            return ByteBuffer.allocate(LENGTH_BYTES + answer.length).putShort((short) answer.length).put(answer)
+                    .flip();
+        }
+    }
+
+    private static final Versions FOREVER = new Versions(1, 1);
+    /** Both of them. */
+    static final MessageSet<Encoded> SET = new MessageSet<>("greetings",
+            "With which a connection between two nodes of a Raft order begins: eight bytes `TuttiOrd`, a length of 2 bytes,"
+                    + " and the hello; a length of 2 bytes and the answer. They stay as they are, whatever versions there"
+                    + " will be.",
+            FOREVER, List.of(Hello.SCHEMA, Answer.SCHEMA));
+
+    /**
+     * Why two nodes cannot talk, or nothing.
+     *
+     * @param self this node
+     * @param mine what it speaks
+     * @param theirs what the other speaks
+     */
+    static String foreign(int self, Versions mine, Versions theirs) {
+        if (mine.common(theirs) != 0) {
+            return "";
+        }
+        boolean behind = theirs.newest() < mine.oldest();
+        return "node " + self + " speaks " + mine + ", but you speak " + theirs + ": upgrade "
+                + (behind ? "your node" : "node " + self)
+                + " to a release that speaks a version of the other, one node after the other";
     }
 
     /** Gathers a {@link Hello} from the bytes of a connection. */
     static final class HelloReader {
-        private final Gathered gathered = new Gathered(Hello.HEADER_BYTES);
+        private final Gathered gathered = new Gathered(Long.BYTES);
 
         /**
          * Takes what has come.
@@ -66,10 +153,7 @@ final class Greeting {
             if (gathered.count() >= Long.BYTES && gathered.bytes().getLong(0) != MAGIC) {
                 throw new IOException("it does not speak as a node does");
             }
-            return message == null
-                    ? null
-                    : new Hello(message.getInt(8), message.getLong(12), message.getLong(20),
-                            text(message));
+            return message == null ? null : decode(message, Hello.class);
         }
     }
 
@@ -84,23 +168,27 @@ final class Greeting {
          * @throws IOException if what has come is none, or more than one
          */
         @Nullable
-        String read(ByteBuffer bytes) throws IOException {
+        Answer read(ByteBuffer bytes) throws IOException {
             ByteBuffer message = gathered.add(bytes);
-            return message == null ? null : text(message);
+            return message == null ? null : decode(message, Answer.class);
         }
     }
 
-    private static String text(ByteBuffer message) {
-        return StandardCharsets.UTF_8.decode(message).toString();
+    private static <M extends Encoded> M decode(ByteBuffer message, Class<M> type) throws IOException {
+        try {
+            return SET.decode(message, type);
+        } catch (DecodeException wrong) {
+            throw new IOException(wrong.getMessage(), wrong);
+        }
     }
 
-    /** A message that ends with a text and its length, as far as it has come. */
+    /** A greeting behind its length, as far as it has come. */
     private static final class Gathered {
-        private final int textAt;
+        private final int beginAt;
         private ByteBuffer bytes = ByteBuffer.allocate(BUFFER_BYTES_MIN);
 
-        Gathered(int headerBytes) {
-            textAt = headerBytes + LENGTH_BYTES;
+        Gathered(int magicBytes) {
+            beginAt = magicBytes + LENGTH_BYTES;
         }
 
         int count() {
@@ -111,25 +199,25 @@ final class Greeting {
             return bytes;
         }
 
-        /** The message, positioned at its text, or null if it is not complete. */
+        /** The message, from its length on, or null if it is not complete. */
         @Nullable
         ByteBuffer add(ByteBuffer more) throws IOException {
-            if (more.remaining() > textAt + TEXT_BYTES_MAX - bytes.position()) {
+            if (more.remaining() > beginAt + BYTES_MAX - bytes.position()) {
                 throw new IOException(
-                        "more than " + (textAt + TEXT_BYTES_MAX) + " bytes where a greeting was expected");
+                        "more than " + (beginAt + BYTES_MAX) + " bytes where a greeting was expected");
             }
             if (more.remaining() > bytes.remaining()) {
                 bytes = ByteBuffer.allocate(2 * (bytes.position() + more.remaining())).put(bytes.flip());
             }
             bytes.put(more);
-            if (bytes.position() < textAt) {
+            if (bytes.position() < beginAt) {
                 return null;
             }
-            int end = textAt + Short.toUnsignedInt(bytes.getShort(textAt - LENGTH_BYTES));
-            if (bytes.position() > end || end > textAt + TEXT_BYTES_MAX) {
+            int end = beginAt + Short.toUnsignedInt(bytes.getShort(beginAt - LENGTH_BYTES));
+            if (bytes.position() > end || end > beginAt + BYTES_MAX) {
                 throw new IOException("a greeting of " + end + " bytes, of which " + bytes.position() + " have come");
             }
-            return bytes.position() < end ? null : bytes.slice(0, end).position(textAt);
+            return bytes.position() < end ? null : bytes.slice(0, end).position(beginAt);
         }
     }
 }

@@ -3,8 +3,15 @@ package tutti.order.raft;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
+import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.DataFile;
 
@@ -12,11 +19,11 @@ import tutti.runtime.DataFile;
  * One file of the {@link SegmentedLog}: a header, then records one after the other, then zeros up to the end of the file.
  *
  * <pre>
- * header: magic 8 | index of the first record 8 | CRC32C of both 4
- * record: body length 4 | CRC32C of all other bytes of the record 4 | index 8 | term 4 | synced 8 | kind 1 | body
+ * header: magic 8 | {@link Header} | CRC32C of both 4
+ * record: CRC32C of the record 4 | {@link LogRecord}
  * </pre>
  *
- * {@code synced} is how many bytes of this file were known to be on disk when the record was written. It tells damage
+ * The header says in which version the file is written. {@code synced} is how many bytes of this file were known to be on disk when the record was written. It tells damage
  * from a crash: bytes below the {@code synced} of any readable record were once safe, so if they cannot be read now the
  * disk has lost them; bytes above may simply never have arrived.
  *
@@ -24,9 +31,45 @@ import tutti.runtime.DataFile;
  * Threads: one writer; {@link #read} from any thread, of entries that were there when it learned of them.
  */
 final class LogSegment {
-    static final int HEADER_BYTES = 20;
-    static final int RECORD_HEADER_BYTES = 29;
-    private static final long MAGIC = 0x5455_5454_494c_4f31L; // "TUTTILO1"
+    /** With what a file begins. */
+    record Header(long firstIndex) implements Encoded {
+        static final Schema<Header> SCHEMA = Schema
+                .message("segment", 1, Header.class, "Beginning of a file of the log.")
+                .of(Field.of("firstIndex", Types.POSITIVE, Header::firstIndex), Header::new);
+
+        @Override
+        public Schema<Header> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /**
+     * An entry as it lies in the file.
+     *
+     * @param body a view of what was read
+     */
+    record LogRecord(long index, int term, long synced, int kind, ByteBuffer body) {
+        static final Schema<LogRecord> SCHEMA = Schema.part("log record", LogRecord.class).of(
+                Field.of("index", Types.POSITIVE, LogRecord::index), Field.of("term", Types.COUNT, LogRecord::term),
+                Field.of("synced", Types.NATURAL, LogRecord::synced),
+                Field.of("kind", Types.u8(0, 127), LogRecord::kind),
+                Field.of("body", Types.view(Types.BYTES_MAX), LogRecord::body), LogRecord::new);
+    }
+
+    /** Beginnings of files. */
+    static final MessageSet<Header> SET = new MessageSet<>("log segments",
+            "In the files of the Raft log: eight bytes `TUTTILOG`, this message, and a CRC-32C of both, of 4 bytes. Then"
+                    + " [log records](#log-record) in the same version, each behind its CRC-32C of 4 bytes.",
+            List.of(Header.SCHEMA));
+
+    private static final long MAGIC = 0x5455_5454_494c_4f47L; // "TUTTILOG"
+    private static final int CRC_BYTES = Integer.BYTES;
+    private static final int BEGINNING_BYTES = Long.BYTES + new Header(1).encodedSize();
+    static final int HEADER_BYTES = BEGINNING_BYTES + CRC_BYTES;
+    static final int RECORD_HEADER_BYTES = CRC_BYTES
+            + LogRecord.SCHEMA.size(new LogRecord(1, 0, 0, 0, ByteBuffer.allocate(0)));
+    private static final int INDEX_AT = CRC_BYTES + LogRecord.SCHEMA.offset("index");
+    private static final int SYNCED_AT = CRC_BYTES + LogRecord.SCHEMA.offset("synced");
 
     /** Name of the file. */
     final String name;
@@ -108,8 +151,8 @@ final class LogSegment {
     }
 
     static void writeHeader(DataFile file, long firstIndex) throws IOException {
-        ByteBuffer header = ByteBuffer.allocate(HEADER_BYTES);
-        header.putLong(MAGIC).putLong(firstIndex);
+        ByteBuffer header = ByteBuffer.allocate(HEADER_BYTES).putLong(MAGIC);
+        new Header(firstIndex).encode(header);
         header.putInt(crc(header.duplicate().flip()));
         file.write(header.flip(), 0);
     }
@@ -117,16 +160,10 @@ final class LogSegment {
     /** Appends a record to a buffer that has room for it. */
     static void encode(ByteBuffer to, LogEntry entry, long synced) {
         int start = to.position();
-        to.putInt(entry.body().length).putInt(0).putLong(entry.index()).putInt(entry.term()).putLong(synced);
-        to.put(entry.kind()).put(entry.body());
-        to.putInt(start + 4, recordCrc(to.slice(start, to.position() - start)));
-    }
-
-    private static int recordCrc(ByteBuffer record) {
-        CRC32C crc = new CRC32C();
-        crc.update(record.slice(0, 4));
-        crc.update(record.slice(8, record.limit() - 8));
-        return (int) crc.getValue();
+        LogRecord.SCHEMA.write(
+                new LogRecord(entry.index(), entry.term(), synced, entry.kind(), ByteBuffer.wrap(entry.body())),
+                to.putInt(0));
+        to.putInt(start, crc(to.slice(start + CRC_BYTES, to.position() - start - CRC_BYTES)));
     }
 
     private static int crc(ByteBuffer bytes) {
@@ -152,20 +189,22 @@ final class LogSegment {
 
     /** The record at this place of a buffer, or null if there is no whole and undamaged one. */
     static @Nullable LogEntry decode(ByteBuffer in, int at) {
-        if (in.limit() - at < RECORD_HEADER_BYTES) {
+        if (in.limit() - at < RECORD_HEADER_BYTES || in.getLong(at + INDEX_AT) <= 0) {
             return null;
         }
-        int length = in.getInt(at);
-        if (length < 0 || length > in.limit() - at - RECORD_HEADER_BYTES || in.getLong(at + 8) <= 0) {
+        ByteBuffer from = in.duplicate().position(at + CRC_BYTES);
+        LogRecord record;
+        try {
+            record = LogRecord.SCHEMA.read(from);
+        } catch (DecodeException torn) {
             return null;
         }
-        int recordBytes = RECORD_HEADER_BYTES + length;
-        if (in.getInt(at + 4) != recordCrc(in.slice(at, recordBytes))) {
+        if (in.getInt(at) != crc(in.slice(at + CRC_BYTES, from.position() - at - CRC_BYTES))) {
             return null;
         }
-        byte[] body = new byte[length];
-        in.get(at + RECORD_HEADER_BYTES, body);
-        return new LogEntry(in.getLong(at + 8), in.getInt(at + 16), in.get(at + 28), body);
+        byte[] body = new byte[record.body().remaining()];
+        record.body().get(body);
+        return new LogEntry(record.index(), record.term(), (byte) record.kind(), body);
     }
 
     /**
@@ -178,10 +217,7 @@ final class LogSegment {
         ByteBuffer content = ByteBuffer.allocate(Math.toIntExact(file.size()));
         file.read(content, 0);
         content.flip();
-        if (content.limit() < HEADER_BYTES || content.getLong(0) != MAGIC || content.getLong(8) != firstIndex
-                || content.getInt(16) != crc(content.slice(0, 16))) {
-            throw new DamagedFileException(location + " does not begin with the header of a log segment");
-        }
+        checkHeader(content);
         int at = HEADER_BYTES;
         for (LogEntry entry = decode(content, at); entry != null; entry = decode(content, at)) {
             if (entry.index() != lastIndex() + 1) {
@@ -206,12 +242,28 @@ final class LogSegment {
         return (long) garbage - at;
     }
 
+    private void checkHeader(ByteBuffer content) throws IOException {
+        if (content.limit() < HEADER_BYTES || content.getLong(0) != MAGIC
+                || content.getInt(BEGINNING_BYTES) != crc(content.slice(0, BEGINNING_BYTES))) {
+            throw new DamagedFileException(location + " does not begin with the header of a log segment");
+        }
+        long first;
+        try {
+            first = SET.decode(content.slice(Long.BYTES, BEGINNING_BYTES - Long.BYTES)).firstIndex();
+        } catch (DecodeException foreign) {
+            throw new IOException(location + " cannot be used: " + foreign.getMessage(), foreign);
+        }
+        if (first != firstIndex) {
+            throw new DamagedFileException(location + " begins with entry " + first + " and not with " + firstIndex);
+        }
+    }
+
     /** Whether some readable record after the damage says that the damaged place had been on disk before it. */
     private boolean wasSynced(ByteBuffer content, int damaged) {
         long expected = lastIndex() + 1;
         for (int at = damaged + 1; at <= content.limit() - RECORD_HEADER_BYTES; at++) {
-            long index = content.getLong(at + 8);
-            long synced = content.getLong(at + 20);
+            long index = content.getLong(at + INDEX_AT);
+            long synced = content.getLong(at + SYNCED_AT);
             if (index > expected && index - expected <= content.limit() && synced > damaged && synced <= at
                     && decode(content, at) != null) {
                 return true;

@@ -2,12 +2,10 @@ package tutti.order.raft;
 
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.runtime.Clock;
 import tutti.runtime.Directory;
-import tutti.runtime.DurableFiles;
 
 /**
  * A node's directory: locked against a second process, bound to one node of one cluster, and holding what Raft must not
@@ -20,8 +18,6 @@ import tutti.runtime.DurableFiles;
  * turn it away.
  */
 final class NodeDirectory implements AutoCloseable {
-    private static final int NOBODY = Integer.MIN_VALUE;
-
     private static final String LOCK = "lock";
     private static final String IDENTITY = "identity";
     private static final String VOTE = "vote";
@@ -35,7 +31,7 @@ final class NodeDirectory implements AutoCloseable {
     private final long incarnation;
     private final long number;
     private int term;
-    private int votedFor = NOBODY;
+    private @Nullable Integer votedFor;
 
     /**
      * Takes the directory.
@@ -50,17 +46,17 @@ final class NodeDirectory implements AutoCloseable {
         try {
             fresh = !directory.exists(IDENTITY);
             if (!fresh) {
-                String known = StandardCharsets.UTF_8.decode(DurableFiles.read(directory, IDENTITY)).toString();
+                String known = RaftFiles.read(directory, IDENTITY, RaftFiles.Identity.class).words();
                 if (!known.equals(identity)) {
                     throw new IOException(
                             directory.location() + " belongs to " + known + ", but this node is configured as "
                                     + identity + ": use the same member list as before, or another directory");
                 }
-                ByteBuffer vote = DurableFiles.read(directory, VOTE);
-                term = vote.getInt();
-                votedFor = vote.getInt();
+                RaftFiles.Vote vote = RaftFiles.read(directory, VOTE, RaftFiles.Vote.class);
+                term = vote.term();
+                votedFor = vote.votedFor();
             }
-            number = fresh ? unused : DurableFiles.read(directory, NUMBER).getLong();
+            number = fresh ? unused : RaftFiles.read(directory, NUMBER, RaftFiles.DirectoryNumber.class).of();
             incarnation = nextIncarnation(clock);
         } catch (IOException | RuntimeException e) {
             lock.close();
@@ -69,10 +65,12 @@ final class NodeDirectory implements AutoCloseable {
     }
 
     private long nextIncarnation(Clock clock) throws IOException {
-        long last = directory.exists(INCARNATION) ? DurableFiles.read(directory, INCARNATION).getLong() : 0;
+        long last = directory.exists(INCARNATION)
+                ? RaftFiles.read(directory, INCARNATION, RaftFiles.Incarnation.class).last()
+                : 0;
         // The clock makes it grow even after the directory was lost.
         long next = Math.max(last + 1, clock.now().toEpochMilli());
-        write(INCARNATION, next);
+        RaftFiles.write(directory, INCARNATION, new RaftFiles.Incarnation(next));
         return next;
     }
 
@@ -85,13 +83,9 @@ final class NodeDirectory implements AutoCloseable {
     void established(String identity) throws IOException {
         if (fresh) {
             writeVote();
-            write(NUMBER, number);
-            DurableFiles.write(directory, IDENTITY, identity.getBytes(StandardCharsets.UTF_8));
+            RaftFiles.write(directory, NUMBER, new RaftFiles.DirectoryNumber(number));
+            RaftFiles.write(directory, IDENTITY, new RaftFiles.Identity(identity));
         }
-    }
-
-    private void write(String name, long value) throws IOException {
-        DurableFiles.write(directory, name, ByteBuffer.allocate(Long.BYTES).putLong(value).array());
     }
 
     /** Number of this directory, which no other has. */
@@ -107,10 +101,10 @@ final class NodeDirectory implements AutoCloseable {
     boolean knows(int node, long itsDirectory) throws IOException {
         String name = MET + node;
         if (!directory.exists(name)) {
-            write(name, itsDirectory);
+            RaftFiles.write(directory, name, new RaftFiles.DirectoryNumber(itsDirectory));
             return true;
         }
-        return DurableFiles.read(directory, name).getLong() == itsDirectory;
+        return RaftFiles.read(directory, name, RaftFiles.DirectoryNumber.class).of() == itsDirectory;
     }
 
     /** What helps a node that has lost its directory. */
@@ -132,21 +126,20 @@ final class NodeDirectory implements AutoCloseable {
     /** Whom this node voted for in its term, or null. */
     @Nullable
     Integer votedFor() {
-        return votedFor == NOBODY || term == 0 ? null : Integer.valueOf(votedFor);
+        return term == 0 ? null : votedFor;
     }
 
     /** Notes term and vote; on disk when it returns. */
     void vote(int newTerm, @Nullable Integer candidate) throws IOException {
-        int newVote = candidate == null ? NOBODY : candidate;
-        if (newTerm != term || newVote != votedFor) {
+        if (newTerm != term || !Objects.equals(candidate, votedFor)) {
             term = newTerm;
-            votedFor = newVote;
+            votedFor = candidate;
             writeVote();
         }
     }
 
     private void writeVote() throws IOException {
-        DurableFiles.write(directory, VOTE, ByteBuffer.allocate(8).putInt(term).putInt(votedFor).array());
+        RaftFiles.write(directory, VOTE, new RaftFiles.Vote(term, votedFor));
     }
 
     @Override

@@ -1,7 +1,6 @@
 package tutti.order.raft;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,11 +26,11 @@ final class Operation {
         this.body = body;
         bodyBytes = body.length;
         if (kind == LogEntry.BATCH) {
-            ByteBuffer batch = ByteBuffer.wrap(body);
-            sender = Batch.sender(batch);
-            incarnation = Batch.incarnation(batch);
-            sequence = Batch.sequence(batch);
-            messages = Batch.messages(batch);
+            Batch batch = Batch.of(body);
+            sender = batch.sender();
+            incarnation = batch.incarnation();
+            sequence = batch.sequence();
+            messages = batch.messages().count();
         } else {
             sender = 0;
             incarnation = 0;
@@ -40,7 +39,11 @@ final class Operation {
         }
     }
 
-    /** With its bytes, not yet in the log. */
+    /**
+     * With its bytes, not yet in the log.
+     *
+     * @throws tutti.core.schema.DecodeException if it should be a batch, and is none
+     */
     static Operation of(byte kind, byte[] body) {
         return new Operation(kind, body);
     }

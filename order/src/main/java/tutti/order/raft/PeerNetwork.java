@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.schema.Versions;
 import tutti.runtime.Clock;
 import tutti.runtime.Loop;
 import tutti.runtime.Network;
@@ -78,6 +79,9 @@ final class PeerNetwork {
     /** Connections that have not been welcomed, the oldest first. */
     private final List<Inbound> strangers = new ArrayList<>();
     private final AtomicLong refusedConnections = new AtomicLong();
+    /** What each of the others has said last that it speaks. */
+    private final Map<Integer, Versions> spoken = new TreeMap<>();
+    private volatile int wireVersion = Versions.SPOKEN.oldest();
     private boolean started;
     private boolean everAccepted;
     private long checkedNanos;
@@ -108,6 +112,9 @@ final class PeerNetwork {
                 peers.put(id, new Peer(id, address));
             }
         });
+        if (peers.isEmpty()) {
+            wireVersion = Versions.SPOKEN.newest();
+        }
         try {
             // It is closed with the network.
             var _ = network.listen(config.members().get(self), this::accepted);
@@ -128,12 +135,43 @@ final class PeerNetwork {
         var _ = loop.schedule(aliveNanos(), this::checkAlive);
     }
 
-    /** Sends a frame, which {@link Frames} has finished, if the node can be reached and is not too far behind in reading. */
-    void send(int to, ByteBuffer frame) {
-        Peer peer = peers.get(to);
-        if (peer != null) {
-            peer.send(frame);
+    /** Sends a message to a node, if it can be reached, understands it, and is not too far behind in reading. */
+    void send(int to, PeerMessage message) {
+        send(Set.of(to), message);
+    }
+
+    /** The same to several nodes. */
+    void send(Set<Integer> to, PeerMessage message) {
+        Map<Integer, ByteBuffer> frames = new TreeMap<>();
+        for (int node : to) {
+            Peer peer = peers.get(node);
+            Outbound connection = peer == null ? null : peer.connection;
+            if (connection != null && connection.understands(message)) {
+                connection.send(frames.computeIfAbsent(connection.version, version -> frame(message, version)));
+            }
         }
+    }
+
+    private static ByteBuffer frame(PeerMessage message, int version) {
+        byte[] bytes = message.bytes(version);
+        return Frames.finish(Frames.begin(bytes.length).put(bytes));
+    }
+
+    /**
+     * The newest version that all nodes are known to speak; the oldest as long as some have not been heard. Any thread.
+     */
+    int wireVersion() {
+        return wireVersion;
+    }
+
+    private void heard(int node, Versions speaks) {
+        spoken.put(node, speaks);
+        int lowest = Versions.SPOKEN.newest();
+        for (int other : peers.keySet()) {
+            Versions theirs = spoken.get(other);
+            lowest = Math.min(lowest, theirs == null ? Versions.SPOKEN.oldest() : theirs.newest());
+        }
+        wireVersion = Math.max(lowest, Versions.SPOKEN.oldest());
     }
 
     /** Nodes to which there is a connection in both directions, without this one. */
@@ -214,13 +252,6 @@ final class PeerNetwork {
             return present != null && present.welcome;
         }
 
-        void send(ByteBuffer frame) {
-            Outbound present = connection;
-            if (present != null && present.welcome) {
-                present.send(frame);
-            }
-        }
-
         void check(long now) {
             Outbound present = connection;
             if (present != null) {
@@ -245,6 +276,9 @@ final class PeerNetwork {
         /** When the hello was sent, if it was. */
         private @Nullable Long greetedNanos;
         private boolean welcome;
+        /** In which to speak, once it is welcome, and what the other is able to do besides. */
+        private int version;
+        private Set<String> capabilities = Set.of();
         private boolean over;
         /** Something was sent since the last sign of life was due. */
         private boolean sent;
@@ -256,7 +290,7 @@ final class PeerNetwork {
         @Override
         public void connected() {
             greetedNanos = clock.nanoTime();
-            stream().send(new Greeting.Hello(self, process, directory, cluster).encode());
+            stream().send(new Greeting.Hello(self, process, directory, cluster).framed());
         }
 
         private Network.Stream stream() {
@@ -265,6 +299,11 @@ final class PeerNetwork {
                 throw new IllegalStateException("there is no connection to node " + peer.id + " yet");
             }
             return present;
+        }
+
+        boolean understands(PeerMessage message) {
+            return welcome && (!(message instanceof PeerMessage.Letter)
+                    || capabilities.contains(Greeting.Capability.LETTERS));
         }
 
         void send(ByteBuffer frame) {
@@ -294,12 +333,18 @@ final class PeerNetwork {
                 if (welcome) {
                     throw new IOException("bytes where none were expected");
                 }
-                String refusal = answer.read(bytes);
-                if (refusal == null) {
+                Greeting.Answer come = answer.read(bytes);
+                if (come == null) {
                     return;
                 }
+                version = Versions.SPOKEN.common(come.speaks());
+                capabilities = come.capabilities();
+                String refusal = come.refusal().isEmpty()
+                        ? Greeting.foreign(peer.id, come.speaks(), Versions.SPOKEN)
+                        : come.refusal();
                 if (refusal.isEmpty()) {
                     welcome = true;
+                    heard(peer.id, come.speaks());
                     everAccepted = true;
                     peer.retryNanos = RETRY_NANOS_MIN;
                     receiver.reachabilityChanged();
@@ -372,6 +417,10 @@ final class PeerNetwork {
     /** Why this connection must not be, or nothing. */
     private String admit(Greeting.Hello hello) throws IOException {
         int from = hello.node();
+        String foreign = Greeting.foreign(self, Versions.SPOKEN, hello.speaks());
+        if (!foreign.isEmpty()) {
+            return foreign;
+        }
         if (!hello.cluster().equals(cluster)) {
             return "node " + self + " has the members " + cluster + ", but you have " + hello.cluster()
                     + ": all nodes must be given the same list";
@@ -443,7 +492,7 @@ final class PeerNetwork {
 
         private void introduced(Greeting.Hello come) throws IOException {
             String refusal = admit(come);
-            stream.send(Greeting.answer(refusal));
+            stream.send(new Greeting.Answer(refusal).framed());
             if (!refusal.isEmpty()) {
                 refusedConnections.incrementAndGet();
                 LOGGER.error("node {} turns {} away: {}", self, stream.remote(), refusal);
@@ -452,6 +501,7 @@ final class PeerNetwork {
             }
             from = come.node();
             process = come.process();
+            heard(from, come.speaks());
             state = State.WELCOME;
             heardNanos = clock.nanoTime();
             strangers.remove(this);

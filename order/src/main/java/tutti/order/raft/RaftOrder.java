@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.schema.DecodeException;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
@@ -108,7 +109,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
             committed = new CommittedEntries(log, checkpoints, config.segmentBytes(), new Committed());
-            submissions = new Submissions(config, directory.incarnation(), machine.clock(), this::toLeader);
+            submissions = new Submissions(config, directory.incarnation(), machine.clock(), peers::wireVersion,
+                    this::toLeader);
             transport = new RaftTransport(config, loop, machine.clock(), log, checkpoints, committed, peers,
                     new Host());
             raft = settings.build(directory, log, checkpoints.newest(), time,
@@ -240,12 +242,12 @@ public final class RaftOrder implements Order, DurableLog, Group {
             received(config.self(), ByteBuffer.wrap(payload).asReadOnlyBuffer(), false);
         }
         Set<Integer> others = new TreeSet<>(nodes);
-        ByteBuffer frame = MessageCodec.letter(payload);
-        loop.execute(() -> {
-            for (int to : others) {
-                peers.send(to, frame);
-            }
-        });
+        loop.execute(() -> peers.send(others, new PeerMessage.Letter(payload)));
+    }
+
+    @Override
+    public int wireVersion() {
+        return peers.wireVersion();
     }
 
     private void received(int sender, ByteBuffer letter, boolean here) {
@@ -351,7 +353,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
         if (leader == config.self()) {
             replicate(batch);
         } else if (leader >= 0) {
-            peers.send(leader, MessageCodec.submit(batch));
+            peers.send(leader, new PeerMessage.Submit(batch));
         }
     }
 
@@ -446,16 +448,22 @@ public final class RaftOrder implements Order, DurableLog, Group {
             if (stopped.get()) {
                 return;
             }
-            switch (MessageCodec.decode(from, frame)) {
-                case MessageCodec.Wire.Letter(ByteBuffer payload) ->
-                    RaftOrder.this.received(from, payload, payload.remaining() <= HERE_BYTES_MAX);
-                case MessageCodec.Wire.Submit(byte[] batch) -> {
+            PeerMessage read;
+            try {
+                read = PeerMessage.SET.decode(frame);
+            } catch (DecodeException wrong) {
+                throw new IOException(wrong.getMessage(), wrong);
+            }
+            switch (read) {
+                case PeerMessage.Letter(byte[] payload) -> RaftOrder.this.received(from,
+                        ByteBuffer.wrap(payload).asReadOnlyBuffer(), payload.length <= HERE_BYTES_MAX);
+                case PeerMessage.Submit(byte[] batch) -> {
                     if (leader == config.self()) {
                         replicate(batch);
                     }
                 }
-                case MessageCodec.Wire.Truncated truncated -> transport.received(truncated);
-                case MessageCodec.Wire.Raft message -> transport.received(from, message);
+                case PeerMessage.Truncated truncated -> transport.received(truncated);
+                case PeerMessage.Raft message -> transport.received(from, message);
             }
         }
 

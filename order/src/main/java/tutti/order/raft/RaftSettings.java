@@ -85,7 +85,7 @@ final class RaftSettings {
         SnapshotEntry snapshot = null;
         if (checkpoint.index() > 0) {
             var chunk = models.createSnapshotChunkBuilder().setIndex(checkpoint.index()).setTerm(checkpoint.term())
-                    .setOperation(checkpoint.encodedTable()).setSnapshotChunkIndex(0).setSnapshotChunkCount(1)
+                    .setOperation(checkpoint.table()).setSnapshotChunkIndex(0).setSnapshotChunkCount(1)
                     .setGroupMembersView(group).build();
             snapshot = models.createSnapshotEntryBuilder().setIndex(checkpoint.index()).setTerm(checkpoint.term())
                     .setSnapshotChunks(List.of(chunk)).setGroupMembersView(group).build();

@@ -3,7 +3,6 @@ package tutti.order.raft;
 import io.microraft.RaftEndpoint;
 import io.microraft.impl.RaftNodeImpl;
 import io.microraft.impl.state.LeaderState;
-import io.microraft.model.message.AppendEntriesFailureResponse;
 import io.microraft.model.message.AppendEntriesRequest;
 import io.microraft.model.message.AppendEntriesSuccessResponse;
 import io.microraft.model.message.InstallSnapshotRequest;
@@ -15,6 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.schema.DecodeException;
 import tutti.core.spi.DurableLog;
 import tutti.runtime.Clock;
 import tutti.runtime.Loop;
@@ -101,21 +101,23 @@ final class RaftTransport implements Transport {
         int to = Node.id(target);
         try {
             switch (message) {
-                // Ask where the follower's log ends; its refusal leads to catchUp.
-                case InstallSnapshotRequest m -> write(to,
-                        append(log.lastIndex(), committed.termAt(log.lastIndex()), List.of(),
-                                m.getFlowControlSequenceNumber()));
+                case InstallSnapshotRequest m -> ask(to, m.getFlowControlSequenceNumber());
                 case AppendEntriesSuccessResponse m when needless(to, m) -> LOGGER.trace("nothing new for node {}", to);
                 case AppendEntriesRequest m when notices.keeps(to, m) ->
                     LOGGER.trace("node {} is told with the next entries", to);
+                // MicroRaft's notion of what the follower lacks may be older than what catchUp has sent it since.
+                case AppendEntriesRequest m when m.getPreviousLogIndex() + 1 < log.firstIndex() ->
+                    ask(to, m.getFlowControlSequenceNumber());
                 default -> write(to, message);
             }
-        } catch (IllegalArgumentException e) {
-            LOGGER.error("node {} needs entries that were truncated", to, e);
-            network.send(to, MessageCodec.truncated(firstRetainedPosition()));
         } catch (IOException e) {
             host.fail(e);
         }
+    }
+
+    /** Asks where a follower's log ends; its refusal leads to {@link #catchUp}. */
+    private void ask(int follower, long flow) throws IOException {
+        write(follower, append(log.lastIndex(), committed.termAt(log.lastIndex()), List.of(), flow));
     }
 
     /**
@@ -139,7 +141,7 @@ final class RaftTransport implements Transport {
     private void write(int to, RaftMessage message) throws IOException {
         long last = log.lastIndex();
         int lastTerm = last == 0 ? 0 : Math.max(committed.termAt(last), 0);
-        network.send(to, MessageCodec.encode(message, new MessageCodec.LogEnd(last, lastTerm, committed.index()),
+        network.send(to, MessageCodec.encode(message, new PeerMessage.LogEnd(last, lastTerm, committed.index()),
                 BYTES_PER_APPEND));
     }
 
@@ -168,14 +170,23 @@ final class RaftTransport implements Transport {
 
     // ------------------------------------------------------------------------------------------ in
 
-    /** MicroRaft's part of what has come. */
-    void received(int from, MessageCodec.Wire.Raft come) {
-        RaftMessage message = come.message();
-        MessageCodec.LogEnd end = come.end();
-        if (message instanceof AppendEntriesFailureResponse refusal && end != null && host.isLeader()
-                && refusal.getTerm() == raft().getTerm().getTerm()) {
+    /**
+     * MicroRaft's part of what has come.
+     *
+     * @throws IOException if no node would have sent it
+     */
+    void received(int from, PeerMessage.Raft come) throws IOException {
+        RaftMessage message;
+        try {
+            message = MessageCodec.decode(from, come);
+        } catch (DecodeException wrong) {
+            throw new IOException(wrong.getMessage(), wrong);
+        }
+        if (come instanceof PeerMessage.NotAppended refusal && host.isLeader()
+                && refusal.term() == raft().getTerm().getTerm()) {
+            PeerMessage.LogEnd end = refusal.end();
             boolean same = end.lastIndex() <= log.lastIndex() && committed.termAt(end.lastIndex()) == end.lastTerm();
-            catchUp(from, same ? end.lastIndex() : end.applied(), refusal.getFlowControlSequenceNumber());
+            catchUp(from, same ? end.lastIndex() : end.applied(), refusal.flow());
         } else if (message instanceof AppendEntriesRequest append) {
             raft().handle(SnapshotEdge.behind(raft(), append));
         } else {
@@ -184,7 +195,7 @@ final class RaftTransport implements Transport {
     }
 
     /** The leader's log begins behind what this node needs, with this position. */
-    void received(MessageCodec.Wire.Truncated truncated) {
+    void received(PeerMessage.Truncated truncated) {
         if (truncated.firstRetained() > committed.lastKnown() + 1) {
             host.fail(new DurableLog.TruncatedException(committed.lastKnown(), truncated.firstRetained()));
         }
@@ -201,7 +212,7 @@ final class RaftTransport implements Transport {
         int previousTerm = committed.termAt(matched);
         if (previousTerm < 0 || matched + 1 < log.firstIndex()) {
             LOGGER.error("node {} needs the log after entry {}, which was truncated", follower, matched);
-            network.send(follower, MessageCodec.truncated(firstRetainedPosition()));
+            network.send(follower, new PeerMessage.Truncated(firstRetainedPosition()));
             return;
         }
         try {

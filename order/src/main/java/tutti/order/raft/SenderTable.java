@@ -1,8 +1,11 @@
 package tutti.order.raft;
 
-import java.nio.ByteBuffer;
+import java.util.Collections;
 import java.util.Map;
 import java.util.TreeMap;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 
 /**
  * Decides which batches of the Raft log count, and numbers their messages. The log may hold a batch twice or out of
@@ -10,7 +13,26 @@ import java.util.TreeMap;
  * table is a function of the log alone. Not thread safe.
  */
 final class SenderTable {
-    private record Sender(long incarnation, long lastSequence) {}
+    record Sender(long incarnation, long lastSequence) {
+        static final Schema<Sender> SCHEMA = Schema.part("sender", Sender.class).of(
+                Field.of("incarnation", Types.NATURAL, Sender::incarnation),
+                Field.of("lastSequence", Types.NATURAL, Sender::lastSequence), Sender::new);
+    }
+
+    /**
+     * The table as of an entry. Immutable.
+     *
+     * @param positions highest position that was given out
+     */
+    record Image(long positions, Map<Integer, Sender> senders) {
+        static final Schema<Image> SCHEMA = Schema.part("sender table", Image.class).of(
+                Field.of("positions", Types.NATURAL, Image::positions),
+                Field.of("senders", Types.map(Types.INT, Sender.SCHEMA, 1 << 16), Image::senders), Image::new);
+
+        Image {
+            senders = Collections.unmodifiableMap(new TreeMap<>(senders));
+        }
+    }
 
     private final Map<Integer, Sender> senders = new TreeMap<>();
     private long positions;
@@ -41,20 +63,15 @@ final class SenderTable {
         return first;
     }
 
-    byte[] encode() {
-        ByteBuffer out = ByteBuffer.allocate(12 + 20 * senders.size());
-        out.putLong(positions).putInt(senders.size());
-        senders.forEach((id, s) -> out.putInt(id).putLong(s.incarnation()).putLong(s.lastSequence()));
-        return out.array();
+    Image image() {
+        return new Image(positions, senders);
     }
 
-    static SenderTable decode(ByteBuffer in) {
+    /** One that goes on where the image was taken. */
+    static SenderTable of(Image image) {
         SenderTable table = new SenderTable();
-        table.positions = in.getLong();
-        for (int n = in.getInt(); n > 0; n--) {
-            int id = in.getInt();
-            table.senders.put(id, new Sender(in.getLong(), in.getLong()));
-        }
+        table.positions = image.positions();
+        table.senders.putAll(image.senders());
         return table;
     }
 }

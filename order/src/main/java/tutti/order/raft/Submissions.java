@@ -7,6 +7,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
+import tutti.core.schema.ByteStrings;
 import tutti.core.spi.DurableLog;
 import tutti.runtime.Clock;
 
@@ -22,6 +24,7 @@ final class Submissions {
     private final RaftOrderConfig config;
     private final long incarnation;
     private final Clock clock;
+    private final IntSupplier version;
     private final Consumer<byte[]> toLeader;
     private final ConcurrentLinkedQueue<byte[]> queue = new ConcurrentLinkedQueue<>();
     private final AtomicLong queuedBytes = new AtomicLong();
@@ -30,11 +33,17 @@ final class Submissions {
     private long lastSequence;
     private long progressNanos;
 
-    /** @param toLeader sends a batch to the leader if there is one; may lose it */
-    Submissions(RaftOrderConfig config, long incarnation, Clock clock, Consumer<byte[]> toLeader) {
+    /**
+     * With nothing to order.
+     *
+     * @param version in which all nodes can read a batch
+     * @param toLeader sends a batch to the leader if there is one; may lose it
+     */
+    Submissions(RaftOrderConfig config, long incarnation, Clock clock, IntSupplier version, Consumer<byte[]> toLeader) {
         this.config = config;
         this.incarnation = incarnation;
         this.clock = clock;
+        this.version = version;
         this.toLeader = toLeader;
     }
 
@@ -82,7 +91,8 @@ final class Submissions {
             if (underWay.isEmpty()) {
                 progressNanos = clock.nanoTime();
             }
-            byte[] body = Batch.encode(config.self(), incarnation, ++lastSequence, messages, bytes);
+            byte[] body = new Batch(config.self(), incarnation, ++lastSequence, ByteStrings.of(messages))
+                    .bytes(version.getAsInt());
             underWay.add(new Pending(lastSequence, body));
             toLeader.accept(body);
         }
@@ -90,7 +100,7 @@ final class Submissions {
 
     /** Whether a batch has room for another message; what a message takes besides its bytes counts. */
     private boolean fits(byte[] next, int messages, int bytes) {
-        return bytes + next.length + Batch.MESSAGE_HEADER_BYTES * (messages + 1) <= config.batchBytes();
+        return bytes + next.length + ByteStrings.BYTES_EACH * (messages + 1) <= config.batchBytes();
     }
 
     /** A batch of this incarnation has been ordered. */

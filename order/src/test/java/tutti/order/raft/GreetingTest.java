@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
+import tutti.core.schema.Versions;
 
 class GreetingTest {
     private static final Greeting.Hello HELLO = new Greeting.Hello(3, 42, 77, "0=a:1,3=b:2");
@@ -18,17 +20,19 @@ class GreetingTest {
 
     @Test
     void aGreetingIsReadHoweverItIsCut() throws IOException {
-        assertEquals(HELLO, hello.read(HELLO.encode()));
+        assertEquals(HELLO, hello.read(HELLO.framed()));
         Greeting.HelloReader inPieces = new Greeting.HelloReader();
-        ByteBuffer bytes = HELLO.encode();
+        ByteBuffer bytes = HELLO.framed();
         while (bytes.remaining() > 1) {
             assertNull(inPieces.read(bytes.slice(bytes.position(), 1)));
             bytes.position(bytes.position() + 1);
         }
         assertEquals(HELLO, inPieces.read(bytes));
-        assertNull(answer.read(Greeting.answer("no").limit(3)));
-        assertEquals("no", answer.read(Greeting.answer("no").position(3)));
-        assertEquals("", new Greeting.AnswerReader().read(Greeting.answer("")));
+        Greeting.Answer no = new Greeting.Answer("no");
+        assertNull(answer.read(no.framed().limit(3)));
+        assertEquals(no, answer.read(no.framed().position(3)));
+        Greeting.Answer welcome = new Greeting.Answer("");
+        assertEquals(welcome, new Greeting.AnswerReader().read(welcome.framed()));
     }
 
     private String refusal(ByteBuffer bytes) {
@@ -42,16 +46,34 @@ class GreetingTest {
 
     @Test
     void nothingFollowsAGreetingBeforeItIsAnswered() {
-        ByteBuffer bytes = HELLO.encode();
+        ByteBuffer bytes = HELLO.framed();
         assertTrue(refusal(ByteBuffer.allocate(bytes.limit() + 1).put(bytes).rewind()).contains("have come"));
     }
 
     @Test
     void aTextThatIsTooLongIsRefusedBeforeItHasCome() {
-        ByteBuffer claimed = HELLO.encode().putShort(28, (short) -1);
-        assertTrue(refusal(claimed).contains("65565 bytes"));
+        ByteBuffer claimed = HELLO.framed().putShort(8, (short) -1);
+        assertTrue(refusal(claimed).contains("65545 bytes"));
         assertTrue(String.valueOf(assertThrows(IOException.class,
-                () -> answer.read(ByteBuffer.allocate(Greeting.TEXT_BYTES_MAX + 3))).getMessage())
+                () -> answer.read(ByteBuffer.allocate(Greeting.BYTES_MAX + 3))).getMessage())
                 .contains("more than"));
+    }
+
+    @Test
+    void nodesWithoutACommonVersionTellEachOtherWhatTheySpeakAndWhoIsToBeUpgraded() {
+        assertEquals("", Greeting.foreign(1, new Versions(1, 4), new Versions(4, 6)));
+        assertEquals("node 1 speaks wire versions 3 to 5, but you speak wire versions 1 to 2: upgrade your node to a"
+                + " release that speaks a version of the other, one node after the other",
+                Greeting.foreign(1, new Versions(3, 5), new Versions(1, 2)));
+        assertEquals(
+                "node 1 speaks wire version 1, but you speak wire versions 2 to 3: upgrade node 1 to a release that"
+                        + " speaks a version of the other, one node after the other",
+                Greeting.foreign(1, new Versions(1, 1), new Versions(2, 3)));
+    }
+
+    @Test
+    void aGreetingOfALaterReleaseIsReadWhateverItSpeaks() throws IOException {
+        Greeting.Hello later = new Greeting.Hello(3, 42, 77, new Versions(7, 9), Set.of("letters", "wings"), "0=a:1");
+        assertEquals(later, hello.read(later.framed()));
     }
 }

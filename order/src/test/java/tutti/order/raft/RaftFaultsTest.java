@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.RandomAccessFile;
@@ -16,6 +15,7 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,6 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.core.schema.Versions;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
@@ -288,21 +289,13 @@ class RaftFaultsTest {
     void aSecondNodeWithTheSameIdIsTurnedAway() throws Exception {
         startAll(3);
         try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
-            DataOutputStream out = new DataOutputStream(second.getOutputStream());
-            out.writeLong(0x5475_7474_694f_7231L);
-            out.writeInt(1);
-            out.writeLong(42);
-            out.writeUTF(config(0).cluster());
-            String answer = new DataInputStream(second.getInputStream()).readUTF();
+            second.getOutputStream().write(new Greeting.Hello(1, 42, 7, config(0).cluster()).framed().array());
+            String answer = answer(second).refusal();
             assertTrue(answer.contains("another process runs as node 1"), answer);
         }
         try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
-            DataOutputStream out = new DataOutputStream(second.getOutputStream());
-            out.writeLong(0x5475_7474_694f_7231L);
-            out.writeInt(0);
-            out.writeLong(42);
-            out.writeUTF(config(0).cluster());
-            String answer = new DataInputStream(second.getInputStream()).readUTF();
+            second.getOutputStream().write(new Greeting.Hello(0, 42, 7, config(0).cluster()).framed().array());
+            String answer = answer(second).refusal();
             assertTrue(answer.contains("two nodes were given the id 0"), answer);
         }
         try (Socket noise = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
@@ -338,19 +331,19 @@ class RaftFaultsTest {
         start(config(0), 0);
         long before = refused(0);
         try (Socket endless = connected(0)) {
-            byte[] noise = new Greeting.Hello(1, 42, 7, "x".repeat(Greeting.TEXT_BYTES_MAX)).encode().array();
+            byte[] noise = new Greeting.Hello(1, 42, 7, "x".repeat(Greeting.BYTES_MAX)).framed().array();
             endless.getOutputStream().write(noise);
             endless.getOutputStream().write(noise);
             awaitEnd(endless);
         }
-        byte[] letterOfNoType = Frames.finish(Frames.begin(1).put((byte) 99)).array();
-        byte[] noBatch = MessageCodec.submit(new byte[30]).array();
+        byte[] letterOfNoType = frame(new byte[]{1, 99});
+        byte[] noBatch = frame(new PeerMessage.Submit(new byte[30]).bytes());
         byte[] badChecksum = new byte[]{0, 0, 0, 1, 0, 0, 0, 0, 1};
         byte[] endlessFrame = new byte[]{Byte.MAX_VALUE, 0, 0, 0, 0, 0, 0, 0};
         for (byte[] wrong : List.of(letterOfNoType, noBatch, badChecksum, endlessFrame)) {
             try (Socket peer = connected(0)) {
-                peer.getOutputStream().write(new Greeting.Hello(1, 42, 7, config(0).cluster()).encode().array());
-                assertEquals("", new DataInputStream(peer.getInputStream()).readUTF());
+                peer.getOutputStream().write(new Greeting.Hello(1, 42, 7, config(0).cluster()).framed().array());
+                assertEquals("", answer(peer).refusal());
                 peer.getOutputStream().write(Frames.alive().array());
                 peer.getOutputStream().write(wrong);
                 awaitEnd(peer);
@@ -361,6 +354,33 @@ class RaftFaultsTest {
         awaitAll();
         submit(0, 10);
         recorders.get(1).awaitCount(10);
+    }
+
+    private static byte[] frame(byte[] content) {
+        return Frames.finish(Frames.begin(content.length).put(content)).array();
+    }
+
+    private static Greeting.Answer answer(Socket from) throws IOException {
+        DataInputStream in = new DataInputStream(from.getInputStream());
+        byte[] answer = new byte[in.readUnsignedShort()];
+        in.readFully(answer);
+        return Greeting.SET.decode(ByteBuffer.wrap(answer), Greeting.Answer.class);
+    }
+
+    @Test
+    void whoSpeaksNoCommonVersionIsTurnedAwayWithBothRangesAndTheRemedy() throws Exception {
+        members = RaftNodes.members(2);
+        start(config(0), 0);
+        try (Socket peer = connected(0)) {
+            peer.getOutputStream().write(new Greeting.Hello(1, 42, 7, new Versions(200, 201), Set.of(),
+                    config(0).cluster()).framed().array());
+            Greeting.Answer answer = answer(peer);
+            assertEquals(Versions.SPOKEN, answer.speaks());
+            assertEquals(
+                    "node 0 speaks " + Versions.SPOKEN + ", but you speak wire versions 200 to 201: upgrade node 0 to"
+                            + " a release that speaks a version of the other, one node after the other",
+                    answer.refusal());
+        }
     }
 
     @Test

@@ -12,6 +12,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import tutti.check.CheckResult;
@@ -26,6 +27,7 @@ import tutti.workload.client.ClientOutcome;
 /** Which build ran: the fingerprint of the class files of all that a scenario runs through, the simulated world included. */
 public final class Build {
     private static final int SHOWN_BYTES = 8;
+    private static final String ROOT = "tutti.";
     /** One class of each room. */
     private static final List<Class<?>> ROOMS = List.of(TransactionId.class, GroupParameters.class, Machine.class,
             RaftOrder.class, ReplicaNode.class, ClientOutcome.class, CheckResult.class, Kernel.class);
@@ -38,7 +40,9 @@ public final class Build {
     }
 
     private static String room(Class<?> one) {
-        return one.getPackageName().split("\\.")[1];
+        String name = one.getPackageName().substring(ROOT.length());
+        int end = name.indexOf('.');
+        return end < 0 ? name : name.substring(0, end);
     }
 
     /**
@@ -50,7 +54,7 @@ public final class Build {
     public static String fingerprint() {
         try {
             MessageDigest all = MessageDigest.getInstance("SHA-256");
-            TreeMap<String, byte[]> files = new TreeMap<>();
+            Map<String, byte[]> files = new TreeMap<>();
             for (Class<?> one : ROOMS) {
                 Path place = Path.of(one.getProtectionDomain().getCodeSource().getLocation().toURI());
                 if (Files.isDirectory(place)) {
@@ -73,7 +77,7 @@ public final class Build {
         }
     }
 
-    private static void digest(Path root, String room, TreeMap<String, byte[]> files)
+    private static void digest(Path root, String room, Map<String, byte[]> files)
             throws IOException, NoSuchAlgorithmException {
         Path top = root.resolve("tutti").resolve(room);
         try (Stream<Path> found = Files.walk(top)) {

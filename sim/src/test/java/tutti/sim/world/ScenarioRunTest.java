@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.protocol.Protocols;
@@ -78,6 +79,37 @@ class ScenarioRunTest {
         assertTrue(counts.getOrDefault("committed", 0) > SEEDS * TRANSACTIONS / 2, counts::toString);
         assertTrue(counts.getOrDefault("node refused", 0) > 0, counts::toString);
         assertTrue(happened.size() > 2, happened::toString);
+    }
+
+    /**
+     * A transaction that waited for admission lost its connection, and with it its locks: what was made visible after that and
+     * before its turn was taken to have been kept out by them, and its update was lost.
+     */
+    @Test
+    void locksThatAreLostWhileATransactionWaitsForAdmissionKeepNothingOut() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(1069601642900L, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("hosts")));
+        assertTrue(result.passed(), () -> result.failed().toString());
+    }
+
+    /**
+     * Whoever ends by itself with nothing to commit, while its node has it rolled back or gives it priority, was run again by its
+     * session and never ended in the database.
+     */
+    @ParameterizedTest
+    @CsvSource({"1051196177280, none", "984587347929, network", "1069601642887, hosts"})
+    void aSessionThatHasEndedRunsNoMore(long seed, String faults) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor("akara"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse(faults)));
+        assertTrue(result.passed(), result::why);
+    }
+
+    /** The replicas were taken to be at rest though one had not been given the last message, which changed nothing. */
+    @Test
+    void atRestEverybodyHasBeenGivenEverything() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(1325, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), () -> result.failed().toString());
     }
 
     @Test

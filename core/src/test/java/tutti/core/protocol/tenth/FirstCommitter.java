@@ -2,6 +2,7 @@ package tutti.core.protocol.tenth;
 
 import java.nio.ByteBuffer;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -10,6 +11,11 @@ import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Request;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -38,24 +44,33 @@ public final class FirstCommitter implements Protocol {
             return request.placement() == Request.Placement.ALL;
         }
 
-        @Override
-        public int encodedSize() {
-            return TransactionId.ENCODED_BYTES + 8 + writes.encodedSize() + request.encodedSize();
-        }
+        static final Schema<Decide> SCHEMA = Schema.message("decide", 1, Decide.class, "Asks for a decision.").of(
+                Field.of("transaction", TransactionId.SCHEMA, Decide::transaction),
+                Field.of("begun", Types.NATURAL, Decide::begun), Field.of("writes", WriteSet.SCHEMA, Decide::writes),
+                Field.of("request", Request.Whole.SCHEMA, Decide::request), Decide::new);
 
         @Override
-        public void encode(ByteBuffer to) {
-            transaction.encode(to);
-            to.putLong(begun);
-            writes.encode(to);
-            request.encode(to);
-        }
-
-        static Decide decode(ByteBuffer from) {
-            return new Decide(TransactionId.decode(from), from.getLong(), WriteSet.decode(from),
-                    Request.Whole.decode(from));
+        public Schema<Decide> schema() {
+            return SCHEMA;
         }
     }
+
+    /** What it keeps in a snapshot. */
+    record Snapshot(long lastCommitted) implements Encoded {
+        static final Schema<Snapshot> SCHEMA = Schema.message("snapshot", 2, Snapshot.class, "In a snapshot.")
+                .of(Field.of("lastCommitted", Types.NATURAL, Snapshot::lastCommitted), Snapshot::new);
+        static final MessageSet<Snapshot> SET = new MessageSet<>("first-committer states", "In snapshots.",
+                List.of(SCHEMA));
+
+        @Override
+        public Schema<Snapshot> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** Its messages. */
+    static final MessageSet<Message> MESSAGES = new MessageSet<>(NAME, "Under the tenth protocol.",
+            List.of(Decide.SCHEMA));
 
     private final Replica replica;
     /** Run here, and have not asked to commit. */
@@ -142,11 +157,11 @@ public final class FirstCommitter implements Protocol {
 
     @Override
     public byte[] snapshot() {
-        return ByteBuffer.allocate(Long.BYTES).putLong(lastCommitted).array();
+        return new Snapshot(lastCommitted).bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        lastCommitted = ByteBuffer.wrap(snapshot).getLong();
+        lastCommitted = Snapshot.SET.decode(ByteBuffer.wrap(snapshot)).lastCommitted();
     }
 }

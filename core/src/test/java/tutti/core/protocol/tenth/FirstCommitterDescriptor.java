@@ -1,6 +1,5 @@
 package tutti.core.protocol.tenth;
 
-import java.nio.ByteBuffer;
 import java.util.List;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Deployment;
@@ -12,6 +11,7 @@ import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ProtocolDescriptor;
 import tutti.core.protocol.Replica;
 import tutti.core.protocol.Trait;
+import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link FirstCommitter}. */
 public final class FirstCommitterDescriptor implements ProtocolDescriptor {
@@ -41,7 +41,7 @@ public final class FirstCommitterDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Message decode(ByteBuffer from) {
-        return FirstCommitter.Decide.decode(from);
+    public MessageSet<Message> messages() {
+        return FirstCommitter.MESSAGES;
     }
 }

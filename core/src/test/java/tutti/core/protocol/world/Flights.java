@@ -64,14 +64,14 @@ final class Flights {
                 .encode(piece -> file.write(piece.array(), piece.arrayOffset() + piece.position(), piece.remaining()));
         FlightRecording recording = FlightRecording.decode(file.toByteArray(), "seed " + seed);
         FlightReplay.Result result = FlightReplay.run(recording, world -> maker(seed, flight, world),
-                subject.chosen()::decode, NOBODY);
+                subject.chosen().messages()::decode, NOBODY);
         assertNull(result.divergence(), () -> "seed " + seed + ", replica " + flight.node() + ": " + result);
         assertNull(result.thrown());
         int segments = recording.segments().size();
         for (int from = 1; from < segments; from++) {
             FlightRecording part = recording.part(from, Math.min(segments, from + 2));
             FlightReplay.Result middle = FlightReplay.run(part, world -> maker(seed, flight, world),
-                    subject.chosen()::decode, NOBODY);
+                    subject.chosen().messages()::decode, NOBODY);
             assertNull(middle.divergence(), () -> "seed " + seed + ", replica " + flight.node() + ": " + middle);
         }
         events += flight.recorder().events();

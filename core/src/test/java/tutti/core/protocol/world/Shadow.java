@@ -48,7 +48,8 @@ final class Shadow extends ReplicaAdapter {
             World.Entry entry = world.order.get((int) position - 1);
             byte[] payload = entry.payload();
             if (payload != null) {
-                protocol.delivered(position, entry.sender(), world.protocol.decode(ByteBuffer.wrap(payload)));
+                protocol.delivered(position, entry.sender(),
+                        world.protocol.messages().decode(ByteBuffer.wrap(payload)));
                 if (shadow.decided != position) {
                     throw new AssertionError("restored from " + from.position() + ", nothing was decided at "
                             + position);

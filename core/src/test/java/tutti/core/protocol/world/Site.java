@@ -129,7 +129,7 @@ final class Site implements Replica {
         }
         decided = false;
         ByteBuffer from = ByteBuffer.wrap(payload);
-        Message message = world.protocol.decode(from);
+        Message message = world.protocol.messages().decode(from);
         tell(() -> protocol.delivered(position, entry.sender(), message));
         if (!decided) {
             throw new AssertionError("nothing was decided for position " + position + ", " + message);
@@ -145,7 +145,7 @@ final class Site implements Replica {
         int position = world.order.indexOf(entry) + 1;
         byte[] payload = entry.payload();
         if (payload != null && (position == 0 || position > delivered)) {
-            tell(() -> protocol.tentative(entry.sender(), world.protocol.decode(ByteBuffer.wrap(payload))));
+            tell(() -> protocol.tentative(entry.sender(), world.protocol.messages().decode(ByteBuffer.wrap(payload))));
         }
         return true;
     }
@@ -215,13 +215,13 @@ final class Site implements Replica {
     // ------------------------------------------------------------------------------------------ effects
 
     static byte[] content(WriteSet writes) {
-        ByteBuffer to = ByteBuffer.allocate(writes.encodedSize());
-        writes.encode(to);
+        ByteBuffer to = ByteBuffer.allocate(WriteSet.SCHEMA.size(writes));
+        WriteSet.SCHEMA.write(writes, to);
         return to.array();
     }
 
     static WriteSet writes(byte[] content) {
-        return WriteSet.decode(ByteBuffer.wrap(content));
+        return WriteSet.SCHEMA.read(ByteBuffer.wrap(content));
     }
 
     private void decide(int effect, long position, Decision decision, Runnable then) {
@@ -305,7 +305,7 @@ final class Site implements Replica {
             throw new AssertionError("encodedSize of " + message + " is too large by " + to.remaining());
         }
         ByteBuffer from = ByteBuffer.wrap(to.array());
-        Message again = world.protocol.decode(from);
+        Message again = world.protocol.messages().decode(from);
         ByteBuffer twice = ByteBuffer.allocate(again.encodedSize());
         again.encode(twice);
         if (from.hasRemaining() || !Arrays.equals(to.array(), twice.array())

@@ -318,7 +318,7 @@ final class World {
                 if (there) {
                     Site.Letter letter = site.inbox.remove(random.nextInt(site.inbox.size()));
                     site.tell(() -> site.protocol.received(letter.sender(),
-                            protocol.decode(ByteBuffer.wrap(letter.payload()))));
+                            protocol.messages().decode(ByteBuffer.wrap(letter.payload()))));
                 }
                 yield there;
             }

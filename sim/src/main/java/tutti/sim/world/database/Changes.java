@@ -49,12 +49,12 @@ record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
         }
         KeySet.Builder keys = new KeySet.Builder();
         TreeSet<Integer> tables = new TreeSet<>();
-        int size = TransactionId.ENCODED_BYTES + 4;
+        int size = TransactionId.SCHEMA.size(transaction) + 4;
         for (Change change : rows.values()) {
             size += 8 + 1 + 4 + (change.value == null ? 0 : 4 * change.value.length);
         }
         ByteBuffer to = ByteBuffer.allocate(size);
-        transaction.encode(to);
+        TransactionId.SCHEMA.write(transaction, to);
         to.putInt(rows.size());
         rows.forEach((row, change) -> {
             int[] value = change.value == null ? new int[0] : change.value;
@@ -83,7 +83,7 @@ record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
     static Changes of(WriteSet writes) {
         try {
             ByteBuffer from = ByteBuffer.wrap(writes.changes());
-            TransactionId transaction = TransactionId.decode(from);
+            TransactionId transaction = TransactionId.SCHEMA.read(from);
             TreeMap<Long, Change> rows = new TreeMap<>();
             int count = from.getInt();
             if (count < 1 || count > ROWS_MAX) {

@@ -113,8 +113,8 @@ public record Program(long tag, List<Step> steps) {
 
     /** As the statement of a whole request of this transaction. */
     public byte[] statement(TransactionId transaction) {
-        ByteBuffer to = ByteBuffer.allocate(TransactionId.ENCODED_BYTES + 12 + steps.size() * STEP_BYTES);
-        transaction.encode(to);
+        ByteBuffer to = ByteBuffer.allocate(TransactionId.SCHEMA.size(transaction) + 12 + steps.size() * STEP_BYTES);
+        TransactionId.SCHEMA.write(transaction, to);
         to.putLong(tag).putInt(steps.size());
         for (Step step : steps) {
             to.put((byte) step.action.ordinal()).putLong(step.row).putInt(step.value);
@@ -131,7 +131,7 @@ public record Program(long tag, List<Step> steps) {
     record Statement(TransactionId transaction, Program program) {
         static Statement parse(byte[] statement) {
             ByteBuffer from = ByteBuffer.wrap(statement);
-            TransactionId transaction = TransactionId.decode(from);
+            TransactionId transaction = TransactionId.SCHEMA.read(from);
             long tag = from.getLong();
             List<Step> steps = new ArrayList<>();
             for (int i = from.getInt(); i > 0; i--) {

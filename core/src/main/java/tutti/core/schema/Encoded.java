@@ -1,0 +1,42 @@
+package tutti.core.schema;
+
+import java.nio.ByteBuffer;
+
+/** A message, which knows how it is written. Immutable. */
+public interface Encoded {
+    /** Bytes of every message: the version and the kind. */
+    int HEAD_BYTES = 2;
+
+    /** Its declaration, of a message. */
+    Schema<?> schema();
+
+    /** Exact number of bytes that {@link #encode(ByteBuffer)} writes. */
+    default int encodedSize() {
+        return MessageSet.encodedSize(this, Versions.SPOKEN.newest());
+    }
+
+    /**
+     * Appends this message at the buffer's position, in the newest version; {@link MessageSet#decode} reads it back.
+     *
+     * @throws IllegalArgumentException if what it holds may not be
+     */
+    default void encode(ByteBuffer to) {
+        MessageSet.encode(this, to, Versions.SPOKEN.newest());
+    }
+
+    /** The same as bytes of its own. */
+    default byte[] bytes() {
+        return bytes(Versions.SPOKEN.newest());
+    }
+
+    /**
+     * The same in a version.
+     *
+     * @throws IllegalArgumentException if what it says cannot be said in it
+     */
+    default byte[] bytes(int version) {
+        ByteBuffer to = ByteBuffer.allocate(MessageSet.encodedSize(this, version));
+        MessageSet.encode(this, to, version);
+        return to.array();
+    }
+}

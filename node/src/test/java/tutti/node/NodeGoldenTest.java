@@ -1,0 +1,40 @@
+package tutti.node;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import tutti.core.protocol.Message;
+import tutti.core.protocol.Protocols;
+import tutti.core.schema.Catalogue;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.GoldenContract;
+import tutti.core.schema.MessageSet;
+import tutti.core.txn.TransactionId;
+
+class NodeGoldenTest extends GoldenContract {
+    private static final TransactionId TRANSACTION = new TransactionId(3, 7L << 32 | 9);
+    private static final MessageSet<Message> PROTOCOL = Protocols.STANDARD.choose(Protocols.DEFAULT).messages();
+    private static final Control.Messages MESSAGES = new Control.Messages(PROTOCOL);
+
+    @Override
+    protected Catalogue catalogue() {
+        return () -> List.of(MESSAGES.set(), NodeFiles.SET);
+    }
+
+    @Override
+    protected Map<String, List<? extends Encoded>> samples() {
+        // How far a replica has come.
+        Message said = PROTOCOL.decode(ByteBuffer.wrap(new byte[]{1, 3, 0, 0, 0, 0, 0, 0, 0, 5}));
+        Outcomes outcomes = new Outcomes(true);
+        outcomes.born(3, 7);
+        outcomes.committed(TRANSACTION);
+        outcomes.born(4, 2);
+        outcomes.fence(4, 2);
+        return Map.of("ordered payloads",
+                List.of(MESSAGES.said(said), new Control.Hello(8, -5, "si"), new Control.Restart(90),
+                        new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
+                        new Control.Mark(11)),
+                "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image()),
+                        new NodeFiles.Incarnation(7)));
+    }
+}

@@ -1,0 +1,89 @@
+package tutti.order.raft;
+
+import java.io.IOException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
+import tutti.runtime.Directory;
+import tutti.runtime.DurableFiles;
+
+/** What is in the small files of a Raft order, which are {@link DurableFiles}. */
+final class RaftFiles {
+    /** Who this node is, and which cluster it belongs to, in words that people can compare. */
+    record Identity(String words) implements Encoded {
+        static final Schema<Identity> SCHEMA = Schema
+                .message("identity", 1, Identity.class, "Which node of which cluster the directory is of.")
+                .of(Field.of("words", Types.text(1 << 20), Identity::words), Identity::new);
+
+        @Override
+        public Schema<Identity> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** The current term, and whom this node voted for in it, if for anybody. */
+    record Vote(int term, @Nullable Integer votedFor) implements Encoded {
+        static final Schema<Vote> SCHEMA = Schema.message("vote", 2, Vote.class, "What Raft must not forget.").of(
+                Field.of("term", Types.COUNT, Vote::term),
+                Field.of("votedFor", Types.optional(Types.INT), Vote::votedFor), Vote::new);
+
+        @Override
+        public Schema<Vote> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** Number of the last start of the node. */
+    record Incarnation(long last) implements Encoded {
+        static final Schema<Incarnation> SCHEMA = Schema
+                .message("incarnation", 3, Incarnation.class, "Number of the last start of the node.")
+                .of(Field.of("last", Types.NATURAL, Incarnation::last), Incarnation::new);
+
+        @Override
+        public Schema<Incarnation> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** Number of a directory, this one or another node's, which no other has. */
+    record DirectoryNumber(long of) implements Encoded {
+        static final Schema<DirectoryNumber> SCHEMA = Schema
+                .message("number", 5, DirectoryNumber.class, "Number of a directory, this one or another node's.")
+                .of(Field.of("of", Types.LONG, DirectoryNumber::of), DirectoryNumber::new);
+
+        @Override
+        public Schema<DirectoryNumber> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** All of them. */
+    static final MessageSet<Encoded> SET = new MessageSet<>("raft files",
+            "In small files beside the log, each behind its CRC-32C of 4 bytes.",
+            List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA,
+                    DirectoryNumber.SCHEMA));
+
+    private RaftFiles() {}
+
+    /**
+     * Reads one.
+     *
+     * @throws IOException if it cannot be read, is damaged, is something else, or is of a version that this build does not read
+     */
+    static <M extends Encoded> M read(Directory directory, String name, Class<M> type) throws IOException {
+        try {
+            return SET.decode(DurableFiles.read(directory, name), type);
+        } catch (DecodeException wrong) {
+            throw new IOException(directory.location(name) + " cannot be used: " + wrong.getMessage(), wrong);
+        }
+    }
+
+    static void write(Directory directory, String name, Encoded content) throws IOException {
+        DurableFiles.write(directory, name, content.bytes());
+    }
+}

@@ -1,0 +1,50 @@
+package tutti.order.raft;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import tutti.core.schema.ByteStrings;
+import tutti.core.schema.Catalogue;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.GoldenContract;
+import tutti.core.schema.Versions;
+
+class RaftGoldenTest extends GoldenContract {
+    private static final Batch BATCH = new Batch(2, 1_700_000_000_000L, 6,
+            ByteStrings.of(List.of(new byte[]{1, 2, 3}, new byte[0])));
+
+    private static SenderTable.Image table() {
+        SenderTable table = new SenderTable();
+        table.accept(0, 100, 1, 5);
+        table.accept(2, 300, 1, 2);
+        return table.image();
+    }
+
+    @Override
+    protected Catalogue catalogue() {
+        return new RaftCatalogue();
+    }
+
+    @Override
+    protected Map<String, List<? extends Encoded>> samples() {
+        return Map.of("greetings",
+                List.of(new Greeting.Hello(3, 42, 77, new Versions(1, 2), Set.of("letters", "wings"), "0=a:1,3=b:2"),
+                        new Greeting.Answer("another process runs as node 3", new Versions(1, 1), Set.of("letters"))),
+                "raft messages",
+                List.of(new PeerMessage.Submit(BATCH.bytes(1)), new PeerMessage.Truncated(77),
+                        new PeerMessage.Letter(new byte[]{4, 5}),
+                        new PeerMessage.Append(3, 2, 11, 10, 8, 9,
+                                List.of(new PeerMessage.Entry(3, LogEntry.NEW_TERM, new byte[0]),
+                                        new PeerMessage.Entry(3, LogEntry.BATCH, BATCH.bytes(1)))),
+                        new PeerMessage.Appended(3, 13, 8, 9),
+                        new PeerMessage.NotAppended(3, 12, 8, 9, new PeerMessage.LogEnd(11, 1, 7)),
+                        new PeerMessage.VoteRequest(4, 3, 13, true), new PeerMessage.VoteResponse(4, true),
+                        new PeerMessage.PreVoteRequest(4, 3, 13), new PeerMessage.PreVoteResponse(4, false),
+                        new PeerMessage.Lead(4, 3, 13)),
+                "log entries", List.of(BATCH), "log segments", List.of(new LogSegment.Header(1001)),
+                "raft files",
+                List.of(new RaftFiles.Identity("node 1 of a:1, b:2"), new RaftFiles.Vote(4, 2),
+                        new RaftFiles.Incarnation(1_700_000_000_001L), new RaftFiles.DirectoryNumber(77),
+                        new Checkpoints.Checkpoint(12, 3, table())));
+    }
+}
