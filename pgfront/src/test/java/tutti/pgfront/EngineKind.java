@@ -8,6 +8,7 @@ import tutti.engine.jdbc.hsqldb.HsqldbEngine;
 enum EngineKind {
     H2(new H2Engine()), HSQLDB(new HsqldbEngine());
 
+    @SuppressWarnings("ImmutableEnumChecker") // An engine keeps nothing.
     final InProcessEngine engine;
 
     EngineKind(InProcessEngine engine) {

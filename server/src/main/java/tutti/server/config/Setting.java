@@ -26,27 +26,28 @@ import tutti.order.Orders;
     /** Lists of the only values that a text may have. */
     enum Choices {
         /** No list: other things are said of the value. */
-        ANY(List.of()),
+        ANY,
         /** Names of protocols. */
-        PROTOCOLS(Protocols.STANDARD.names()),
+        PROTOCOLS,
         /** Names of engines. */
-        ENGINES(Engines.INSTALLED.names()),
+        ENGINES,
         /** Kinds of orders. */
-        ORDERS(Orders.STANDARD.names()),
+        ORDERS,
         /** How long ordered transactions are kept. */
-        DURABILITIES(List.of("disk", "none")),
+        DURABILITIES,
         /** Where a database in the node's process is kept. */
-        STORAGES(List.of("files", "memory"));
-
-        private final List<String> valid;
-
-        Choices(List<String> valid) {
-            this.valid = valid;
-        }
+        STORAGES;
 
         /** The values; empty if there is no list. */
         List<String> valid() {
-            return valid;
+            return switch (this) {
+                case ANY -> List.of();
+                case PROTOCOLS -> Protocols.STANDARD.names();
+                case ENGINES -> Engines.INSTALLED.names();
+                case ORDERS -> Orders.STANDARD.names();
+                case DURABILITIES -> List.of("disk", "none");
+                case STORAGES -> List.of("files", "memory");
+            };
         }
     }
 
