@@ -89,7 +89,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
         view = new View(Set.of(config.self()), false, -1);
         List<AutoCloseable> opened = new ArrayList<>();
         try {
-            directory = new NodeDirectory(files, config.identity(), machine.clock());
+            directory = new NodeDirectory(files, config.identity(), machine.clock(),
+                    machine.random("order directory " + config.self()).nextLong());
             opened.add(directory);
             Directory logFiles = files.directory("log");
             if (!directory.fresh() && !SegmentedLog.exists(logFiles)) {
@@ -104,7 +105,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
             opened.add(network);
             loop = network.loop();
             peers = new PeerNetwork(config, machine.clock(), network,
-                    machine.random("order process " + config.self()).nextLong(), new FromNetwork());
+                    machine.random("order process " + config.self()).nextLong(), directory.number(), new FromNetwork());
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
             committed = new CommittedEntries(log, checkpoints, config.segmentBytes(), new Committed());
@@ -156,8 +157,10 @@ public final class RaftOrder implements Order, DurableLog, Group {
             return new RaftOrder(config, machine, directory);
         } catch (DamagedFileException damaged) {
             DamagedFileException advised = new DamagedFileException(damaged.getMessage() + ". The data in "
-                    + directory.location() + " cannot be trusted any more: remove it and give the node a fresh copy of "
-                    + "the database from a live node");
+                    + directory.location()
+                    + " cannot be trusted any more: remove it, see that all other nodes run and are"
+                    + " up to date, delete the file met-" + config.self() + " in the order's directory of each of them,"
+                    + " and give the node a copy of another node's database");
             advised.initCause(damaged);
             throw advised;
         }
@@ -467,6 +470,20 @@ public final class RaftOrder implements Order, DurableLog, Group {
         @Override
         public void reachabilityChanged() {
             loop.execute(RaftOrder.this::publishView);
+        }
+
+        @Override
+        public String refusal(int node, long itsDirectory) throws IOException {
+            try {
+                return directory.knows(node, itsDirectory)
+                        ? ""
+                        : "node " + node
+                                + " comes with another directory than the one that it had, and without what it has"
+                                + " promised the others: " + directory.remedy(node);
+            } catch (IOException broken) {
+                fail(broken);
+                throw broken;
+            }
         }
 
         @Override

@@ -26,28 +26,28 @@ import tutti.order.Orders;
     /** Lists of the only values that a text may have. */
     enum Choices {
         /** No list: other things are said of the value. */
-        ANY,
+        ANY(List.of()),
         /** Names of protocols. */
-        PROTOCOLS,
+        PROTOCOLS(Protocols.STANDARD.names()),
         /** Names of engines. */
-        ENGINES,
+        ENGINES(Engines.INSTALLED.names()),
         /** Kinds of orders. */
-        ORDERS,
+        ORDERS(Orders.STANDARD.names()),
         /** How long ordered transactions are kept. */
-        DURABILITIES,
+        DURABILITIES(List.of("disk", "none")),
         /** Where a database in the node's process is kept. */
-        STORAGES;
+        STORAGES(List.of("files", "memory"));
+
+        @SuppressWarnings("ImmutableEnumChecker") // Lists of the JDK that cannot be changed.
+        private final List<String> valid;
+
+        Choices(List<String> valid) {
+            this.valid = valid;
+        }
 
         /** The values; empty if there is no list. */
         List<String> valid() {
-            return switch (this) {
-                case ANY -> List.of();
-                case PROTOCOLS -> Protocols.STANDARD.names();
-                case ENGINES -> Engines.INSTALLED.names();
-                case ORDERS -> Orders.STANDARD.names();
-                case DURABILITIES -> List.of("disk", "none");
-                case STORAGES -> List.of("files", "memory");
-            };
+            return valid;
         }
     }
 
