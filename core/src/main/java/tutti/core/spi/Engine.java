@@ -132,7 +132,8 @@ public interface Engine extends AutoCloseable {
 
         /**
          * An applier that {@linkplain Applier#apply makes changes} of no position waits, directly or through others, for
-         * all these. Told repeatedly while it makes them, also that it waits for nobody. From any thread.
+         * all these. It is among them itself where it waits for a local transaction that waits for it, and the engine
+         * refuses neither. Told repeatedly while it makes them, also that it waits for nobody. From any thread.
          */
         default void waits(Applier waiter, Set<LocalTransaction> locals, Set<Applier> appliers) {}
     }

@@ -67,6 +67,20 @@ class ScenarioRunTest {
         assertTrue(result.counts().getOrDefault("aborted: distributed-deadlock", 0) > 0, result.counts()::toString);
     }
 
+    /**
+     * Where few may wait for their outcome, those that have executed hold locks until it is their turn; prepared changes that
+     * waited for them were not known to wait for whoever was in flight, nor for themselves where a transaction that still ran
+     * stood between, so each of these deadlocks lasted until a timeout.
+     */
+    @Test
+    void noDeadlockOfTwoPhaseCommitLastsUntilATimeout() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(314025325968L,
+                PROTOCOLS.descriptor(TwoPhaseCommit.NAME), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("none")));
+        assertTrue(result.passed(), result::why);
+        assertEquals(0, result.counts().getOrDefault("aborted: lock-timeout", 0), result.counts()::toString);
+    }
+
     /** A group of positions that was applied again took in one behind another group's, and would have left that out. */
     @Test
     void whatIsAppliedAgainStaysARunOfPositions() {

@@ -118,7 +118,7 @@ public final class SimEngine implements Engine {
         for (Locks.Owner holder : holders) {
             if (holder instanceof SimTransaction transaction) {
                 locals.add(transaction.local());
-            } else if (holder instanceof SimApplier applier && !applier.equals(waiter)) {
+            } else if (holder instanceof SimApplier applier) {
                 others.add(applier);
             }
         }
