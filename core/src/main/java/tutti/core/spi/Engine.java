@@ -99,7 +99,9 @@ public interface Engine extends AutoCloseable {
         /**
          * Executes a barrier statement in an engine transaction of its own and commits it with the position recorded. A
          * statement that the engine refuses for a reason every replica shares (a table that exists already) leaves no
-         * effects, records the position all the same, and is reported as a success that did not take effect.
+         * effects, records the position all the same, and is reported as a success that did not take effect. Local
+         * transactions that are in its way may begin again as soon as they have left: an engine in which it must be alone
+         * lets no statement of theirs begin before it is done.
          */
         void execute(long position, byte[] statement, Completion<ExecuteResult> done);
 

@@ -137,6 +137,17 @@ class ScenarioRunTest {
         assertTrue(result.passed(), result::why);
     }
 
+    /**
+     * Two transactions with priority, which share no class with a request of every node, were pushed aside by it and ran
+     * again at once, for ever: in a database that has to be alone for it, one of them was always there.
+     */
+    @Test
+    void whatEveryNodeExecutesIsNotKeptOutByThoseThatRunAgain() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(328818793314L, PROTOCOLS.descriptor("akara"),
+                Map.of(), OrderKind.RAFT, 1000, FaultProfile.parse("network")));
+        assertTrue(result.passed(), result::why);
+    }
+
     /** The replicas were taken to be at rest though one had not been given the last message, which changed nothing. */
     @Test
     void atRestEverybodyHasBeenGivenEverything() {
