@@ -77,6 +77,8 @@ final class ClientTransaction implements Transactions.Ticket {
     private int runs;
     /** A rollback has been asked of the session since it ran last. */
     private boolean rollingBack;
+    /** It has executed, and as many others as may wait for their outcome do. */
+    private boolean queued;
     /** The session has ended it by itself and wants no answer. */
     private boolean gone;
     private long certifiedAt;
@@ -205,6 +207,7 @@ final class ClientTransaction implements Transactions.Ticket {
 
     /** @param visible in the engine while it held its locks */
     private void onExecuted(WriteSet writes, ReadSet reads, long visible) {
+        queued = false;
         if (rollingBack || (phase != Phase.OPEN && phase != Phase.RUNNING)) {
             // It was made a victim while it was asking; its answer is on its way.
             return;
@@ -225,6 +228,7 @@ final class ClientTransaction implements Transactions.Ticket {
         } else if (!all.node().claims().has(Trait.EXECUTES_AT_ONCE)) {
             throw new Defect(this + " has executed without having been handed in");
         } else if (all.admission().isFull()) {
+            queued = true;
             all.admission().await(() -> onExecuted(writes, reads, visible));
         } else {
             submitToProtocol();
@@ -398,6 +402,11 @@ final class ClientTransaction implements Transactions.Ticket {
     /** It has executed, and waits for its outcome. */
     boolean isAsking() {
         return phase == Phase.ASKED;
+    }
+
+    /** It has executed, holds its locks, and waits until one of those that ask has its outcome. */
+    boolean isQueued() {
+        return queued && phase == Phase.OPEN;
     }
 
     /** Sees to it that it ends soon, and tells when it has: then all that can make it commit has been ordered. */

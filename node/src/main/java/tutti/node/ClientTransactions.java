@@ -296,14 +296,23 @@ final class ClientTransactions {
         }
     }
 
-    /** Which of these have executed, and wait for their outcome. */
+    /**
+     * Which transactions that have executed and wait for their outcome somebody waits for who waits for these: for those of
+     * them that do; and, if one of them waits for its turn at {@linkplain CommitAdmission admission}, for all whose place it
+     * may get. Each of these may itself wait for that somebody at another node, and nobody else would ever end.
+     */
     Set<TransactionId> asking(Set<LocalTransaction> sessions) {
         Set<TransactionId> asking = new LinkedHashSet<>();
+        boolean queued = false;
         for (LocalTransaction session : sessions) {
             ClientTransaction transaction = bySession.get(session);
             if (transaction != null && transaction.isAsking()) {
                 asking.add(transaction.id());
             }
+            queued |= transaction != null && transaction.isQueued();
+        }
+        if (queued) {
+            known.values().stream().filter(ClientTransaction::isAsking).map(ClientTransaction::id).forEach(asking::add);
         }
         return asking;
     }

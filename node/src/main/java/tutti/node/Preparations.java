@@ -130,7 +130,7 @@ final class Preparations {
      * What the engine says of an applier that makes changes.
      *
      * @param locals for whom it waits of local transactions that have executed
-     * @param others for whom it waits of the appliers
+     * @param others for whom it waits of the appliers, itself included if it waits for somebody who waits for it
      */
     void waits(Engine.Applier waiter, Set<TransactionId> locals, Set<Engine.Applier> others) {
         Preparation waiting = null;
@@ -140,7 +140,8 @@ final class Preparations {
             Engine.Applier applier = preparation.applier;
             if (waiter.equals(applier) && preparation.state == State.APPLYING && !preparation.undo) {
                 waiting = preparation;
-            } else if (applier != null && others.contains(applier)) {
+            }
+            if (applier != null && others.contains(applier)) {
                 holders.add(preparation.transaction);
             }
         }

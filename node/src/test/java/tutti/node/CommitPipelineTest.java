@@ -234,9 +234,12 @@ class CommitPipelineTest {
         run(() -> pipeline.waits(waiter, Set.of(local), Set.of(holder, stranger)));
         run(() -> pipeline.waits(waiter, Set.of(local), Set.of(holder, stranger)));
         run(() -> pipeline.waits(waiter, Set.of(), Set.of()));
+        // For a local transaction that still runs and waits for it.
+        run(() -> pipeline.waits(waiter, Set.of(), Set.of(waiter)));
         // Who is prepared waits for nobody; old news.
         run(() -> pipeline.waits(holder, Set.of(local), Set.of()));
-        assertEquals(List.of(waiting + " by " + List.of(local, made), waiting + " by []"), blockedHeard);
+        assertEquals(List.of(waiting + " by " + List.of(local, made), waiting + " by []",
+                waiting + " by " + List.of(waiting)), blockedHeard);
         succeedAll();
         assertEquals(List.of(made, waiting), preparedHeard);
     }

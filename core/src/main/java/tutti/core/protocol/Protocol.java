@@ -54,7 +54,9 @@ public interface Protocol {
      * @param transaction that waits; perhaps one that was prepared or given up a moment ago
      * @param holders for whom it waits, directly or through others, of local transactions that have been
      *            {@code executed} and remote ones that are prepared or to be prepared; in an order that is the same in
-     *            every replay
+     *            every replay. Where it waits for a local transaction that its replica does not let ask yet because so many
+     *            others wait for their outcome, those are among them; and {@code transaction} itself where local ones that still
+     *            run wait for it
      */
     default void blocked(TransactionId transaction, Set<TransactionId> holders) {}
 

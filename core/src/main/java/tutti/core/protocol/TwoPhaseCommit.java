@@ -56,7 +56,11 @@ import tutti.core.txn.WriteSet;
  * <ul>
  * <li>Those that run and have not been prepared anywhere are in no other engine than their own. A circle of such ones only
  * is in one engine, which sees it and refuses a wait. Otherwise leave them out of the circle: engines say for whom a prepared one waits <em>directly or
- * through others</em>, so each of the rest waits for the next of the rest at some replica that knows it.
+ * through others</em>, so each of the rest waits for the next of the rest at some replica that knows it. If only one is left, it waits for
+ * itself, and is the youngest.
+ * <li>Of those that have not been prepared anywhere, one may have run and hold its locks until its replica lets it ask: until one
+ * of as many as may be in flight there has its outcome. It is taken to wait for all of these, and replicas say so, too. So it does not
+ * matter how few may be in flight.
  * <li>What these wait for does not end by itself, so their replicas tell it at each tick for as long as it lasts, and the
  * coordinators of all of them come to know it together. Waits of the past are forgotten after a while and cannot keep a
  * youngest one from being found that is not there any more.

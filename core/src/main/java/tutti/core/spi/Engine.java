@@ -99,7 +99,9 @@ public interface Engine extends AutoCloseable {
         /**
          * Executes a barrier statement in an engine transaction of its own and commits it with the position recorded. A
          * statement that the engine refuses for a reason every replica shares (a table that exists already) leaves no
-         * effects, records the position all the same, and is reported as a success that did not take effect.
+         * effects, records the position all the same, and is reported as a success that did not take effect. Local
+         * transactions that are in its way may begin again as soon as they have left: an engine in which it must be alone
+         * lets no statement of theirs begin before it is done.
          */
         void execute(long position, byte[] statement, Completion<ExecuteResult> done);
 
@@ -132,7 +134,8 @@ public interface Engine extends AutoCloseable {
 
         /**
          * An applier that {@linkplain Applier#apply makes changes} of no position waits, directly or through others, for
-         * all these. Told repeatedly while it makes them, also that it waits for nobody. From any thread.
+         * all these. It is among them itself where it waits for a local transaction that waits for it, and the engine
+         * refuses neither. Told repeatedly while it makes them, also that it waits for nobody. From any thread.
          */
         default void waits(Applier waiter, Set<LocalTransaction> locals, Set<Applier> appliers) {}
     }

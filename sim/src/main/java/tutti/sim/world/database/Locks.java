@@ -90,6 +90,7 @@ final class Locks {
 
     private final Map<Long, Lock> locks = new HashMap<>();
     private final Consumer<Runnable> later;
+    private final List<Runnable> kept = new ArrayList<>(0);
     private @Nullable Owner alone;
 
     /** @param later has something done soon, in an event of its own */
@@ -158,10 +159,21 @@ final class Locks {
         return owner.equals(alone);
     }
 
+    /** Does something at once, or when nobody else is alone any more. */
+    void whenLet(Owner owner, Runnable then) {
+        if (isLet(owner)) {
+            then.run();
+        } else {
+            kept.add(then);
+        }
+    }
+
     /** Ends what {@link #shut} began; without effect for others. */
     void open(Owner owner) {
         if (owner.equals(alone)) {
             alone = null;
+            kept.forEach(later);
+            kept.clear();
             for (long key : new TreeSet<>(locks.keySet())) {
                 Lock lock = locks.get(key);
                 if (lock != null) {

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
@@ -90,16 +91,20 @@ public final class SimEngine implements Engine {
 
     /** Names all open transactions. */
     void tellAllBlocked(long position) {
-        tellBlocked(position, List.copyOf(open));
+        tellBlocked(position, begun().toList());
     }
 
     /** Names all others that are open to one that has met a row of one of them. */
     void tellAllBlocked(SimTransaction waiter) {
-        tellBlocked(waiter, open.stream().filter(each -> !each.equals(waiter)).toList());
+        tellBlocked(waiter, begun().filter(each -> !each.equals(waiter)).toList());
     }
 
     boolean hasOpen() {
-        return !open.isEmpty();
+        return begun().findAny().isPresent();
+    }
+
+    private Stream<SimTransaction> begun() {
+        return open.stream().filter(SimTransaction::hasBegun);
     }
 
     /** Names those of the clients' transactions among these that are in the way of one with priority. */
@@ -118,7 +123,7 @@ public final class SimEngine implements Engine {
         for (Locks.Owner holder : holders) {
             if (holder instanceof SimTransaction transaction) {
                 locals.add(transaction.local());
-            } else if (holder instanceof SimApplier applier && !applier.equals(waiter)) {
+            } else if (holder instanceof SimApplier applier) {
                 others.add(applier);
             }
         }

@@ -69,6 +69,11 @@ public final class SimTransaction extends Locks.Owner {
         return state == State.OVER || rollingBack;
     }
 
+    /** Whether it has a snapshot, which it has from its first statement on, and has not ended. */
+    boolean hasBegun() {
+        return state != State.OVER && snapshot >= 0;
+    }
+
     /** Whether there is another statement. */
     public boolean hasNext() {
         return run.next() != null;
@@ -120,10 +125,18 @@ public final class SimTransaction extends Locks.Owner {
         }
         statement = ended;
         if (state == State.OPEN) {
-            database.whenAlive(this::begin);
+            whenLet(this::begin);
         } else {
             database.tellLater(() -> end(StatementEnd.DISCONNECTED));
         }
+    }
+
+    /**
+     * Does something when the server is alive and no applier is alone. Then no statement begins, not even one that reads: those
+     * that have been pushed aside and run again at once would otherwise never all be gone.
+     */
+    private void whenLet(Runnable then) {
+        database.whenAlive(() -> database.locks().whenLet(this, then));
     }
 
     private void end(StatementEnd how) {
@@ -156,11 +169,11 @@ public final class SimTransaction extends Locks.Owner {
         boolean again = database.kind().beginsAnew() && run.isFresh() && how != StatementEnd.FOREIGN_KEY;
         database.locks().release(this);
         if (again) {
+            snapshot = -1;
             database.awaitEnd(() -> {
                 if (state == State.OPEN && !rollingBack) {
                     local.renewed();
-                    snapshot = -1;
-                    begin();
+                    whenLet(this::begin);
                 }
             });
             return;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -249,11 +250,46 @@ class DatabaseTest {
         Engine.Applier applier = engine.openApplier();
         applier.apply(5, List.of(writes), noted("apply"));
         kernel.runUntil(kernel.now() + 20 * Nanos.MILLI);
-        new Client("late", read(A), append(B, 1)).step().step();
-        assertEquals(List.of("holder done", "late done"), heard,
-                "it holds nothing, and keeps others from getting more");
+        new Client("late", read(A)).step();
+        new Client("later", append(B, 1)).step();
+        assertEquals(List.of("holder done"), heard, "it holds nothing, and keeps others from getting more");
         holder.rollback();
-        assertEquals(List.of("apply done"), heard.subList(2, 3));
+        assertEquals(List.of("apply done", "late done"), heard.subList(1, 3));
+    }
+
+    /** Whoever was pushed aside by what all replicas execute and ran again at once kept it from ever being alone. */
+    @ParameterizedTest
+    @EnumSource(EngineKind.class)
+    void whoeverRunsAgainAtOnceDoesNotKeepAnApplierFromBeingAlone(EngineKind kind) {
+        use(kind);
+        Program program = new Program(1000, List.of(append(A, 9), append(B, 9)));
+        Set<LocalTransaction> pushed = new HashSet<>();
+        engine.onBlocked((_, local) -> {
+            if (pushed.add(local)) {
+                local.rollback(() -> again(append(A, 1)));
+            }
+        });
+        again(append(A, 1));
+        again(append(B, 1));
+        settle();
+        engine.openApplier().execute(5, program.statement(new TransactionId(1, 1)), new Completion<>() {
+            @Override
+            public void succeeded(Engine.ExecuteResult result) {
+                heard.add("executed " + result.tookEffect());
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                heard.add("failed " + failure);
+            }
+        });
+        kernel.runUntil(kernel.now() + 20 * Nanos.MILLI);
+        assertTrue(heard.contains("executed true"), pushed.size() + " were pushed aside, " + heard);
+        assertEquals(5, database.visible());
+    }
+
+    private void again(Step step) {
+        new Client("again", step).transaction.perform(end -> heard.add("again " + end.label()));
     }
 
     @Test
