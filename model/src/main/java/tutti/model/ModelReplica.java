@@ -10,8 +10,8 @@ import java.util.function.Function;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -23,7 +23,7 @@ import tutti.sim.kernel.Label;
  * protocol one at a time. Each costs processor time, for which ordinary work gives way; what the protocol asks for
  * during an event is carried out when that time has passed, as D5.1 section 2.1.3 has it.
  */
-final class ModelReplica implements Replica, Channel.Receiver {
+final class ModelReplica implements ReplicaWorld, Channel.Receiver {
     private static final Label TIMER = Label.of("model", "protocol timer");
 
     /** What an event costs by. */
@@ -54,7 +54,8 @@ final class ModelReplica implements Replica, Channel.Receiver {
     private boolean decided;
     private long told;
 
-    ModelReplica(Site site, Channel channel, CodeCharge charge, Claims claims, Function<Replica, Protocol> protocol) {
+    ModelReplica(Site site, Channel channel, CodeCharge charge, Claims claims,
+            Function<ReplicaWorld, Protocol> protocol) {
         this.site = site;
         this.channel = channel;
         this.charge = charge;
@@ -213,7 +214,7 @@ final class ModelReplica implements Replica, Channel.Receiver {
     }
 
     @Override
-    public void execute(TransactionId transaction, long position, Request.Whole request) {
+    public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
         decide(position, () -> locals.execute(transaction, position, pipeline));
     }
 

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Deployment;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.Trait;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.host.Host;
@@ -124,7 +124,7 @@ public final class ModelRun {
         };
     }
 
-    private Function<Replica, Protocol> protocol(int node) {
+    private Function<ReplicaWorld, Protocol> protocol(int node) {
         Topology topology = config.topology();
         Deployment where = new Deployment(node, topology.all(), config.order().members(topology));
         return replica -> config.protocol().create(where, replica);

@@ -1,7 +1,7 @@
 package tutti.model;
 
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.protocol.Stage;
 import tutti.core.txn.TransactionId;
 import tutti.sim.host.CpuPool;

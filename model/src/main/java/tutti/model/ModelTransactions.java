@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
-import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.protocol.Stage;
 import tutti.core.protocol.Trait;
 import tutti.core.txn.AbortReason;
@@ -278,7 +278,7 @@ final class ModelTransactions {
         if (local.active) {
             throw new IllegalStateException(id + " is to run though it has executed");
         }
-        if (local.runs > 0 && local.work.request instanceof Request.Interactive) {
+        if (local.runs > 0 && local.work.request instanceof TransactionRequest.Interactive) {
             tell(local, () -> replica.protocol().failed(id, new AbortReason.Failed("cannot-repeat")));
             return;
         }

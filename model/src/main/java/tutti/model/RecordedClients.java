@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.recorded.RecordedTransaction;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
@@ -96,8 +96,8 @@ final class RecordedClients implements Load, WorkSource {
         Kind kind = transaction.readOnly() ? Kind.READ : Kind.UPDATE;
         boolean active = everywhere && !transaction.readOnly();
         // Every protocol may execute it again: a simulation needs nobody to type it in once more.
-        Request request = new Request.Whole(bytes(1), touched, KeySet.EMPTY,
-                active ? Request.Placement.ALL : Request.Placement.ONE);
+        TransactionRequest request = new TransactionRequest.Whole(bytes(1), touched, KeySet.EMPTY,
+                active ? TransactionRequest.Placement.ALL : TransactionRequest.Placement.ONE);
         long computing = Math.max(1, (long) (transaction.executionNanos() * recorded.cpuShare()));
         Work work = new Work(come, kind, 1, NO_INPUT, request, active, computing, 0,
                 Math.max(0, transaction.executionNanos() - computing));

@@ -6,7 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -120,7 +120,7 @@ final class TpccModel implements WorkSource {
         long cpu = Math.max(1, calibration.cpuOf(kind).sample(random));
         boolean active = (everywhere && !kind.readOnly())
                 || (kind == Kind.MAINTENANCE && workload.maintenance().active());
-        Request request = request(kind, input, active);
+        TransactionRequest request = request(kind, input, active);
         Calibration.Client client = calibration.client();
         Work work = new Work(++number, kind, warehouse, input, request, active, cpu,
                 client.cpu().getOrDefault(kind, Distribution.ZERO).sample(random),
@@ -149,17 +149,17 @@ final class TpccModel implements WorkSource {
         return last;
     }
 
-    private Request request(Kind kind, TpccInput input, boolean active) {
+    private TransactionRequest request(Kind kind, TpccInput input, boolean active) {
         ConflictClasses classes = workload.granularity() == WorkloadModel.Granularity.WAREHOUSES
                 && kind != Kind.MAINTENANCE ? warehouses(input) : tableClasses.getOrDefault(kind, ConflictClasses.ALL);
         if (!whole && !active) {
-            return new Request.Interactive(classes);
+            return new TransactionRequest.Interactive(classes);
         }
         KeySet keys = kind == Kind.MAINTENANCE && workload.maintenance().structure()
                 ? new KeySet.Builder().add(table(STOCK), KeyKind.EXCLUSIVE).build()
                 : KeySet.EMPTY;
-        return new Request.Whole(bytes(STATEMENT_BYTES), classes, keys,
-                active ? Request.Placement.ALL : Request.Placement.ONE);
+        return new TransactionRequest.Whole(bytes(STATEMENT_BYTES), classes, keys,
+                active ? TransactionRequest.Placement.ALL : TransactionRequest.Placement.ONE);
     }
 
     /** Table 3.2. */

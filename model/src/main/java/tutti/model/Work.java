@@ -1,6 +1,6 @@
 package tutti.model;
 
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
@@ -16,7 +16,7 @@ final class Work {
     final int warehouse;
     /** What its user typed in; of no meaning for maintenance. */
     final TpccInput input;
-    final Request request;
+    final TransactionRequest request;
     /** Whether every replica executes it. */
     final boolean active;
     final long cpuNanos;
@@ -37,7 +37,8 @@ final class Work {
     /* Known when a replica takes it. */
     TransactionId id = new TransactionId(0, 0);
 
-    Work(long number, Kind kind, int warehouse, TpccInput input, Request request, boolean active, long cpuNanos,
+    Work(long number, Kind kind, int warehouse, TpccInput input, TransactionRequest request, boolean active,
+            long cpuNanos,
             long clientNanos, long waitingNanos) {
         this.number = number;
         this.kind = kind;

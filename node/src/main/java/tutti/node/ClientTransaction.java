@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
-import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
@@ -72,7 +72,7 @@ final class ClientTransaction implements Transactions.Ticket {
     /** Position visible before its snapshot, registered with the horizon; negative if none is. */
     private long begun;
     private boolean tooOld;
-    private Request request = Request.Interactive.UNDECLARED;
+    private TransactionRequest request = TransactionRequest.Interactive.UNDECLARED;
     private Priority priority = Priority.OPTIMISTIC;
     private int runs;
     /** A rollback has been asked of the session since it ran last. */
@@ -130,7 +130,7 @@ final class ClientTransaction implements Transactions.Ticket {
     }
 
     @Override
-    public void submit(Request asked) {
+    public void submit(TransactionRequest asked) {
         all.loop().run(() -> onSubmit(asked));
     }
 
@@ -171,7 +171,7 @@ final class ClientTransaction implements Transactions.Ticket {
         all.loop().run(() -> onEnded(cause));
     }
 
-    private void onSubmit(Request asked) {
+    private void onSubmit(TransactionRequest asked) {
         if (phase != Phase.OPEN || rollingBack) {
             // Made a victim in the same moment; its answer is on its way.
             return;
@@ -244,7 +244,7 @@ final class ClientTransaction implements Transactions.Ticket {
     }
 
     private boolean whole() {
-        return request instanceof Request.Whole;
+        return request instanceof TransactionRequest.Whole;
     }
 
     /** The session has ended it by itself. */
@@ -301,7 +301,7 @@ final class ClientTransaction implements Transactions.Ticket {
 
     // ------------------------------------------------------------------------------------------ what the protocol asks
 
-    /** {@link tutti.core.protocol.Replica#run}. */
+    /** {@link tutti.core.protocol.ReplicaWorld#run}. */
     void run(Priority asked) {
         priority = asked;
         if (phase == Phase.RUNNING && !rollingBack) {
@@ -332,7 +332,7 @@ final class ClientTransaction implements Transactions.Ticket {
         session.run(asked);
     }
 
-    /** {@link tutti.core.protocol.Replica#commit}. */
+    /** {@link tutti.core.protocol.ReplicaWorld#commit}. */
     void commit(long position, WriteSet writes) {
         become(Phase.CERTIFIED);
         certifiedAt = position;
@@ -343,7 +343,7 @@ final class ClientTransaction implements Transactions.Ticket {
         }
     }
 
-    /** {@link tutti.core.protocol.Replica#abort}. */
+    /** {@link tutti.core.protocol.ReplicaWorld#abort}. */
     void abort() {
         if (phase == Phase.RUNNING || phase == Phase.ASKED) {
             if (!rollingBack) {
@@ -360,7 +360,7 @@ final class ClientTransaction implements Transactions.Ticket {
         }
     }
 
-    /** {@link tutti.core.protocol.Replica#answer}; nothing happens if it has ended. */
+    /** {@link tutti.core.protocol.ReplicaWorld#answer}; nothing happens if it has ended. */
     void answer(Outcome outcome) {
         if (phase == Phase.ENDED) {
             return;

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Trait;
-import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -274,7 +274,7 @@ final class ClientTransactions {
         TransactionId id = name == null ? nextId() : name;
         everywhere.add(id, done, counted);
         node.tell(() -> node.protocol().submitted(id,
-                new Request.Whole(statement, classes, keys, Request.Placement.ALL)));
+                new TransactionRequest.Whole(statement, classes, keys, TransactionRequest.Placement.ALL)));
     }
 
     // ------------------------------------------------------------------------------------------ victims
@@ -332,7 +332,7 @@ final class ClientTransactions {
 
     // ------------------------------------------------------------------------------------------ effects
 
-    /** {@link tutti.core.protocol.Replica#run}. */
+    /** {@link tutti.core.protocol.ReplicaWorld#run}. */
     void run(TransactionId id, Priority priority) {
         ClientTransaction transaction = known.get(id);
         if (transaction == null) {
@@ -341,7 +341,7 @@ final class ClientTransactions {
         transaction.run(priority);
     }
 
-    /** {@link tutti.core.protocol.Replica#commit}; false if it is none of this node. */
+    /** {@link tutti.core.protocol.ReplicaWorld#commit}; false if it is none of this node. */
     boolean commit(TransactionId id, long position, WriteSet writes) {
         ClientTransaction transaction = known.get(id);
         if (transaction == null) {
@@ -351,7 +351,7 @@ final class ClientTransactions {
         return true;
     }
 
-    /** {@link tutti.core.protocol.Replica#execute}: somebody here may be waiting for it. */
+    /** {@link tutti.core.protocol.ReplicaWorld#execute}: somebody here may be waiting for it. */
     void executing(TransactionId id, long position) {
         if (everywhere.contains(id) || known.containsKey(id)) {
             executing.put(position, id);
@@ -371,7 +371,7 @@ final class ClientTransactions {
         everywhere.executed(id, result);
     }
 
-    /** {@link tutti.core.protocol.Replica#abort}; nothing happens if it is none of this node. */
+    /** {@link tutti.core.protocol.ReplicaWorld#abort}; nothing happens if it is none of this node. */
     void abort(TransactionId id) {
         ClientTransaction transaction = known.get(id);
         if (transaction != null) {
@@ -379,7 +379,7 @@ final class ClientTransactions {
         }
     }
 
-    /** {@link tutti.core.protocol.Replica#answer}. */
+    /** {@link tutti.core.protocol.ReplicaWorld#answer}. */
     void answer(TransactionId id, Outcome outcome) {
         ClientTransaction transaction = known.get(id);
         if (transaction != null) {

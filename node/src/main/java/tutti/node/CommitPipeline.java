@@ -5,7 +5,7 @@ import java.util.Iterator;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -190,7 +190,7 @@ final class CommitPipeline {
     }
 
     /** A request is to be executed, alone. */
-    void barrier(long position, Request.Whole request) {
+    void barrier(long position, TransactionRequest.Whole request) {
         if (decide(position)) {
             add(Slot.barrier(position, request));
         }

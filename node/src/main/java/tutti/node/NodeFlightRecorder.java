@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.runtime.Background;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
@@ -80,7 +80,7 @@ public final class NodeFlightRecorder implements AutoCloseable {
      *
      * @param maker makes it for the world it is given
      */
-    public Function<Replica, Protocol> recorded(Function<Replica, Protocol> maker) {
+    public Function<ReplicaWorld, Protocol> recorded(Function<ReplicaWorld, Protocol> maker) {
         return world -> recorder.attach(world, maker);
     }
 

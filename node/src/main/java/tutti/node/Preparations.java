@@ -18,7 +18,7 @@ import tutti.runtime.Loop;
 
 /**
  * Changes of remote transactions that are made in the engine, hold their locks and wait for their position
- * ({@link tutti.core.protocol.Replica#prepare}). Each has an applier of its own, which is used again afterwards.
+ * ({@link tutti.core.protocol.ReplicaWorld#prepare}). Each has an applier of its own, which is used again afterwards.
  *
  * <p>
  * One that is still waiting for locks makes way for an ordered write set that meets it: it is rolled back and made again

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.Set;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -18,7 +18,7 @@ import tutti.runtime.Loop;
  * The world of the protocol: tells it one event after the other, and does after each what it asked for meanwhile. On the
  * replica's loop only; the protocol asks during an event.
  */
-final class ProtocolWorld implements Replica {
+final class ProtocolWorld implements ReplicaWorld {
     /** What of the node is needed here. */
     interface Node {
         Protocol protocol();
@@ -95,7 +95,7 @@ final class ProtocolWorld implements Replica {
     }
 
     @Override
-    public void execute(TransactionId transaction, long position, Request.Whole request) {
+    public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
         node.outcomes().request(transaction, position, node.pipeline().engineHeld(position));
         effects.add(() -> {
             if (!node.pipeline().engineHeld(position)) {

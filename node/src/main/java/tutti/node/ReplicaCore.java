@@ -13,7 +13,7 @@ import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Trait;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -74,7 +74,7 @@ final class ReplicaCore {
 
     /** As {@link ReplicaNode#ReplicaNode}. */
     ReplicaCore(ReplicaNode.Settings settings, Machine machine, Directory directory, Order order, Engine engine,
-            Function<Replica, Protocol> protocol, NodeMetrics metrics, ReplicaNode.FailureListener failureListener)
+            Function<ReplicaWorld, Protocol> protocol, NodeMetrics metrics, ReplicaNode.FailureListener failureListener)
             throws IOException {
         this.metrics = metrics;
         this.settings = settings;

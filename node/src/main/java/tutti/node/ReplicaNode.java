@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.Completion;
 import tutti.core.spi.DurableLog;
@@ -113,7 +113,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @throws IOException if the node's files cannot be used
      */
     public ReplicaNode(Settings settings, Machine machine, Directory directory, Order order, Engine engine,
-            Function<Replica, Protocol> protocol, NodeMetrics metrics, FailureListener failureListener)
+            Function<ReplicaWorld, Protocol> protocol, NodeMetrics metrics, FailureListener failureListener)
             throws IOException {
         this.settings = settings;
         this.order = order;

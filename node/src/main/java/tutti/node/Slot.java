@@ -3,7 +3,7 @@ package tutti.node;
 import java.util.EnumSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.WriteSet;
 
@@ -50,7 +50,7 @@ final class Slot {
 
     private final long position;
     private final WriteSet writes;
-    private final Request.@Nullable Whole barrier;
+    private final TransactionRequest.@Nullable Whole barrier;
     private Kind kind;
     private State state = State.WAITING;
     private @Nullable LocalTransaction local;
@@ -59,7 +59,7 @@ final class Slot {
     private int attempts;
     private long lingersUntilNanos;
 
-    private Slot(long position, Kind kind, WriteSet writes, Request.@Nullable Whole barrier) {
+    private Slot(long position, Kind kind, WriteSet writes, TransactionRequest.@Nullable Whole barrier) {
         this.position = position;
         this.kind = kind;
         this.writes = writes;
@@ -86,7 +86,7 @@ final class Slot {
         return slot;
     }
 
-    static Slot barrier(long position, Request.Whole request) {
+    static Slot barrier(long position, TransactionRequest.Whole request) {
         return new Slot(position, Kind.BARRIER, WriteSet.EMPTY, request);
     }
 
@@ -142,7 +142,7 @@ final class Slot {
     }
 
     /** What a barrier executes. */
-    Request.Whole barrier() {
+    TransactionRequest.Whole barrier() {
         return given(barrier);
     }
 

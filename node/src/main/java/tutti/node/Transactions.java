@@ -1,7 +1,7 @@
 package tutti.node;
 
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -202,7 +202,7 @@ public interface Transactions {
          *
          * @param request what is known of it
          */
-        void submit(Request request);
+        void submit(TransactionRequest request);
 
         /**
          * What it has done so far was rolled back in the engine before its client saw anything of it, and it begins anew:

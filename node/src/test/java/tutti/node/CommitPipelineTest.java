@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -329,7 +329,8 @@ class CommitPipelineTest {
         run(() -> {
             again.remote(2, writes(2, 2));
             again.barrier(3,
-                    new Request.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY, Request.Placement.ALL));
+                    new TransactionRequest.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY,
+                            TransactionRequest.Placement.ALL));
         });
         assertEquals(List.of(), pending());
         engine.applied.set(3);
@@ -392,7 +393,8 @@ class CommitPipelineTest {
                 case 3 -> {
                     expected.add(at);
                     run(() -> pipeline.barrier(at,
-                            new Request.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY, Request.Placement.ALL)));
+                            new TransactionRequest.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY,
+                                    TransactionRequest.Placement.ALL)));
                 }
                 default -> {
                     expected.add(at);

@@ -1,13 +1,13 @@
 package tutti.node;
 
 import java.util.function.Consumer;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.ReplicaAdapter;
 
 /** A world of which nothing may be asked. */
 final class NoWorld extends ReplicaAdapter {
     @Override
-    protected void ask(Consumer<Replica> effect) {
+    protected void ask(Consumer<ReplicaWorld> effect) {
         throw new AssertionError("nothing may be asked");
     }
 }

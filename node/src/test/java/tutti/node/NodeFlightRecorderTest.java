@@ -25,7 +25,7 @@ import tutti.core.flight.FlightReplay;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
@@ -51,7 +51,7 @@ class NodeFlightRecorderTest extends ReplicaTrio {
     }
 
     @Override
-    Function<Replica, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
+    Function<ReplicaWorld, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
         NodeFlightRecorder recorder = recorder(machine, node, protocol);
         recorders.put(node, recorder);
         return recorder.recorded(super.maker(node, protocol));

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
@@ -63,7 +63,8 @@ class ProtocolNodesTest extends ReplicaTrio {
                     assertTrue(result.isDone(), "the result comes first");
                     outcome.complete(answer);
                 }
-            }).submit(new Request.Whole(statement, ConflictClasses.ALL, KeySet.EMPTY, Request.Placement.EITHER));
+            }).submit(new TransactionRequest.Whole(statement, ConflictClasses.ALL, KeySet.EMPTY,
+                    TransactionRequest.Placement.EITHER));
         }
         long last = 0;
         for (CompletableFuture<Outcome> outcome : outcomes) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.PassingReplica;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.order.local.LocalOrderGroup;
@@ -23,12 +23,12 @@ import tutti.order.local.LocalOrderGroup;
 /** What a replica finds out about its surroundings that cannot be, it says, and does not go on. */
 class ReplicaAssertionsTest extends ReplicaTrio {
     /** What the protocol's world is wrapped in. */
-    private @Nullable Function<Replica, Replica> flaw;
+    private @Nullable Function<ReplicaWorld, ReplicaWorld> flaw;
 
     @Override
-    Function<Replica, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
-        Function<Replica, Protocol> maker = super.maker(node, protocol);
-        Function<Replica, Replica> with = node == 2 ? flaw : null;
+    Function<ReplicaWorld, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
+        Function<ReplicaWorld, Protocol> maker = super.maker(node, protocol);
+        Function<ReplicaWorld, ReplicaWorld> with = node == 2 ? flaw : null;
         return with == null ? maker : world -> maker.apply(with.apply(world));
     }
 

@@ -22,9 +22,9 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
@@ -100,7 +100,7 @@ abstract class ReplicaTrio {
     }
 
     /** What a node's protocol is made by; a test may put something between. */
-    Function<Replica, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
+    Function<ReplicaWorld, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
         return world -> protocol.create(node, ALL, world);
     }
 
@@ -228,7 +228,7 @@ abstract class ReplicaTrio {
             if (at.executesAtOnce()) {
                 run(Priority.OPTIMISTIC);
             } else {
-                ticket.submit(new Request.Interactive(ConflictClasses.of(List.of(conflictClass))));
+                ticket.submit(new TransactionRequest.Interactive(ConflictClasses.of(List.of(conflictClass))));
             }
         }
 

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
@@ -142,7 +142,7 @@ final class NodeLife implements AutoCloseable {
                 2_000_000_000L, 50_000, config.apply().linger().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
-        Function<Replica, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);
+        Function<ReplicaWorld, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);
         ReplicaNode node = new ReplicaNode(settings, RealMachine.INSTANCE,
                 PathDirectory.of(config.data().resolve("replica")), order, opened.engine(),
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, (cause, restartable) -> {

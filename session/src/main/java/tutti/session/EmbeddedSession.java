@@ -7,8 +7,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -259,7 +259,7 @@ public final class EmbeddedSession implements AutoCloseable {
             open.ticket = node.begin(open, takeName());
             current = open;
             if (!readOnly && !queries && !node.executesAtOnce()) {
-                open.ticket().submit(new Request.Interactive(classes));
+                open.ticket().submit(new TransactionRequest.Interactive(classes));
                 await(open.turn);
                 if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
                     ended();

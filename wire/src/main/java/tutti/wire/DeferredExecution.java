@@ -2,8 +2,8 @@ package tutti.wire;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.AbortReason;
 import tutti.pgwire.ErrorFields;
 import tutti.wire.OpenTransaction.Extent;
@@ -42,10 +42,10 @@ final class DeferredExecution {
      * @param implicitly whether it is to be begun by the node, for one cycle
      * @param then sends what the client has said meanwhile
      */
-    void await(Request request, boolean vouchedFor, boolean implicitly, Runnable then) {
+    void await(TransactionRequest request, boolean vouchedFor, boolean implicitly, Runnable then) {
         cycle.await();
         OpenTransaction waiting = implicitly ? transaction.open(Extent.CYCLE_TO_BEGIN) : transaction.openIfNone();
-        waiting.awaitsTurn(request.classes(), request instanceof Request.Whole, vouchedFor, () -> {
+        waiting.awaitsTurn(request.classes(), request instanceof TransactionRequest.Whole, vouchedFor, () -> {
             if (implicitly) {
                 waiting.extent(Extent.CYCLE_TO_BEGIN);
             }

@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.pgwire.Frontend;
@@ -72,14 +72,14 @@ final class DeferredMessages {
     /** Keeps a part of a script until the turn of its transaction has come. */
     void awaitPart(byte[] sql, boolean inTransaction, Runnable then) {
         Capture.Classified classified = rules.classes(sql);
-        session.turns().await(inTransaction ? interactive() : new Request.Interactive(classified.classes()),
+        session.turns().await(inTransaction ? interactive() : new TransactionRequest.Interactive(classified.classes()),
                 inTransaction ? declares() : classified.vouched(), !inTransaction, then);
     }
 
-    private static Request request(ConflictClasses classes, boolean whole) {
+    private static TransactionRequest request(ConflictClasses classes, boolean whole) {
         return whole
-                ? new Request.Whole(new byte[0], classes, KeySet.EMPTY, Request.Placement.ONE)
-                : new Request.Interactive(classes);
+                ? new TransactionRequest.Whole(new byte[0], classes, KeySet.EMPTY, TransactionRequest.Placement.ONE)
+                : new TransactionRequest.Interactive(classes);
     }
 
     private StatementClasses.@Nullable Declaration declaration() {
@@ -92,9 +92,11 @@ final class DeferredMessages {
     }
 
     /** What is known of the open transaction block. */
-    private Request interactive() {
+    private TransactionRequest interactive() {
         StatementClasses.Declaration declared = declaration();
-        return declared == null ? Request.Interactive.UNDECLARED : new Request.Interactive(declared.classes());
+        return declared == null
+                ? TransactionRequest.Interactive.UNDECLARED
+                : new TransactionRequest.Interactive(declared.classes());
     }
 
     // ------------------------------------------------------------------------------------------ recording

@@ -7,7 +7,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.spi.Completion;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;

@@ -16,8 +16,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -72,7 +72,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         final TransactionId id = new TransactionId(0, serial.incrementAndGet());
         volatile WriteSet writes = WriteSet.EMPTY;
         volatile ReadSet reads = ReadSet.EMPTY;
-        volatile @Nullable Request request;
+        volatile @Nullable TransactionRequest request;
 
         Open(LocalTransaction transaction) {
             this.transaction = transaction;
@@ -87,7 +87,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         public void touched(KeySet keys) {}
 
         @Override
-        public void submit(Request asked) {
+        public void submit(TransactionRequest asked) {
             request = asked;
             submitted.add(this);
             if (runs) {

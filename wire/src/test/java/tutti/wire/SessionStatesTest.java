@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.channel.DefaultEventLoop;
 import org.junit.jupiter.api.Test;
-import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.spi.Completion;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -187,14 +187,14 @@ class StatementsTest {
     }
 
     private static String classes() throws InterruptedException {
-        Request request = take(node.submitted).request;
+        TransactionRequest request = take(node.submitted).request;
         assertNotNull(request);
         ConflictClasses classes = request.classes();
         TreeSet<String> names = new TreeSet<>();
         for (int i = 0; i < classes.size(); i++) {
             names.add(name(classes.hash(i)));
         }
-        return (request instanceof Request.Whole ? "whole " : "interactive ")
+        return (request instanceof TransactionRequest.Whole ? "whole " : "interactive ")
                 + (classes.all() ? "all" : String.join(" ", names));
     }
 
@@ -252,7 +252,7 @@ class StatementsTest {
                 connection.rollback();
                 sqlState("25001", connection, "select 1", "set local tutti.classes = 'label'");
                 connection.rollback();
-                assertInstanceOf(Request.Interactive.class, take(node.submitted).request);
+                assertInstanceOf(TransactionRequest.Interactive.class, take(node.submitted).request);
                 assertTrue(node.submitted.isEmpty());
             }
         }

@@ -25,9 +25,9 @@ import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.ReplicaAdapter;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
@@ -81,7 +81,7 @@ public class RecorderBenchmark {
         }
 
         @Override
-        protected void ask(Consumer<Replica> effect) {
+        protected void ask(Consumer<ReplicaWorld> effect) {
             // Not measured.
         }
     }
@@ -120,7 +120,7 @@ public class RecorderBenchmark {
     private void transaction() {
         WriteSet changes = writes[(int) (position % writes.length)];
         TransactionId id = new TransactionId(0, position + 1);
-        protocol.submitted(id, Request.Interactive.UNDECLARED);
+        protocol.submitted(id, TransactionRequest.Interactive.UNDECLARED);
         protocol.executed(id, new Execution(position, position, changes, ReadSet.EMPTY));
         Message ordered = loop.ordered;
         if (ordered == null) {

@@ -21,8 +21,8 @@ import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 import tutti.node.NodeFlightRecorder;
@@ -41,14 +41,15 @@ class FlightReportTest {
     private byte[] record(String protocolName, Map<String, String> parameters) throws IOException {
         NodeFlightRecorder recorder = new NodeFlightRecorder(RealMachine.INSTANCE, PathDirectory.of(directory),
                 new FlightRecording.Subject(protocolName, parameters, 1, Set.of(0, 1)), LIMITS);
-        Replica nobody = (Replica) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[]{Replica.class},
+        ReplicaWorld nobody = (ReplicaWorld) Proxy.newProxyInstance(getClass().getClassLoader(),
+                new Class<?>[]{ReplicaWorld.class},
                 (_, _, _) -> null);
         Protocol protocol = recorder
                 .recorded(world -> Protocols.STANDARD.choose("passive").create(1, Set.of(0, 1), world))
                 .apply(nobody);
         for (int serial = 1; serial <= 2; serial++) {
             TransactionId transaction = new TransactionId(1, serial);
-            protocol.submitted(transaction, Request.Interactive.UNDECLARED);
+            protocol.submitted(transaction, TransactionRequest.Interactive.UNDECLARED);
             protocol.failed(transaction, new AbortReason.Failed("user"));
         }
         assertThrows(IllegalStateException.class, () -> protocol.prepared(new TransactionId(0, 7)));

@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.zip.CRC32C;
 import tutti.core.protocol.Message;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -15,7 +15,7 @@ import tutti.core.txn.WriteSet;
  * A world that only writes down what is asked of it, as records of a tape: complete enough to be compared and to be told
  * in words. Changes and statements, which the events hold already, are told by their size and checksum.
  */
-final class Effects implements Replica {
+final class Effects implements ReplicaWorld {
     /** Length and checksum. */
     private static final int DIGEST_BYTES = 4 + 4;
     private static final int TRANSACTION_BYTES = Events.TRANSACTION_BYTES;
@@ -77,12 +77,12 @@ final class Effects implements Replica {
     }
 
     @Override
-    public void execute(TransactionId transaction, long position, Request.Whole request) {
+    public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
         ByteBuffer payload = to.begin(Kind.EXECUTE, TRANSACTION_BYTES + 8 + DIGEST_BYTES);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(position);
-        ByteBuffer content = scratch(Request.Whole.SCHEMA.size(request));
-        Request.Whole.SCHEMA.write(request, content);
+        ByteBuffer content = scratch(TransactionRequest.Whole.SCHEMA.size(request));
+        TransactionRequest.Whole.SCHEMA.write(request, content);
         digest(payload, content.flip());
         to.end();
     }

@@ -11,7 +11,7 @@ import java.util.function.LongSupplier;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.ReadSet;
@@ -43,20 +43,21 @@ final class Events implements Protocol {
     }
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
         switch (request) {
-            case Request.Interactive interactive -> {
+            case TransactionRequest.Interactive interactive -> {
                 ByteBuffer payload = begin(Kind.SUBMITTED,
                         TRANSACTION_BYTES + 1 + ConflictClasses.SCHEMA.size(interactive.classes()));
                 TransactionId.SCHEMA.write(transaction, payload);
                 payload.put(INTERACTIVE);
                 ConflictClasses.SCHEMA.write(interactive.classes(), payload);
             }
-            case Request.Whole whole -> {
-                ByteBuffer payload = begin(Kind.SUBMITTED, TRANSACTION_BYTES + 1 + Request.Whole.SCHEMA.size(whole));
+            case TransactionRequest.Whole whole -> {
+                ByteBuffer payload = begin(Kind.SUBMITTED,
+                        TRANSACTION_BYTES + 1 + TransactionRequest.Whole.SCHEMA.size(whole));
                 TransactionId.SCHEMA.write(transaction, payload);
                 payload.put(WHOLE);
-                Request.Whole.SCHEMA.write(whole, payload);
+                TransactionRequest.Whole.SCHEMA.write(whole, payload);
             }
         }
         to.end();
@@ -219,9 +220,9 @@ final class Events implements Protocol {
         return switch (kind) {
             case SUBMITTED -> {
                 TransactionId transaction = TransactionId.SCHEMA.read(from);
-                Request request = from.get() == INTERACTIVE
-                        ? new Request.Interactive(ConflictClasses.SCHEMA.read(from))
-                        : Request.Whole.SCHEMA.read(from);
+                TransactionRequest request = from.get() == INTERACTIVE
+                        ? new TransactionRequest.Interactive(ConflictClasses.SCHEMA.read(from))
+                        : TransactionRequest.Whole.SCHEMA.read(from);
                 yield new Event(nanos, "submitted " + transaction + " (" + RecordText.of(request) + ")",
                         of(() -> protocol.submitted(transaction, request)));
             }

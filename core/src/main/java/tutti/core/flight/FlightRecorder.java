@@ -9,7 +9,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /**
  * Keeps the last part of what a protocol was told and asked for, in memory and within bounds.
@@ -62,7 +62,7 @@ public final class FlightRecorder {
     private final Events events;
     private final Effects effects = new Effects(tape);
     private @Nullable Protocol protocol;
-    private @Nullable Replica recorded;
+    private @Nullable ReplicaWorld recorded;
     private byte[] state = new byte[0];
     private boolean on;
     private long began;
@@ -95,11 +95,11 @@ public final class FlightRecorder {
      * @param maker makes it for the world it is given
      * @return to be told events in place of what the maker made
      */
-    public Protocol attach(Replica world, Function<Replica, Protocol> maker) {
+    public Protocol attach(ReplicaWorld world, Function<ReplicaWorld, Protocol> maker) {
         if (protocol != null) {
             throw new IllegalStateException("this recorder has a protocol");
         }
-        Replica between = new RecordedReplica(this, world);
+        ReplicaWorld between = new RecordedReplica(this, world);
         Protocol made = maker.apply(between);
         recorded = between;
         protocol = made;
@@ -181,7 +181,7 @@ public final class FlightRecorder {
 
     private void begin(long now) {
         Protocol of = protocol;
-        Replica world = recorded;
+        ReplicaWorld world = recorded;
         if (of == null || world == null) {
             throw new IllegalStateException("this recorder has no protocol");
         }

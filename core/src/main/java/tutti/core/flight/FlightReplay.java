@@ -12,7 +12,7 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /**
  * Runs a protocol over a recording: brings it into the state in which the recording begins, tells it one event after the
@@ -62,7 +62,7 @@ public final class FlightReplay {
     private long lastNanos;
     private @Nullable Throwable thrown;
 
-    private FlightReplay(FlightRecording recording, Function<Replica, Protocol> maker,
+    private FlightReplay(FlightRecording recording, Function<ReplicaWorld, Protocol> maker,
             Function<ByteBuffer, Message> messages, Listener listener) {
         this.recording = recording;
         this.listener = listener;
@@ -92,7 +92,7 @@ public final class FlightReplay {
      * @param messages reads those of the protocol
      * @throws IllegalArgumentException if the recording is empty, or of another protocol or build
      */
-    public static Result run(FlightRecording recording, Function<Replica, Protocol> maker,
+    public static Result run(FlightRecording recording, Function<ReplicaWorld, Protocol> maker,
             Function<ByteBuffer, Message> messages, Listener listener) {
         if (recording.segments().isEmpty()) {
             throw new IllegalArgumentException("the recording has no events");

@@ -8,7 +8,7 @@ enum Kind {
     SUBMITTED, EXECUTED, PREPARED, FAILED, VICTIM, COMMITTED, DELIVERED, TENTATIVE, RECEIVED, VIEW, TIMER,
     /** The world took a snapshot. */
     SNAPSHOT,
-    /* Effects: Replica. */
+    /* Effects: ReplicaWorld. */
     RUN, PREPARE, APPLY, COMMIT, EXECUTE, SKIP, ABORT, ANSWER, ORDER, MULTICAST, SET_TIMER,
     /** What the snapshot was. */
     SNAPSHOT_TAKEN,

@@ -4,8 +4,8 @@ import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.function.Function;
 import tutti.core.protocol.Message;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
@@ -24,10 +24,10 @@ final class RecordText {
         return writes.keys().size() + " keys, " + writes.changes().length + " bytes of changes";
     }
 
-    static String of(Request request) {
+    static String of(TransactionRequest request) {
         return switch (request) {
-            case Request.Interactive interactive -> "interactive, " + shortened(interactive.classes());
-            case Request.Whole whole ->
+            case TransactionRequest.Interactive interactive -> "interactive, " + shortened(interactive.classes());
+            case TransactionRequest.Whole whole ->
                 "whole request for " + whole.placement() + ", " + shortened(whole.classes()) + ", "
                         + whole.statement().length + " bytes";
         };
@@ -49,7 +49,7 @@ final class RecordText {
 
     private static String rest(Kind kind, ByteBuffer from, Function<ByteBuffer, Message> messages) {
         return switch (kind) {
-            case RUN -> TransactionId.SCHEMA.read(from) + " " + Replica.Priority.values()[from.get()];
+            case RUN -> TransactionId.SCHEMA.read(from) + " " + ReplicaWorld.Priority.values()[from.get()];
             case PREPARE -> {
                 TransactionId transaction = TransactionId.SCHEMA.read(from);
                 from.getLong();

@@ -2,19 +2,19 @@ package tutti.core.flight;
 
 import java.util.function.Consumer;
 import tutti.core.protocol.PassingReplica;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** Writes down what a protocol asks for, and asks its world for it. */
 final class RecordedReplica extends PassingReplica {
     private final FlightRecorder recorder;
 
-    RecordedReplica(FlightRecorder recorder, Replica world) {
+    RecordedReplica(FlightRecorder recorder, ReplicaWorld world) {
         super(world);
         this.recorder = recorder;
     }
 
     @Override
-    protected void ask(Consumer<Replica> effect) {
+    protected void ask(Consumer<ReplicaWorld> effect) {
         recorder.effect(effect::accept);
         effect.accept(world);
     }

@@ -3,7 +3,7 @@ package tutti.core.flight;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /**
  * The whole state of a protocol as bytes: not only what follows from the ordered prefix, as {@link Protocol#snapshot}
@@ -12,7 +12,7 @@ import tutti.core.protocol.Replica;
  * <p>
  * <b>Why that can be done from outside.</b> A protocol owns no thread, clock, socket or database; it is a graph of its own
  * objects, records, enums, numbers and containers of the JDK, and the one thing that leads out of the graph is its
- * {@link Replica}. The image holds that graph: every mutable object once, with its fields, and a mark where the world was.
+ * {@link ReplicaWorld}. The image holds that graph: every mutable object once, with its fields, and a mark where the world was.
  * Elements keep their order, except in hash tables, where it depends on more than what is in them; they are written in
  * ascending order of their keys, and a protocol whose effects depend on the order of a hash table shows when it is replayed.
  * A protocol that holds something else (a lambda, a thread) is refused by the name of the field.
@@ -56,7 +56,7 @@ final class StateImage {
      * @throws TooLargeException if it would be longer
      * @throws IllegalArgumentException if the protocol holds something that cannot be written, naming the field
      */
-    static byte[] capture(Protocol protocol, Replica world, int bytesMax) {
+    static byte[] capture(Protocol protocol, ReplicaWorld world, int bytesMax) {
         return new StateWriter(world, bytesMax, false).write(protocol);
     }
 
@@ -66,12 +66,12 @@ final class StateImage {
      * @param world what the protocol was made with
      * @throws IllegalArgumentException if the image is damaged, or of another protocol or another build
      */
-    static void restore(byte[] image, Protocol protocol, Replica world) {
+    static void restore(byte[] image, Protocol protocol, ReplicaWorld world) {
         new StateReader(image, world).read(protocol);
     }
 
     /** Where the state of a protocol differs from an image, as a path of field names with the present value; null if nowhere. */
-    static @Nullable String difference(byte[] image, Protocol protocol, Replica world) {
+    static @Nullable String difference(byte[] image, Protocol protocol, ReplicaWorld world) {
         StateWriter present = new StateWriter(world, Integer.MAX_VALUE - 64, true);
         byte[] bytes = present.write(protocol);
         int at = Arrays.mismatch(image, bytes);

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 
 /**
  * How objects of a class are written into a state image and made again: the classes of {@code tutti.core} by their fields,
@@ -160,7 +160,7 @@ final class StateShape {
      * immutable, and who shares it with whom means nothing.
      */
     boolean isValue() {
-        return type.getPackageName().equals("tutti.core.txn") || Request.class.isAssignableFrom(type)
+        return type.getPackageName().equals("tutti.core.txn") || TransactionRequest.class.isAssignableFrom(type)
                 || Message.class.isAssignableFrom(type) || type.equals(Execution.class);
     }
 

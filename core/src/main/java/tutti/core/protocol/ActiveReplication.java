@@ -31,7 +31,7 @@ import tutti.core.txn.TransactionId;
  *
  * <p>
  * <b>What cannot be executed everywhere.</b> Nobody can foresee the statements of an interactive transaction, nor repeat a
- * request whose result may differ from run to run ({@link Request.Placement#ONE}). Both run where they were submitted, as
+ * request whose result may differ from run to run ({@link TransactionRequest.Placement#ONE}). Both run where they were submitted, as
  * optimistic transactions do, and end well if they turn out to have changed nothing; otherwise they are rolled back and
  * refused with the reason.
  */
@@ -44,11 +44,11 @@ public final class ActiveReplication implements Protocol {
             "Under protocol `active`.", List.of(Execute.SCHEMA));
 
     /** Asks every replica to execute a request. */
-    record Execute(TransactionId transaction, Request.Whole request) implements Message {
+    record Execute(TransactionId transaction, TransactionRequest.Whole request) implements Message {
         static final Schema<Execute> SCHEMA = Schema
                 .message("execute", 1, Execute.class, "Asks every replica to execute a request.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
-                        Field.of("request", Request.Whole.SCHEMA, Execute::request), Execute::new);
+                        Field.of("request", TransactionRequest.Whole.SCHEMA, Execute::request), Execute::new);
 
         @Override
         public Schema<Execute> schema() {
@@ -64,26 +64,27 @@ public final class ActiveReplication implements Protocol {
         ORDERED
     }
 
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private final Map<TransactionId, Phase> local = new HashMap<>();
     private final Unanswered unanswered = new Unanswered();
     private long delivered;
 
     /** A replica at the beginning of the order. */
-    public ActiveReplication(Replica replica) {
+    public ActiveReplication(ReplicaWorld replica) {
         this.replica = replica;
     }
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
-        boolean everywhere = request instanceof Request.Whole whole && whole.placement() != Request.Placement.ONE;
+    public void submitted(TransactionId transaction, TransactionRequest request) {
+        boolean everywhere = request instanceof TransactionRequest.Whole whole
+                && whole.placement() != TransactionRequest.Placement.ONE;
         if (local.putIfAbsent(transaction, everywhere ? Phase.ORDERED : Phase.READING) != null) {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
         if (everywhere) {
-            replica.order(new Execute(transaction, (Request.Whole) request));
+            replica.order(new Execute(transaction, (TransactionRequest.Whole) request));
         } else {
-            replica.run(transaction, Replica.Priority.OPTIMISTIC);
+            replica.run(transaction, ReplicaWorld.Priority.OPTIMISTIC);
         }
     }
 
@@ -126,7 +127,7 @@ public final class ActiveReplication implements Protocol {
             throw new IllegalStateException("position " + position + " delivered after " + delivered);
         }
         delivered = position;
-        if (!(message instanceof Execute(TransactionId transaction, Request.Whole request))) {
+        if (!(message instanceof Execute(TransactionId transaction, TransactionRequest.Whole request))) {
             throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
         }
         replica.execute(transaction, position, request);

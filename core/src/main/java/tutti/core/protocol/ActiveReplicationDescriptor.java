@@ -27,7 +27,7 @@ final class ActiveReplicationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new ActiveReplication(replica);
     }
 

@@ -88,7 +88,7 @@ public final class Akara implements Protocol {
      * @param optimisticMax n: how many transactions are executed optimistically side by side at a replica; 0 makes it
      *            {@link Nodo}
      * @param serializable whether reads are certified too
-     * @param activeIfPossible whether requests that may run {@linkplain Request.Placement#EITHER either way} are active
+     * @param activeIfPossible whether requests that may run {@linkplain TransactionRequest.Placement#EITHER either way} are active
      * @param patienceNanos after how long, at least, a transaction that is first and has not been executed is given
      *            priority, in nanoseconds
      * @param resolveIntervalNanos how long a transaction whose replica is gone keeps its places before its release is
@@ -141,7 +141,7 @@ public final class Akara implements Protocol {
         final TransactionId id;
         final ConflictClasses cc;
         /** Of a local one that is not answered. */
-        final @Nullable Request request;
+        final @Nullable TransactionRequest request;
         long seq;
         Queue queue = Queue.Q2A;
         State state;
@@ -153,7 +153,7 @@ public final class Akara implements Protocol {
         /** It was first, and running, when patience was looked at last. */
         boolean seenFirst;
 
-        Transaction(long seq, TransactionId id, ConflictClasses cc, @Nullable Request request) {
+        Transaction(long seq, TransactionId id, ConflictClasses cc, @Nullable TransactionRequest request) {
             this.seq = seq;
             this.id = id;
             this.cc = cc;
@@ -172,7 +172,7 @@ public final class Akara implements Protocol {
         }
 
         boolean repeatable() {
-            return request instanceof Request.Whole;
+            return request instanceof TransactionRequest.Whole;
         }
 
         boolean sameGroup(Transaction other) {
@@ -184,8 +184,8 @@ public final class Akara implements Protocol {
     private record Delivered(long position, Transaction t, boolean local) {}
 
     private final Parameters parameters;
-    private final Replica replica;
-    private final Map<TransactionId, Request> q0 = new HashMap<>();
+    private final ReplicaWorld replica;
+    private final Map<TransactionId, TransactionRequest> q0 = new HashMap<>();
     private final Map<Queue, ClassQueues<Transaction>> queues = new EnumMap<>(Queue.class);
     /** All in Q2a, Q2b and Q2c whose end was not delivered: what all replicas agree on, up to groups. */
     private final ClassQueues<Transaction> undelivered = new ClassQueues<>();
@@ -202,7 +202,7 @@ public final class Akara implements Protocol {
     private boolean patienceTimerRuns;
 
     /** A replica at the beginning of the order. */
-    public Akara(Parameters parameters, Replica replica) {
+    public Akara(Parameters parameters, ReplicaWorld replica) {
         this.parameters = parameters;
         this.replica = replica;
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
@@ -221,15 +221,16 @@ public final class Akara implements Protocol {
     }
 
     /** Line 4: whether every replica executes it. */
-    private boolean active(Request request) {
-        return request instanceof Request.Whole whole && (whole.placement() == Request.Placement.ALL
-                || (whole.placement() == Request.Placement.EITHER && parameters.activeIfPossible()));
+    private boolean active(TransactionRequest request) {
+        return request instanceof TransactionRequest.Whole whole
+                && (whole.placement() == TransactionRequest.Placement.ALL
+                        || (whole.placement() == TransactionRequest.Placement.EITHER && parameters.activeIfPossible()));
     }
 
     // ------------------------------------------------------------------------------------------ lines 2 to 7
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
         if (q0.putIfAbsent(transaction, request) != null || transactions.containsKey(transaction)) {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
@@ -427,7 +428,7 @@ public final class Akara implements Protocol {
             become(t, State.RUNNING);
             t.scheduled = true;
             scheduled++;
-            replica.run(t.id, Replica.Priority.OPTIMISTIC);
+            replica.run(t.id, ReplicaWorld.Priority.OPTIMISTIC);
             move(t, Queue.Q2B);
         }
     }
@@ -463,12 +464,12 @@ public final class Akara implements Protocol {
         }
         if (t.state == State.NOT_READY) {
             become(t, State.PRIORITY);
-            replica.run(t.id, Replica.Priority.ORDERED);
+            replica.run(t.id, ReplicaWorld.Priority.ORDERED);
         } else if (t.state == State.READY && t.execution != null) {
             stop(t);
             become(t, State.SENT);
             replica.order(new Changes(t.id, t.execution.writes()));
-        } else if (t.state == State.WAITING && t.request instanceof Request.Whole whole) {
+        } else if (t.state == State.WAITING && t.request instanceof TransactionRequest.Whole whole) {
             become(t, State.SENT);
             replica.order(new Execute(t.id, whole));
         }
@@ -635,7 +636,7 @@ public final class Akara implements Protocol {
                 if (t.seenFirst) {
                     stop(t);
                     become(t, State.PRIORITY);
-                    replica.run(t.id, Replica.Priority.ORDERED);
+                    replica.run(t.id, ReplicaWorld.Priority.ORDERED);
                 } else {
                     t.seenFirst = true;
                 }

@@ -48,7 +48,7 @@ final class AkaraDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new Akara(new Akara.Parameters(where.node(), where.replicas(), (int) values.of(OPTIMISTIC),
                 CommonParameters.serializable(values, ISOLATION), values.of(EITHER_WAY).equals(ACTIVE),
                 values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)), replica);

@@ -68,7 +68,7 @@ public final class ChosenProtocol {
      * @param replica the world that it is to live in
      * @throws IllegalArgumentException if the parameters do not fit these replicas
      */
-    public Protocol create(int node, Set<Integer> replicas, Replica replica) {
+    public Protocol create(int node, Set<Integer> replicas, ReplicaWorld replica) {
         return create(Deployment.spanning(node, replicas), replica);
     }
 
@@ -78,7 +78,7 @@ public final class ChosenProtocol {
      * @param replica the world that it is to live in
      * @throws IllegalArgumentException if the parameters do not fit this deployment
      */
-    public Protocol create(Deployment where, Replica replica) {
+    public Protocol create(Deployment where, ReplicaWorld replica) {
         if (!where.spans() && !has(Trait.ORDER_OF_ONE_CLUSTER)) {
             throw new IllegalArgumentException("protocol " + name() + " needs an order that every replica is delivered"
                     + "; this one spans " + where.ordered() + " of " + where.replicas());

@@ -40,11 +40,11 @@ sealed interface ClassMessage extends Message {
     }
 
     /** A request that was first in its queues: every replica executes it, and they are free. */
-    record Execute(TransactionId transaction, Request.Whole request) implements ClassMessage {
+    record Execute(TransactionId transaction, TransactionRequest.Whole request) implements ClassMessage {
         static final Schema<Execute> SCHEMA = Schema.message("execute", 3, Execute.class,
                 "A request that was first in its queues, for every replica to execute.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
-                        Field.of("request", Request.Whole.SCHEMA, Execute::request), Execute::new);
+                        Field.of("request", TransactionRequest.Whole.SCHEMA, Execute::request), Execute::new);
 
         @Override
         public Schema<Execute> schema() {

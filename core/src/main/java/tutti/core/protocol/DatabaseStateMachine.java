@@ -153,7 +153,7 @@ public final class DatabaseStateMachine extends NonVotingCertification {
     private final ArrayDeque<Written> written = new ArrayDeque<>();
 
     /** A replica at the beginning of the order. */
-    public DatabaseStateMachine(Parameters parameters, Replica replica) {
+    public DatabaseStateMachine(Parameters parameters, ReplicaWorld replica) {
         super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), replica);
         this.parameters = parameters;
     }

@@ -46,7 +46,7 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new DatabaseStateMachine(new DatabaseStateMachine.Parameters(where.node(), where.replicas(),
                 values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL),
                 values.of(READS).equals(BLOOM) ? DatabaseStateMachine.Reads.BLOOM : DatabaseStateMachine.Reads.ROWS,

@@ -113,7 +113,7 @@ final class Horizons {
     }
 
     /** Has the timer run, if this replica has something to tell. */
-    void watch(Replica replica) {
+    void watch(ReplicaWorld replica) {
         if (!timerRuns && mattered > told) {
             timerRuns = true;
             replica.timer(timer, intervalNanos);
@@ -121,7 +121,7 @@ final class Horizons {
     }
 
     /** The timer has run out. */
-    void ranOut(Replica replica) {
+    void ranOut(ReplicaWorld replica) {
         timerRuns = false;
         if (mattered > told && own > told) {
             replica.order(new Progress(tell()));

@@ -32,20 +32,21 @@ final class LocalTransactions {
         ORDERED_ROLLED_BACK
     }
 
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private final Map<TransactionId, Phase> phases = new HashMap<>();
     private final Unanswered unanswered = new Unanswered();
 
-    LocalTransactions(Replica replica) {
+    LocalTransactions(ReplicaWorld replica) {
         this.replica = replica;
     }
 
     /** One begins; a request for every replica is ordered. */
-    void submitted(TransactionId transaction, Request request) {
+    void submitted(TransactionId transaction, TransactionRequest request) {
         if (phases.containsKey(transaction)) {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
-        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+        if (request instanceof TransactionRequest.Whole whole
+                && whole.placement() == TransactionRequest.Placement.ALL) {
             phases.put(transaction, Phase.ORDERED);
             replica.order(new Barrier(transaction, whole));
         } else {

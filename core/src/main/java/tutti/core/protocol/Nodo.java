@@ -110,7 +110,7 @@ public final class Nodo implements Protocol {
 
     private static final class Local {
         final TransactionId id;
-        final Request request;
+        final TransactionRequest request;
         Phase phase = Phase.SUBMITTED;
         /** The latest turn that it was given. */
         @Nullable
@@ -118,17 +118,18 @@ public final class Nodo implements Protocol {
         /** What it changed, if it was executed tentatively. */
         WriteSet kept = WriteSet.EMPTY;
 
-        Local(TransactionId id, Request request) {
+        Local(TransactionId id, TransactionRequest request) {
             this.id = id;
             this.request = request;
         }
 
         boolean repeatable() {
-            return request instanceof Request.Whole;
+            return request instanceof TransactionRequest.Whole;
         }
 
         boolean everywhere() {
-            return request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL;
+            return request instanceof TransactionRequest.Whole whole
+                    && whole.placement() == TransactionRequest.Placement.ALL;
         }
     }
 
@@ -136,10 +137,10 @@ public final class Nodo implements Protocol {
      * A transaction may run once everything up to {@code after} is visible here: the position at which it became first.
      * Whatever left the queues before it did so at or below that position.
      */
-    private record Turn(long after, Local local, Replica.Priority priority) {}
+    private record Turn(long after, Local local, ReplicaWorld.Priority priority) {}
 
     private final Parameters parameters;
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private final ClassQueues<Place> queues = new ClassQueues<>();
     private final Map<TransactionId, Place> places = new HashMap<>();
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
@@ -153,7 +154,7 @@ public final class Nodo implements Protocol {
     private long visible;
 
     /** A replica at the beginning of the order. */
-    public Nodo(Parameters parameters, Replica replica) {
+    public Nodo(Parameters parameters, ReplicaWorld replica) {
         this.parameters = parameters;
         this.replica = replica;
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
@@ -163,7 +164,7 @@ public final class Nodo implements Protocol {
     // ------------------------------------------------------------------------------------------ local transactions
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
         if (local.putIfAbsent(transaction, new Local(transaction, request)) != null) {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
@@ -184,11 +185,11 @@ public final class Nodo implements Protocol {
         }
         own.phase = Phase.TENTATIVE;
         tentative.put(own.id, own);
-        give(own, Replica.Priority.OPTIMISTIC);
+        give(own, ReplicaWorld.Priority.OPTIMISTIC);
     }
 
     /** Runs it as soon as the present state is visible. */
-    private void give(Local own, Replica.Priority priority) {
+    private void give(Local own, ReplicaWorld.Priority priority) {
         Turn turn = new Turn(delivered, own, priority);
         own.turn = turn;
         turns.add(turn);
@@ -250,7 +251,7 @@ public final class Nodo implements Protocol {
             case FIRST -> {
                 // Not by its classes, or it would not be first: two keys with one hash, or a lock that is no row's.
                 if (own.repeatable()) {
-                    give(own, Replica.Priority.ORDERED);
+                    give(own, ReplicaWorld.Priority.ORDERED);
                 } else {
                     end(own, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
                 }
@@ -364,12 +365,12 @@ public final class Nodo implements Protocol {
         if (own == null || own.phase != Phase.QUEUED || !queues.isNext(place)) {
             return;
         }
-        if (own.request instanceof Request.Whole whole && own.everywhere()) {
+        if (own.request instanceof TransactionRequest.Whole whole && own.everywhere()) {
             own.phase = Phase.ORDERED;
             replica.order(new Execute(own.id, whole));
         } else {
             own.phase = Phase.FIRST;
-            give(own, Replica.Priority.ORDERED);
+            give(own, ReplicaWorld.Priority.ORDERED);
         }
     }
 

@@ -36,7 +36,7 @@ final class NodoDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new Nodo(new Nodo.Parameters(where.node(), where.replicas(), values.of(TENTATIVE).equals(YES),
                 values.of(CommonParameters.RELEASE_DELAY)), replica);
     }

@@ -38,7 +38,7 @@ abstract class NonVotingCertification implements Protocol {
     }
 
     private final String name;
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private final LocalTransactions local;
     private final Horizons horizons;
     private CertificationIndex index = new CertificationIndex();
@@ -53,7 +53,7 @@ abstract class NonVotingCertification implements Protocol {
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come
      */
     NonVotingCertification(String name, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
-            Replica replica) {
+            ReplicaWorld replica) {
         this.name = name;
         this.replica = replica;
         this.local = new LocalTransactions(replica);
@@ -90,7 +90,7 @@ abstract class NonVotingCertification implements Protocol {
     // ------------------------------------------------------------------------------------------ events
 
     @Override
-    public final void submitted(TransactionId transaction, Request request) {
+    public final void submitted(TransactionId transaction, TransactionRequest request) {
         local.submitted(transaction, request);
     }
 

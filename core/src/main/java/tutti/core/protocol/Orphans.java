@@ -59,7 +59,7 @@ final class Orphans {
     }
 
     /** There is one: it will be looked after later. */
-    void watch(Replica replica) {
+    void watch(ReplicaWorld replica) {
         if (!timerRuns) {
             timerRuns = true;
             replica.timer(timer, intervalNanos);
@@ -67,7 +67,7 @@ final class Orphans {
     }
 
     /** Asks for the release of all that there are. */
-    void release(List<TransactionId> orphans, Replica replica) {
+    void release(List<TransactionId> orphans, ReplicaWorld replica) {
         if (!orphans.isEmpty()) {
             watch(replica);
             replica.order(new Release(orphans));

@@ -26,7 +26,7 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
         tell(to -> to.submitted(transaction, request));
     }
 

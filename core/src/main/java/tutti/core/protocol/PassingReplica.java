@@ -5,15 +5,15 @@ import java.util.function.Consumer;
 /** Passes everything on that a protocol asks of its world: for whoever stands between the two and changes a part of it. */
 public class PassingReplica extends ReplicaAdapter {
     /** That is asked. */
-    protected final Replica world;
+    protected final ReplicaWorld world;
 
     /** In front of a world. */
-    public PassingReplica(Replica world) {
+    public PassingReplica(ReplicaWorld world) {
         this.world = world;
     }
 
     @Override
-    protected void ask(Consumer<Replica> effect) {
+    protected void ask(Consumer<ReplicaWorld> effect) {
         effect.accept(world);
     }
 }

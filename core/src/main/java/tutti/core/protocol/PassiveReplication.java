@@ -102,13 +102,13 @@ public final class PassiveReplication implements Protocol {
     }
 
     /** What the primary of an epoch has every replica execute alone. */
-    record Barrier(long epoch, TransactionId transaction, Request.Whole request) implements Message {
+    record Barrier(long epoch, TransactionId transaction, TransactionRequest.Whole request) implements Message {
         static final Schema<Barrier> SCHEMA = Schema
                 .message("barrier", 2, Barrier.class, "What the primary of an epoch has every replica execute alone.")
                 .of(
                         Field.of("epoch", Types.NATURAL, Barrier::epoch),
                         Field.of("transaction", TransactionId.SCHEMA, Barrier::transaction),
-                        Field.of("request", Request.Whole.SCHEMA, Barrier::request), Barrier::new);
+                        Field.of("request", TransactionRequest.Whole.SCHEMA, Barrier::request), Barrier::new);
 
         @Override
         public Schema<Barrier> schema() {
@@ -139,22 +139,23 @@ public final class PassiveReplication implements Protocol {
 
     /** A local transaction that has not been answered and has no position. */
     private static final class Local {
-        final Request request;
+        final TransactionRequest request;
         Phase phase = Phase.WAITING;
         /** In the engine. */
         boolean rolledBack;
 
-        Local(Request request) {
+        Local(TransactionRequest request) {
             this.request = request;
         }
 
-        Request.@Nullable Whole barrier() {
-            return request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL ? whole : null;
+        TransactionRequest.@Nullable Whole barrier() {
+            return request instanceof TransactionRequest.Whole whole
+                    && whole.placement() == TransactionRequest.Placement.ALL ? whole : null;
         }
     }
 
     private final Parameters parameters;
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Unanswered unanswered = new Unanswered();
     private CertificationIndex index = new CertificationIndex();
@@ -169,7 +170,7 @@ public final class PassiveReplication implements Protocol {
     private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
-    public PassiveReplication(Parameters parameters, Replica replica) {
+    public PassiveReplication(Parameters parameters, ReplicaWorld replica) {
         this.parameters = parameters;
         this.replica = replica;
         this.primary = Collections.min(parameters.replicas());
@@ -188,7 +189,7 @@ public final class PassiveReplication implements Protocol {
     // ------------------------------------------------------------------------------------------ clients
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
         Local own = new Local(request);
         if (local.putIfAbsent(transaction, own) != null) {
             throw new IllegalStateException(transaction + " was submitted twice");
@@ -198,14 +199,14 @@ public final class PassiveReplication implements Protocol {
 
     /** Lets it run: here, or by everybody; or refuses it; or has it wait. */
     private void begin(TransactionId transaction, Local own) {
-        Request.Whole barrier = own.barrier();
+        TransactionRequest.Whole barrier = own.barrier();
         if (isPrimary() && visible < epochBegan) {
             return;
         }
         if (barrier == null) {
             // Elsewhere than at the primary too: it may turn out to read only.
             own.phase = Phase.RUNNING;
-            replica.run(transaction, Replica.Priority.OPTIMISTIC);
+            replica.run(transaction, ReplicaWorld.Priority.OPTIMISTIC);
         } else if (isPrimary()) {
             own.phase = Phase.ORDERED;
             replica.order(new Barrier(epoch, transaction, barrier));

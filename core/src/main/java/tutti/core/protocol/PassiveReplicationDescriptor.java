@@ -30,7 +30,7 @@ final class PassiveReplicationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new PassiveReplication(new PassiveReplication.Parameters(where.node(), where.replicas(),
                 values.of(CommonParameters.WINDOW), values.of(TAKE_OVER_DELAY)), replica);
     }

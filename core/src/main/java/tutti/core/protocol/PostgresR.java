@@ -50,7 +50,7 @@ import tutti.core.txn.WriteSet;
  * c the engine has seen to it, as in {@code si}. From c to the decision certification has. Between the decision and v: a
  * conflicting T' ordered before w is decided already; one ordered after w is not decided by its replica before it is
  * delivered T's outcome at v, so its own vote comes later. Nobody waits in a circle, as everyone waits for what was ordered
- * earlier. A {@link Request.Placement#ALL request for every replica} at position p conflicts with pending transactions
+ * earlier. A {@link TransactionRequest.Placement#ALL request for every replica} at position p conflicts with pending transactions
  * without being asked: those are aborted at p by every replica, and their votes count for nothing.
  *
  * <p>
@@ -167,7 +167,7 @@ public final class PostgresR implements Protocol {
     private record Touch(Pending by, KeyKind kind) {}
 
     private final Parameters parameters;
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private final Map<TransactionId, Local> local = new HashMap<>();
     private final Unanswered unanswered = new Unanswered();
     /** In the order of their changes. */
@@ -182,18 +182,19 @@ public final class PostgresR implements Protocol {
     private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
-    public PostgresR(Parameters parameters, Replica replica) {
+    public PostgresR(Parameters parameters, ReplicaWorld replica) {
         this.parameters = parameters;
         this.replica = replica;
         this.alive = parameters.replicas();
     }
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
         if (local.putIfAbsent(transaction, new Local()) != null) {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
-        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+        if (request instanceof TransactionRequest.Whole whole
+                && whole.placement() == TransactionRequest.Placement.ALL) {
             replica.order(new Barrier(transaction, whole));
         }
     }

@@ -42,7 +42,7 @@ final class PostgresRDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new PostgresR(new PostgresR.Parameters(where.node(), where.replicas(),
                 values.of(CommonParameters.WINDOW), values.of(RESOLVE_DELAY),
                 CommonParameters.serializable(values, ISOLATION)), replica);

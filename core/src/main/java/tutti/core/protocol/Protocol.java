@@ -7,7 +7,7 @@ import tutti.core.txn.TransactionId;
 
 /**
  * One replica's side of a replication algorithm: a deterministic state machine that is told events and asks its world
- * for effects through {@link Replica}. What else a world must know of it says its {@link ProtocolDescriptor}. The hooks are those of GORDA D5.1 section 2.3.2, completed (DESIGN section 1).
+ * for effects through {@link ReplicaWorld}. What else a world must know of it says its {@link ProtocolDescriptor}. The hooks are those of GORDA D5.1 section 2.3.2, completed (DESIGN section 1).
  *
  * <p>
  * <b>Contract for the world.</b> Events are told one at a time, from one thread at a time. Effects asked during an event
@@ -21,17 +21,17 @@ import tutti.core.txn.TransactionId;
  */
 public interface Protocol {
     /**
-     * A client began a transaction, or handed in a whole request. It does not run before {@link Replica#run} is asked.
+     * A client began a transaction, or handed in a whole request. It does not run before {@link ReplicaWorld#run} is asked.
      *
      * <p>
      * For a protocol that {@linkplain Trait#EXECUTES_AT_ONCE executes at once} the world lets transactions run without waiting for
-     * {@code run}, except requests {@linkplain Request.Placement#ALL for every replica}, and may tell {@code submitted}
+     * {@code run}, except requests {@linkplain TransactionRequest.Placement#ALL for every replica}, and may tell {@code submitted}
      * only when one asks to commit, directly before {@code executed}.
      *
      * @param transaction of this node, never told before
      * @param request what is known of it before it runs
      */
-    void submitted(TransactionId transaction, Request request);
+    void submitted(TransactionId transaction, TransactionRequest request);
 
     /**
      * A local transaction has run and is ready to commit. It holds its locks in the engine.
@@ -42,13 +42,13 @@ public interface Protocol {
      */
     void executed(TransactionId transaction, Execution execution);
 
-    /** A remote transaction's changes are in place, as asked by {@link Replica#prepare}, and hold their locks. */
+    /** A remote transaction's changes are in place, as asked by {@link ReplicaWorld#prepare}, and hold their locks. */
     default void prepared(TransactionId transaction) {
         throw new IllegalStateException(transaction + " was prepared, but this protocol asks for nothing of the kind");
     }
 
     /**
-     * A remote transaction whose changes are being {@linkplain Replica#prepare prepared} waits in the engine for locks.
+     * A remote transaction whose changes are being {@linkplain ReplicaWorld#prepare prepared} waits in the engine for locks.
      * Told while it lasts, at least whenever the holders are others; not every world can tell.
      *
      * @param transaction that waits; perhaps one that was prepared or given up a moment ago
@@ -62,14 +62,14 @@ public interface Protocol {
 
     /**
      * A local transaction ended before it asked to commit, a run asked for by the protocol failed, or the changes of a
-     * remote one could not be {@linkplain Replica#prepare prepared}. The engine has rolled it back.
+     * remote one could not be {@linkplain ReplicaWorld#prepare prepared}. The engine has rolled it back.
      */
     void failed(TransactionId transaction, AbortReason.Failed cause);
 
     /**
      * A local transaction was rolled back in the engine because it stood in the way of an ordered one. The client has
      * not been told. If it has been ordered already it may yet commit: its write set is then applied like a remote one.
-     * A whole request may be {@linkplain Replica#run run} again.
+     * A whole request may be {@linkplain ReplicaWorld#run run} again.
      *
      * @param forPosition position of the ordered transaction that needed the lock
      */
@@ -98,7 +98,7 @@ public interface Protocol {
      */
     default void tentative(int sender, Message message) {}
 
-    /** A message came by {@link Replica#multicast}: reliably, in no particular order. */
+    /** A message came by {@link ReplicaWorld#multicast}: reliably, in no particular order. */
     default void received(int sender, Message message) {
         throw new IllegalArgumentException(
                 "node " + sender + " sent " + message + ", but this protocol multicasts nothing");
@@ -107,7 +107,7 @@ public interface Protocol {
     /** The set of nodes that are believed alive changed. Means nothing to a protocol for which the order alone decides. */
     default void view(Set<Integer> members) {}
 
-    /** A timer asked for by {@link Replica#timer} has run out. */
+    /** A timer asked for by {@link ReplicaWorld#timer} has run out. */
     void timer(long timer);
 
     /**

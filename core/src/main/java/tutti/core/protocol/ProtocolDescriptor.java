@@ -43,7 +43,7 @@ public interface ProtocolDescriptor {
      * @param replica the world that it is to live in
      * @throws IllegalArgumentException if the values do not fit this deployment
      */
-    Protocol create(Deployment where, ParameterValues values, Replica replica);
+    Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica);
 
     /** Its messages, for whoever writes and reads them. */
     MessageSet<Message> messages();

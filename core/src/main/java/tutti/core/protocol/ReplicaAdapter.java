@@ -7,13 +7,13 @@ import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
 /** A world that treats all effects alike, but for those that a subclass overrides. */
-public abstract class ReplicaAdapter implements Replica {
+public abstract class ReplicaAdapter implements ReplicaWorld {
     /**
      * Does something about an effect that a protocol asks for.
      *
      * @param effect asks another world for the same
      */
-    protected abstract void ask(Consumer<Replica> effect);
+    protected abstract void ask(Consumer<ReplicaWorld> effect);
 
     @Override
     public void run(TransactionId transaction, Priority priority) {
@@ -36,7 +36,7 @@ public abstract class ReplicaAdapter implements Replica {
     }
 
     @Override
-    public void execute(TransactionId transaction, long position, Request.Whole request) {
+    public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
         ask(world -> world.execute(transaction, position, request));
     }
 

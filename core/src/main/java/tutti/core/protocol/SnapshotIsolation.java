@@ -109,7 +109,7 @@ public final class SnapshotIsolation extends NonVotingCertification {
     private final Parameters parameters;
 
     /** A replica at the beginning of the order. */
-    public SnapshotIsolation(Parameters parameters, Replica replica) {
+    public SnapshotIsolation(Parameters parameters, ReplicaWorld replica) {
         super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), replica);
         this.parameters = parameters;
     }

@@ -27,7 +27,7 @@ final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new SnapshotIsolation(new SnapshotIsolation.Parameters(where.node(), where.replicas(),
                 values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL)), replica);
     }

@@ -6,7 +6,7 @@ package tutti.core.protocol;
  */
 public enum Trait {
     /**
-     * The world lets transactions run without waiting for {@link Replica#run}; see {@link Protocol#submitted}. Without it
+     * The world lets transactions run without waiting for {@link ReplicaWorld#run}; see {@link Protocol#submitted}. Without it
      * transactions wait to be run.
      */
     EXECUTES_AT_ONCE,
@@ -20,7 +20,7 @@ public enum Trait {
     ONE_PRIMARY,
     /** Whole requests that every replica can execute are executed by every replica unless their client asks for something else. */
     EVERYWHERE_IF_POSSIBLE,
-    /** {@link Replica#prepare} is asked for: transactions of other replicas hold locks here before they are decided. */
+    /** {@link ReplicaWorld#prepare} is asked for: transactions of other replicas hold locks here before they are decided. */
     PREPARES,
     /**
      * Every transaction commits at the position of a message that its own node, and no other, has asked to be ordered: then

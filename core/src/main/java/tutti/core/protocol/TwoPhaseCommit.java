@@ -214,7 +214,7 @@ public final class TwoPhaseCommit implements Protocol {
     private record Decided(long position, TransactionId transaction, boolean local) {}
 
     private final Parameters parameters;
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Map<TransactionId, Participation> remote = new LinkedHashMap<>();
     private final KeyLocks locks = new KeyLocks();
@@ -235,7 +235,7 @@ public final class TwoPhaseCommit implements Protocol {
     private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
-    public TwoPhaseCommit(Parameters parameters, Replica replica) {
+    public TwoPhaseCommit(Parameters parameters, ReplicaWorld replica) {
         this.parameters = parameters;
         this.replica = replica;
         this.waits = new WaitGraph(parameters.inquireTicks());
@@ -246,13 +246,14 @@ public final class TwoPhaseCommit implements Protocol {
     // ------------------------------------------------------------------------------------------ coordinator
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
         incarnation = transaction.incarnation();
         Local own = new Local(transaction);
         if (local.putIfAbsent(transaction, own) != null) {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
-        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+        if (request instanceof TransactionRequest.Whole whole
+                && whole.placement() == TransactionRequest.Placement.ALL) {
             own.phase = Phase.DECIDED;
             replica.order(new Everywhere(transaction, whole));
         }

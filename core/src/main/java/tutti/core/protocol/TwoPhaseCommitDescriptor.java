@@ -35,7 +35,7 @@ final class TwoPhaseCommitDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new TwoPhaseCommit(new TwoPhaseCommit.Parameters(where.node(), where.replicas(), values.of(TICK),
                 (int) values.of(LOCK_TICKS), (int) values.of(INQUIRE_TICKS)), replica);
     }

@@ -29,11 +29,11 @@ sealed interface TwoPhaseMessage extends Message {
     }
 
     /** Every replica executes this. */
-    record Everywhere(TransactionId transaction, Request.Whole request) implements TwoPhaseMessage {
+    record Everywhere(TransactionId transaction, TransactionRequest.Whole request) implements TwoPhaseMessage {
         static final Schema<Everywhere> SCHEMA = Schema
                 .message("everywhere", 2, Everywhere.class, "Every replica executes this.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Everywhere::transaction),
-                        Field.of("request", Request.Whole.SCHEMA, Everywhere::request), Everywhere::new);
+                        Field.of("request", TransactionRequest.Whole.SCHEMA, Everywhere::request), Everywhere::new);
 
         @Override
         public Schema<Everywhere> schema() {

@@ -20,7 +20,7 @@ final class Unanswered {
     }
 
     /** Everything up to this position is visible. */
-    void visible(long position, Replica replica) {
+    void visible(long position, ReplicaWorld replica) {
         while (!waiting.isEmpty() && waiting.peek().position() <= position) {
             Decided decided = waiting.remove();
             replica.answer(decided.transaction(), new Outcome.Committed(decided.position()));

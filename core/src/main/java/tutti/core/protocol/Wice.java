@@ -181,7 +181,7 @@ public final class Wice implements Protocol {
     private record Unstable(long position, TransactionId transaction) {}
 
     private final Parameters parameters;
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private final String cluster;
     private final SnapshotIsolation certification;
 
@@ -214,7 +214,7 @@ public final class Wice implements Protocol {
     private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
-    public Wice(Parameters parameters, Replica replica) {
+    public Wice(Parameters parameters, ReplicaWorld replica) {
         this.parameters = parameters;
         this.replica = replica;
         this.cluster = parameters.clusterOf(parameters.node());
@@ -547,7 +547,7 @@ public final class Wice implements Protocol {
     // ------------------------------------------------------------------------------------------ as si does
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
         certification.submitted(transaction, request);
     }
 

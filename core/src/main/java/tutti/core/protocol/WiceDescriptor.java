@@ -93,7 +93,7 @@ final class WiceDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         Map<String, Set<Integer>> clusters = values.of(CLUSTERS).of(where.replicas());
         return new Wice(new Wice.Parameters(where.node(), clusters, primary(clusters, values), where.spans(),
                 (int) values.of(MOVE_AFTER), where.spans() ? RELAY_SPANNING : RELAY, values.of(RETRY_DELAY),

@@ -1,6 +1,6 @@
 package tutti.core.spi;
 
-import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.txn.Outcome;
 

@@ -1,12 +1,12 @@
 package tutti.core.flight;
 
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** A protocol that holds a thread, which cannot be written into a file. */
 final class Closed extends Flawed {
     private final Thread thread = Thread.currentThread();
 
-    Closed(Replica replica) {
+    Closed(ReplicaWorld replica) {
         super(replica);
     }
 

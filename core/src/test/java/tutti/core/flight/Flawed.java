@@ -4,17 +4,17 @@ import java.util.Set;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.PassingProtocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** {@code si} with faults that can be switched on between a recording and its replay. */
 class Flawed extends PassingProtocol {
     static boolean skipsWhatOthersDid;
     static boolean countsTwice;
 
-    private final Replica replica;
+    private final ReplicaWorld replica;
     private long told;
 
-    Flawed(Replica replica) {
+    Flawed(ReplicaWorld replica) {
         super(Protocols.STANDARD.choose("si").create(1, Set.of(1, 2), replica));
         this.replica = replica;
     }

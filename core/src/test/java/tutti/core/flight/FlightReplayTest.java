@@ -21,8 +21,8 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
@@ -51,7 +51,7 @@ class FlightReplayTest {
                 troubles::add);
     }
 
-    private static Protocol make(Replica world) {
+    private static Protocol make(ReplicaWorld world) {
         return SI.create(SUBJECT.node(), SUBJECT.replicas(), world);
     }
 
@@ -59,13 +59,13 @@ class FlightReplayTest {
     private void traffic(Protocol protocol, int keys) {
         WriteSet writes = writes(keys);
         TransactionId mine = new TransactionId(1, ++serial);
-        protocol.submitted(mine, Request.Interactive.UNDECLARED);
+        protocol.submitted(mine, TransactionRequest.Interactive.UNDECLARED);
         protocol.executed(mine, new Execution(position, position, writes, ReadSet.EMPTY));
         for (int sender = 1; sender <= 2; sender++) {
             TransactionId transaction = new TransactionId(sender, serial);
             Outbox other = new Outbox();
             Protocol there = SI.create(sender, SUBJECT.replicas(), other);
-            there.submitted(transaction, Request.Interactive.UNDECLARED);
+            there.submitted(transaction, TransactionRequest.Interactive.UNDECLARED);
             there.executed(transaction, new Execution(position, position, sender == 1 ? writes : writes(keys),
                     ReadSet.EMPTY));
             protocol.delivered(++position, sender, other.last());
@@ -88,7 +88,7 @@ class FlightReplayTest {
         return file.toByteArray();
     }
 
-    private static FlightReplay.Result replay(FlightRecorder recorder, Function<Replica, Protocol> maker) {
+    private static FlightReplay.Result replay(FlightRecorder recorder, Function<ReplicaWorld, Protocol> maker) {
         return FlightReplay.run(FlightRecording.decode(file(recorder), "test"), maker, SI.messages()::decode, NOBODY);
     }
 

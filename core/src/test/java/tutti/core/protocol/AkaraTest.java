@@ -54,14 +54,14 @@ class AkaraTest {
         }
 
         @Override
-        protected void ask(Consumer<Replica> effect) {
+        protected void ask(Consumer<ReplicaWorld> effect) {
             throw new AssertionError("nothing has been executed");
         }
     }
 
     private void submit(long serial, long conflictClass) {
         akara.submitted(new TransactionId(0, serial),
-                new Request.Interactive(ConflictClasses.of(List.of(conflictClass))));
+                new TransactionRequest.Interactive(ConflictClasses.of(List.of(conflictClass))));
         Message submission = world.toOrder.removeLast();
         ByteBuffer to = ByteBuffer.allocate(submission.encodedSize());
         submission.encode(to);

@@ -83,7 +83,7 @@ class HorizonsTest {
     void anIdleGroupBecomesSilent(String name) {
         Group group = new Group(name);
         TransactionId transaction = new TransactionId(1, 1);
-        group.protocols.get(1).submitted(transaction, Request.Interactive.UNDECLARED);
+        group.protocols.get(1).submitted(transaction, TransactionRequest.Interactive.UNDECLARED);
         group.protocols.get(1).executed(transaction, new Execution(0, 0,
                 new WriteSet(new KeySet.Builder().add(7, KeyKind.UPDATE).build(), new byte[1]), ReadSet.EMPTY));
         assertTrue(group.untilSilent() < TURNS_MAX);

@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 /** A world that does nothing. */
 public class IdleReplica extends ReplicaAdapter {
     @Override
-    protected void ask(Consumer<Replica> effect) {
+    protected void ask(Consumer<ReplicaWorld> effect) {
         // Nobody does it.
     }
 }

@@ -20,8 +20,9 @@ class ProtocolGoldenTest extends GoldenContract {
             .add(-2, KeyKind.EXCLUSIVE).add(3, KeyKind.REFERENCE).build();
     private static final WriteSet WRITES = new WriteSet(KEYS, new byte[]{1, 2, 3, 4, 5});
     private static final ConflictClasses CLASSES = ConflictClasses.of(List.of(5L, -6L));
-    private static final Request.Whole REQUEST = new Request.Whole(new byte[]{9, 8, 7}, CLASSES, KEYS,
-            Request.Placement.EITHER);
+    private static final TransactionRequest.Whole REQUEST = new TransactionRequest.Whole(new byte[]{9, 8, 7}, CLASSES,
+            KEYS,
+            TransactionRequest.Placement.EITHER);
     private static final Barrier BARRIER = new Barrier(ONE, REQUEST);
     private static final Horizons.Progress PROGRESS = new Horizons.Progress(15);
     private static final SnapshotIsolation.Certify CERTIFY = new SnapshotIsolation.Certify(ONE, 10, 12, 8, WRITES);

@@ -15,8 +15,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ProtocolsTest {
-    private static final Replica NOWHERE = (Replica) Proxy.newProxyInstance(Replica.class.getClassLoader(),
-            new Class<?>[]{Replica.class}, (_, method, _) -> {
+    private static final ReplicaWorld NOWHERE = (ReplicaWorld) Proxy.newProxyInstance(
+            ReplicaWorld.class.getClassLoader(),
+            new Class<?>[]{ReplicaWorld.class}, (_, method, _) -> {
                 throw new AssertionError("asked for " + method);
             });
 

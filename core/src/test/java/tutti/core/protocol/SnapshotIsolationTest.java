@@ -58,7 +58,7 @@ class SnapshotIsolationTest {
     }
 
     /** A replica with an engine that makes everything visible as soon as it is told to advance. */
-    private static final class Site implements Replica {
+    private static final class Site implements ReplicaWorld {
         final Cluster cluster;
         final int node;
         final Protocol protocol;
@@ -77,7 +77,7 @@ class SnapshotIsolationTest {
 
         TransactionId begin() {
             TransactionId id = new TransactionId(node, ++serial);
-            protocol.submitted(id, Request.Interactive.UNDECLARED);
+            protocol.submitted(id, TransactionRequest.Interactive.UNDECLARED);
             return id;
         }
 
@@ -128,7 +128,7 @@ class SnapshotIsolationTest {
         }
 
         @Override
-        public void execute(TransactionId transaction, long position, Request.Whole request) {
+        public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
             decided(position, "barrier " + transaction);
         }
 
@@ -225,7 +225,8 @@ class SnapshotIsolationTest {
         KeySet schema = new KeySet.Builder().add(99, KeyKind.EXCLUSIVE).build();
         TransactionId barrier = new TransactionId(0, 1000);
         site.protocol.submitted(barrier,
-                new Request.Whole(new byte[]{1, 2}, ConflictClasses.ALL, schema, Request.Placement.ALL));
+                new TransactionRequest.Whole(new byte[]{1, 2}, ConflictClasses.ALL, schema,
+                        TransactionRequest.Placement.ALL));
         TransactionId stale = cluster.sites.get(1).begin();
         cluster.sites.get(1).protocol.executed(stale, new Execution(0, 0,
                 new WriteSet(new KeySet.Builder().add(99, KeyKind.REFERENCE).build(), new byte[]{1}), ReadSet.EMPTY));

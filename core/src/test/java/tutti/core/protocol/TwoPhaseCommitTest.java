@@ -64,7 +64,7 @@ class TwoPhaseCommitTest {
     }
 
     private void execute() {
-        protocol.submitted(OWN, Request.Interactive.UNDECLARED);
+        protocol.submitted(OWN, TransactionRequest.Interactive.UNDECLARED);
         protocol.executed(OWN, new Execution(0, 0, OWN_WRITES, ReadSet.EMPTY));
         assertInstanceOf(Prepare.class, world.sent.removeFirst());
     }
@@ -73,8 +73,9 @@ class TwoPhaseCommitTest {
     @Test
     void nothingIsDecidedBeforeWhatMayHaveOverwrittenItsReadsIsVisible() {
         execute();
-        Request.Whole request = new Request.Whole(new byte[0], ConflictClasses.ALL, writes(2).keys(),
-                Request.Placement.ALL);
+        TransactionRequest.Whole request = new TransactionRequest.Whole(new byte[0], ConflictClasses.ALL,
+                writes(2).keys(),
+                TransactionRequest.Placement.ALL);
         protocol.delivered(1, 1, new Everywhere(OTHER, request));
         protocol.received(1, new Vote(OWN, 0, true));
         assertEquals(List.of(), world.ordered);

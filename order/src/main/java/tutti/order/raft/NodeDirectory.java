@@ -100,7 +100,8 @@ final class NodeDirectory implements AutoCloseable {
      */
     boolean mayHave(int node, long itsDirectory) throws IOException {
         String name = MET + node;
-        return !directory.exists(name) || RaftFiles.read(directory, name, RaftFiles.DirectoryNumber.class).of() == itsDirectory;
+        return !directory.exists(name)
+                || RaftFiles.read(directory, name, RaftFiles.DirectoryNumber.class).of() == itsDirectory;
     }
 
     /**

@@ -500,7 +500,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
                     claimed.put(node, itsDirectory);
                     return "";
                 }
-                return "node " + node + " comes with another directory than the one that it had, and without what it has"
+                return "node " + node
+                        + " comes with another directory than the one that it had, and without what it has"
                         + " promised the others: " + directory.remedy(node);
             } catch (IOException broken) {
                 fail(broken);

@@ -9,8 +9,8 @@ import java.util.TreeMap;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
@@ -35,19 +35,20 @@ public final class FirstCommitter implements Protocol {
     public static final String NAME = "first-committer";
 
     /** Asks for a transaction to be decided, or for a request to be executed by every replica. */
-    record Decide(TransactionId transaction, long begun, WriteSet writes, Request.Whole request) implements Message {
-        private static final Request.Whole NONE = new Request.Whole(new byte[0],
-                Request.Interactive.UNDECLARED.classes(),
-                WriteSet.EMPTY.keys(), Request.Placement.ONE);
+    record Decide(TransactionId transaction, long begun, WriteSet writes,
+            TransactionRequest.Whole request) implements Message {
+        private static final TransactionRequest.Whole NONE = new TransactionRequest.Whole(new byte[0],
+                TransactionRequest.Interactive.UNDECLARED.classes(),
+                WriteSet.EMPTY.keys(), TransactionRequest.Placement.ONE);
 
         boolean forAll() {
-            return request.placement() == Request.Placement.ALL;
+            return request.placement() == TransactionRequest.Placement.ALL;
         }
 
         static final Schema<Decide> SCHEMA = Schema.message("decide", 1, Decide.class, "Asks for a decision.").of(
                 Field.of("transaction", TransactionId.SCHEMA, Decide::transaction),
                 Field.of("begun", Types.NATURAL, Decide::begun), Field.of("writes", WriteSet.SCHEMA, Decide::writes),
-                Field.of("request", Request.Whole.SCHEMA, Decide::request), Decide::new);
+                Field.of("request", TransactionRequest.Whole.SCHEMA, Decide::request), Decide::new);
 
         @Override
         public Schema<Decide> schema() {
@@ -72,7 +73,7 @@ public final class FirstCommitter implements Protocol {
     static final MessageSet<Message> MESSAGES = new MessageSet<>(NAME, "Under the tenth protocol.",
             List.of(Decide.SCHEMA));
 
-    private final Replica replica;
+    private final ReplicaWorld replica;
     /** Run here, and have not asked to commit. */
     private final Set<TransactionId> executing = new HashSet<>();
     /** Of this replica, their message is on its way. */
@@ -81,13 +82,14 @@ public final class FirstCommitter implements Protocol {
     private final TreeMap<Long, TransactionId> unanswered = new TreeMap<>();
     private long lastCommitted;
 
-    FirstCommitter(Replica replica) {
+    FirstCommitter(ReplicaWorld replica) {
         this.replica = replica;
     }
 
     @Override
-    public void submitted(TransactionId transaction, Request request) {
-        if (request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+    public void submitted(TransactionId transaction, TransactionRequest request) {
+        if (request instanceof TransactionRequest.Whole whole
+                && whole.placement() == TransactionRequest.Placement.ALL) {
             ordered.add(transaction);
             replica.order(new Decide(transaction, 0, WriteSet.EMPTY, whole));
         } else {

@@ -9,7 +9,7 @@ import tutti.core.protocol.Parameter;
 import tutti.core.protocol.ParameterValues;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ProtocolDescriptor;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.Trait;
 import tutti.core.schema.MessageSet;
 
@@ -36,7 +36,7 @@ public final class FirstCommitterDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, Replica replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
         return new FirstCommitter(replica);
     }
 

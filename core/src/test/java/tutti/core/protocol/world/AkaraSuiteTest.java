@@ -6,16 +6,16 @@ import tutti.core.protocol.Akara;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** {@code akara} in the test world, as the paper has it. */
 class AkaraSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
         return create(node, replicas, knobs, replica, false);
     }
 
-    static Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica,
+    static Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica,
             boolean serializable) {
         return new Akara(new Akara.Parameters(node, replicas, knobs.nextInt(5), serializable, knobs.nextBoolean(),
                 1 + knobs.nextLong(100_000), 1 + knobs.nextLong(1_000_000)), replica);

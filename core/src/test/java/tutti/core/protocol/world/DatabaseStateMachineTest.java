@@ -7,12 +7,12 @@ import tutti.core.protocol.DatabaseStateMachine;
 import tutti.core.protocol.DatabaseStateMachine.Reads;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** {@code dbsm} in the test world, with read sets by row, by table above a limit, and as filters. */
 class DatabaseStateMachineTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
         long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
         Reads reads = knobs.nextBoolean() ? Reads.ROWS : Reads.BLOOM;
         int rowsMax = knobs.nextInt(3) == 0 ? knobs.nextInt(4) : 100;

@@ -14,7 +14,7 @@ import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.flight.FlightReplay;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** Runs of the test world with a flight recorder in every replica, in every life of it. */
 final class Flights {
@@ -80,7 +80,7 @@ final class Flights {
         states += result.states();
     }
 
-    private Protocol maker(long seed, Flight flight, Replica world) {
+    private Protocol maker(long seed, Flight flight, ReplicaWorld world) {
         return subject.maker().create(flight.node(), flight.replicas(), new SplittableRandom(seed + 1), world);
     }
 

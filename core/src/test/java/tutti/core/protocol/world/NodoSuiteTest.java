@@ -6,12 +6,12 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Nodo;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** {@code nodo} in the test world. */
 class NodoSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
         return new Nodo(new Nodo.Parameters(node, replicas, knobs.nextBoolean(), 1 + knobs.nextLong(1_000_000)),
                 replica);
     }

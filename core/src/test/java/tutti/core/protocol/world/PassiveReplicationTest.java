@@ -6,12 +6,12 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.PassiveReplication;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** {@code passive} in the test world. */
 class PassiveReplicationTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
         long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
         return new PassiveReplication(
                 new PassiveReplication.Parameters(node, replicas, window, 1000L + knobs.nextInt(100_000)), replica);

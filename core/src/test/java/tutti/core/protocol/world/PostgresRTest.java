@@ -7,12 +7,12 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.PostgresR;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /** {@code postgres-r} with snapshot isolation in the test world. */
 class PostgresRTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
         long window = knobs.nextInt(3) == 0 ? 30 + knobs.nextInt(50) : 10_000;
         return new PostgresR(new PostgresR.Parameters(node, replicas, window, 100_000, serializable()), replica);
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /**
  * What every protocol must do, bound per protocol: random runs with crashes, late and wrong views, lost sessions and late
@@ -33,7 +33,7 @@ public abstract class ProtocolSuite {
      *
      * @param knobs to draw parameters from; the same numbers for all replicas of a run
      */
-    protected abstract Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica);
+    protected abstract Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica);
 
     /** What it claims, so that what is claimed is what is checked. */
     protected abstract ChosenProtocol chosen();

@@ -10,8 +10,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
-import tutti.core.protocol.Replica.Priority;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.protocol.Trait;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
@@ -41,7 +41,7 @@ final class Sessions {
     static final class Local extends ModelEngine.Owner {
         final TransactionId id;
         final Program program;
-        final Request request;
+        final TransactionRequest request;
         final long acknowledged;
         final Map<Integer, Long> writes = new TreeMap<>();
         final Map<Integer, Long> reads = new TreeMap<>();
@@ -57,7 +57,7 @@ final class Sessions {
         int next;
         long seen;
 
-        Local(TransactionId id, Program program, Request request, long acknowledged) {
+        Local(TransactionId id, Program program, TransactionRequest request, long acknowledged) {
             this.id = id;
             this.program = program;
             this.request = request;
@@ -131,10 +131,11 @@ final class Sessions {
     // ------------------------------------------------------------------------------------------ clients
 
     /** A client begins. */
-    void begin(Program program, Request request, boolean toldEarly) {
+    void begin(Program program, TransactionRequest request, boolean toldEarly) {
         Local local = new Local(site.nextId(), program, request, site.world.history.acknowledged());
         site.locals.put(local.id, local);
-        boolean forAll = request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL;
+        boolean forAll = request instanceof TransactionRequest.Whole whole
+                && whole.placement() == TransactionRequest.Placement.ALL;
         if (site.world.protocol.has(Trait.EXECUTES_AT_ONCE) && !forAll) {
             start(local);
             if (toldEarly) {
@@ -160,7 +161,8 @@ final class Sessions {
         local.snapshot = -1;
         local.next = 0;
         local.seen = local.program.tag();
-        if (local.request instanceof Request.Whole whole && whole.placement() == Request.Placement.ONE) {
+        if (local.request instanceof TransactionRequest.Whole whole
+                && whole.placement() == TransactionRequest.Placement.ONE) {
             // Another run, another result.
             local.seen = Program.mix(local.seen, local.runs);
         }
@@ -349,7 +351,8 @@ final class Sessions {
 
     void run(TransactionId transaction, Priority priority) {
         Local local = known(transaction);
-        if (local.request instanceof Request.Whole whole && whole.placement() == Request.Placement.ALL) {
+        if (local.request instanceof TransactionRequest.Whole whole
+                && whole.placement() == TransactionRequest.Placement.ALL) {
             throw new AssertionError(local + " is to be executed by every replica, not run");
         }
         local.priority = priority;
@@ -359,7 +362,7 @@ final class Sessions {
         if (local.phase == Phase.CERTIFIED || (local.phase == Phase.ASKED && !local.rolledBack)) {
             throw new AssertionError(local + " is to run though it has executed");
         }
-        if (local.runs > 0 && local.request instanceof Request.Interactive) {
+        if (local.runs > 0 && local.request instanceof TransactionRequest.Interactive) {
             local.phase = Phase.IDLE;
             site.events.add(() -> {
                 if (local.phase == Phase.IDLE) {

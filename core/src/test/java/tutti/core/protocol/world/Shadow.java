@@ -3,9 +3,9 @@ package tutti.core.protocol.world;
 import java.nio.ByteBuffer;
 import java.util.function.Consumer;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.ReplicaAdapter;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.protocol.world.History.Decision;
 import tutti.core.protocol.world.History.Kind;
 import tutti.core.txn.Outcome;
@@ -69,7 +69,7 @@ final class Shadow extends ReplicaAdapter {
     }
 
     @Override
-    public void execute(TransactionId transaction, long position, Request.Whole request) {
+    public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
         decide(position, new Decision(Kind.EXECUTE, transaction, request.statement()));
     }
 
@@ -95,7 +95,7 @@ final class Shadow extends ReplicaAdapter {
 
     /** It has no engine, no clients and no clock, and what it would have to say the others have said. */
     @Override
-    protected void ask(Consumer<Replica> effect) {
+    protected void ask(Consumer<ReplicaWorld> effect) {
         // Nobody does it.
     }
 }

@@ -13,8 +13,8 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.protocol.world.History.Decision;
 import tutti.core.protocol.world.History.Kind;
 import tutti.core.txn.AbortReason;
@@ -27,7 +27,7 @@ import tutti.core.txn.WriteSet;
  * rules that {@code tutti.node.ReplicaNode} follows. What happens next is the scheduler's choice ({@link World}); what its
  * engine does with transactions is in {@link Sessions}.
  */
-final class Site implements Replica {
+final class Site implements ReplicaWorld {
     /** A snapshot of the protocol that survives crashes. */
     record Saved(long position, byte[] state) {}
 
@@ -250,7 +250,7 @@ final class Site implements Replica {
     }
 
     @Override
-    public void execute(TransactionId transaction, long position, Request.Whole request) {
+    public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
         decide(3, position, new Decision(Kind.EXECUTE, transaction, request.statement()), () -> {
             Sessions.Slot slot = new Sessions.Slot(position, Sessions.SlotKind.BARRIER);
             slot.program = Program.parse(request.statement());

@@ -5,13 +5,13 @@ import java.util.SplittableRandom;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.SnapshotIsolation;
 
 /** {@code si} in the test world. */
 class SnapshotIsolationSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
         long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
         return new SnapshotIsolation(new SnapshotIsolation.Parameters(node, replicas, window, 1_000_000), replica);
     }

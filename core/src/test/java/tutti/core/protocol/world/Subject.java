@@ -4,7 +4,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 
 /**
  * A protocol that is to live in the test world.
@@ -15,7 +15,7 @@ import tutti.core.protocol.Replica;
 record Subject(ChosenProtocol chosen, Maker maker) {
     /** Makes the protocol of one replica; {@code knobs} is the same for all replicas of a world. */
     interface Maker {
-        Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica);
+        Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica);
     }
 
     /** With the parameters that were chosen. */

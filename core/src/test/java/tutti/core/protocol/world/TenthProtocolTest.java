@@ -5,7 +5,7 @@ import java.util.SplittableRandom;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.tenth.FirstCommitter;
 import tutti.core.protocol.tenth.FirstCommitterDescriptor;
 
@@ -14,7 +14,7 @@ class TenthProtocolTest extends ProtocolSuite {
     private static final Protocols TEN = Protocols.STANDARD.with(new FirstCommitterDescriptor());
 
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
         return chosen().create(node, replicas, replica);
     }
 

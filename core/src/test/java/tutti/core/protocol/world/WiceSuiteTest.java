@@ -8,17 +8,17 @@ import java.util.TreeMap;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.Wice;
 
 /** {@code wice} over an order that spans all clusters. */
 class WiceSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
         return create(node, replicas, knobs, replica, true);
     }
 
-    static Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, Replica replica,
+    static Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica,
             boolean spanning) {
         Map<String, Set<Integer>> clusters = new TreeMap<>(Map.of("braga", new HashSet<>(), "lisbon", new HashSet<>()));
         for (int one : replicas) {

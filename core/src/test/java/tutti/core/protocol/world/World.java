@@ -13,9 +13,9 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
-import tutti.core.protocol.Request.Placement;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
+import tutti.core.protocol.TransactionRequest.Placement;
 import tutti.core.protocol.Trait;
 
 /**
@@ -104,7 +104,7 @@ final class World {
         }
     }
 
-    Protocol create(int node, Replica replica) {
+    Protocol create(int node, ReplicaWorld replica) {
         return subject.maker().create(node, all, new SplittableRandom(seed + 1), replica);
     }
 
@@ -373,9 +373,9 @@ final class World {
         toBegin--;
         Program program = Program.random(random, ++tags, random.nextInt(6) == 0);
         boolean writes = program.steps().stream().anyMatch(Program.Step::writes);
-        Request request = switch (pick(kinds)) {
-            case 0 -> Request.Interactive.UNDECLARED;
-            case 1 -> new Request.Interactive(program.classes());
+        TransactionRequest request = switch (pick(kinds)) {
+            case 0 -> TransactionRequest.Interactive.UNDECLARED;
+            case 1 -> new TransactionRequest.Interactive(program.classes());
             case 2 -> whole(program, Placement.ONE);
             case 3 -> whole(program, Placement.EITHER);
             default -> whole(program, Placement.ALL);
@@ -384,8 +384,8 @@ final class World {
         return true;
     }
 
-    private static Request.Whole whole(Program program, Placement placement) {
-        return new Request.Whole(program.statement(), program.classes(), program.exclusiveKeys(), placement);
+    private static TransactionRequest.Whole whole(Program program, Placement placement) {
+        return new TransactionRequest.Whole(program.statement(), program.classes(), program.exclusiveKeys(), placement);
     }
 
     /** The next message of a site, or of a replica's former life, gets its position. */

@@ -3,7 +3,7 @@ package tutti.sim.world.node;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Replica.Priority;
+import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;

@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.Order;
 import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode;
@@ -41,7 +41,7 @@ public final class NodeHost {
     /** Makes the protocol of one node. */
     public interface ProtocolFactory {
         /** A replica at the beginning of the order. */
-        Protocol create(int node, Set<Integer> replicas, Replica replica);
+        Protocol create(int node, Set<Integer> replicas, ReplicaWorld replica);
     }
 
     /** Opens the order of a node for one life, whose number is higher than those before. */

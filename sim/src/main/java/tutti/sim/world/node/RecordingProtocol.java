@@ -5,8 +5,8 @@ import tutti.core.protocol.Message;
 import tutti.core.protocol.PassingProtocol;
 import tutti.core.protocol.PassingReplica;
 import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
+import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
@@ -23,7 +23,7 @@ final class RecordingProtocol {
     }
 
     /** Makes a protocol between a node and what the maker makes. */
-    static Protocol between(int node, WorldLog log, Function<Replica, Protocol> maker, Replica world) {
+    static Protocol between(int node, WorldLog log, Function<ReplicaWorld, Protocol> maker, ReplicaWorld world) {
         RecordingProtocol recording = new RecordingProtocol(node, log);
         return recording.new Told(maker.apply(recording.new Asked(world)));
     }
@@ -53,7 +53,7 @@ final class RecordingProtocol {
     }
 
     private final class Asked extends PassingReplica {
-        Asked(Replica world) {
+        Asked(ReplicaWorld world) {
             super(world);
         }
 
@@ -72,7 +72,7 @@ final class RecordingProtocol {
         }
 
         @Override
-        public void execute(TransactionId transaction, long position, Request.Whole request) {
+        public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
             decided(position);
             log.decided(node, position, transaction);
             super.execute(transaction, position, request);

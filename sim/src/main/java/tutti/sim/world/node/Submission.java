@@ -1,6 +1,6 @@
 package tutti.sim.world.node;
 
-import tutti.core.protocol.Request;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.node.Transactions;
@@ -45,11 +45,14 @@ public record Submission(int session, Program program, Form form, boolean fresh,
     }
 
     /** What its node is told of it when it is handed in to wait for its turn. */
-    Request request(Transactions node) {
+    TransactionRequest request(Transactions node) {
         if (isWhole()) {
-            return new Request.Whole(new byte[0], classes(node), KeySet.EMPTY, Request.Placement.ONE);
+            return new TransactionRequest.Whole(new byte[0], classes(node), KeySet.EMPTY,
+                    TransactionRequest.Placement.ONE);
         }
-        return form == Form.DECLARED ? new Request.Interactive(classes(node)) : Request.Interactive.UNDECLARED;
+        return form == Form.DECLARED
+                ? new TransactionRequest.Interactive(classes(node))
+                : TransactionRequest.Interactive.UNDECLARED;
     }
 
     ConflictClasses classes(Transactions node) {

@@ -19,7 +19,7 @@ import tutti.core.txn.WriteSet;
  * order of position</b>. None of them can fail: the world repeats what the engine refuses for passing reasons and stops
  * the node, loudly, when the engine refuses for good.
  */
-public interface Replica {
+public interface ReplicaWorld {
     /**
      * Lets a local transaction run, or run again after it failed or was a {@linkplain Protocol#victim victim}: an
      * interactive one goes on with the statements of its client, a whole request is executed. What comes back is
@@ -52,7 +52,7 @@ public interface Replica {
     void commit(TransactionId transaction, long position, WriteSet writes);
 
     /** Has this replica, as every other, execute a request alone: after everything before the position, before everything after it. */
-    void execute(TransactionId transaction, long position, Request.Whole request);
+    void execute(TransactionId transaction, long position, TransactionRequest.Whole request);
 
     /** Nothing happens at this position. */
     void skip(long position);

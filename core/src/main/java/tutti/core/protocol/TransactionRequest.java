@@ -7,12 +7,12 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 
 /** What is known of a transaction before it runs. */
-public sealed interface Request {
+public sealed interface TransactionRequest {
     /** The parts of the database that it may touch; the world aborts it with a clear error if it leaves them. */
     ConflictClasses classes();
 
     /** Statements come one by one from a client; such a transaction cannot be repeated. */
-    record Interactive(ConflictClasses classes) implements Request {
+    record Interactive(ConflictClasses classes) implements TransactionRequest {
         /** Nothing is known in advance. */
         public static final Interactive UNDECLARED = new Interactive(ConflictClasses.ALL);
     }
@@ -26,7 +26,8 @@ public sealed interface Request {
      *            come later are aborted; the request itself never is
      * @param placement where it may run
      */
-    record Whole(byte[] statement, ConflictClasses classes, KeySet keys, Placement placement) implements Request {
+    record Whole(byte[] statement, ConflictClasses classes, KeySet keys,
+            Placement placement) implements TransactionRequest {
         /** How it is written. */
         public static final Schema<Whole> SCHEMA = Schema.part("whole request", Whole.class).of(
                 Field.of("placement", Types.oneOf(Placement.class), Whole::placement),
