@@ -367,7 +367,7 @@ public sealed interface Packet extends Encoded {
 
     /** All of them. */
     MessageSet<Packet> SET = new MessageSet<>("group packets",
-            "Between the members of a group, each alone in a datagram.",
+            "Between the members of a group.",
             List.of(Stream.SCHEMA, Missing.SCHEMA, Progress.SCHEMA, Gossip.SCHEMA, Alive.SCHEMA, Prepare.SCHEMA,
                     Flushed.SCHEMA, Install.SCHEMA, Fetch.SCHEMA, Entries.SCHEMA, Differs.SCHEMA, Forgotten.SCHEMA));
 }

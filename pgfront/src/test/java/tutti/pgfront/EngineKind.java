@@ -6,11 +6,12 @@ import tutti.engine.jdbc.hsqldb.HsqldbEngine;
 
 /** Engines that the front end is tested with. */
 enum EngineKind {
-    H2(new H2Engine()), HSQLDB(new HsqldbEngine());
+    H2, HSQLDB;
 
-    final InProcessEngine engine;
-
-    EngineKind(InProcessEngine engine) {
-        this.engine = engine;
+    InProcessEngine engine() {
+        return switch (this) {
+            case H2 -> new H2Engine();
+            case HSQLDB -> new HsqldbEngine();
+        };
     }
 }

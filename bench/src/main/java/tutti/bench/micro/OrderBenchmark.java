@@ -47,7 +47,8 @@ public final class OrderBenchmark {
     private final List<Library> libraries;
     private final List<Boolean> apart;
 
-    private OrderBenchmark(double seconds, Path directory, List<Library> libraries, List<Boolean> apart, PrintStream out) {
+    private OrderBenchmark(double seconds, Path directory, List<Library> libraries, List<Boolean> apart,
+            PrintStream out) {
         this.libraries = libraries;
         this.apart = apart;
         this.seconds = seconds;
@@ -121,7 +122,8 @@ public final class OrderBenchmark {
 
     private void run(int rounds) throws Exception {
         machine();
-        out.printf("%-14s %-10s %-46s %12s %9s %9s %9s%n", "library", "processes", "load", "per second", "p50 ms", "p99 ms",
+        out.printf("%-14s %-10s %-46s %12s %9s %9s %9s%n", "library", "processes", "load", "per second", "p50 ms",
+                "p99 ms",
                 "CPU us");
         for (int round = 0; round < rounds; round++) {
             for (boolean processes : apart) {

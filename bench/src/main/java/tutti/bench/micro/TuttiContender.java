@@ -20,7 +20,8 @@ final class TuttiContender implements OrderContender {
     private final ConcurrentLinkedQueue<Runnable> waiting = new ConcurrentLinkedQueue<>();
     private final CountDownLatch ready = new CountDownLatch(1);
 
-    TuttiContender(String kind, int self, SortedMap<Integer, InetSocketAddress> members, Path directory) throws Exception {
+    TuttiContender(String kind, int self, SortedMap<Integer, InetSocketAddress> members, Path directory)
+            throws Exception {
         this.self = self;
         order = Orders.STANDARD.descriptor(kind).open(OrderSettings.of("bench", self, members), RealMachine.INSTANCE,
                 PathDirectory.of(directory));

@@ -2,7 +2,9 @@ package tutti.cli.sim;
 
 import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -107,9 +109,10 @@ final class CheckCommand implements Callable<Integer> {
     private CommandSpec spec;
 
     private final OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-    private Screen screen;
-    private Supplier<Mutation> mutation;
-    private CampaignNumbers numbers;
+    private Screen screen = new Screen(new PrintWriter(Writer.nullWriter()), false);
+    private Supplier<Mutation> mutation = () -> Mutation.NONE;
+    private CampaignNumbers numbers = new CampaignNumbers("", ReplayFile.NO_MUTANT, 1, Map.of(), 1, false, 1, 0, 0, 0,
+            List.of(), List.of());
     private @Nullable Path file;
     private long begun;
     private double secondsBefore;
@@ -172,7 +175,7 @@ final class CheckCommand implements Callable<Integer> {
                 ? new SecureRandom().nextLong(1L << FRESH_SEED_BITS)
                 : firstSeed == null ? 1 : firstSeed;
         return new CampaignNumbers(Build.fingerprint(), mutant, transactions, pinned, first, fresh, timed ? 0 : seeds,
-                timed ? minutes : 0, 0, 0, series, List.of());
+                minutes == null ? 0 : minutes, 0, 0, series, List.of());
     }
 
     private CampaignNumbers resumed(Path from) throws IOException {

@@ -48,7 +48,7 @@ final class FailureText {
                             when.setLength(0);
                             when.append(Nanos.text(nanos)).append(' ').append(label.name());
                         })
-                        : ScenarioRun.run(failed.scenario(), Mutants.mutation(mutant).get()));
+                        : Mutants.mutation(mutant).get().run(failed.scenario()));
         List<String> lines = new ArrayList<>();
         if (!again[0].fingerprint().equals(failed.fingerprint())) {
             lines.add("  NOT DETERMINISTIC: run once more, it was " + again[0].fingerprint());

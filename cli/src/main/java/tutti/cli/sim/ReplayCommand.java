@@ -20,7 +20,6 @@ import tutti.core.flight.FlightRecording;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.ScenarioResult;
-import tutti.sim.world.ScenarioRun;
 import tutti.sim.world.mutant.Mutants;
 
 /** Runs a scenario from a file once more, or a real node's protocol over its flight recording. */
@@ -51,7 +50,7 @@ final class ReplayCommand implements Callable<Integer> {
     }
 
     private int scenario(ReplayFile replay, QuietLog log, Screen screen) {
-        ScenarioResult result = ScenarioRun.run(replay.scenario(), mutation(replay));
+        ScenarioResult result = mutation(replay).run(replay.scenario());
         if (result.passed()) {
             screen.line(screen.good("passed") + "  " + result.scenario().describe());
             screen.line("  " + result.fingerprint());

@@ -12,6 +12,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,7 +42,9 @@ class FourthEngineTest {
             statement.execute("INSERT INTO item VALUES (1, 'one')");
             assertTrue(cluster.status(1).orElseThrow().database().startsWith("H2, compressed 2."));
         }
-        assertTrue(Files.list(directory.resolve("node-1")).findAny().isPresent());
+        try (Stream<Path> files = Files.list(directory.resolve("node-1"))) {
+            assertTrue(files.findAny().isPresent());
+        }
         try (Cluster cluster = start(spec);
                 Connection connection = connect(cluster, 1);
                 Statement statement = connection.createStatement();

@@ -2,8 +2,13 @@ package tutti.order.group;
 
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
+import java.util.List;
+import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
 import tutti.runtime.Clock;
 import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
@@ -16,9 +21,33 @@ final class GroupDirectory implements AutoCloseable {
     private static final String LOCK = "lock";
     private static final String LIVES = "group";
 
+    /**
+     * What is in the file.
+     *
+     * @param identity which node of which group the directory is of, in words that people can compare
+     * @param last number of the last life
+     * @param promised whether a view was ever promised
+     */
+    record Lives(String identity, long last, boolean promised) implements Encoded {
+        static final Schema<Lives> SCHEMA = Schema
+                .message("lives", 1, Lives.class, "Whose directory it is, and what its lives have come to.").of(
+                        Field.of("identity", Types.text(1 << 20), Lives::identity),
+                        Field.of("last", Types.NATURAL, Lives::last),
+                        Field.of("promised", Types.BOOLEAN, Lives::promised), Lives::new);
+
+        @Override
+        public Schema<Lives> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** All that is in files. */
+    static final MessageSet<Lives> SET = new MessageSet<>("group files",
+            "In the file `group` of a node of a group order, behind its CRC-32C of 4 bytes.", List.of(Lives.SCHEMA));
+
     private final Directory directory;
     private final Closeable lock;
-    private final byte[] identity;
+    private final String identity;
     private final long former;
     private boolean promised;
 
@@ -30,22 +59,21 @@ final class GroupDirectory implements AutoCloseable {
      */
     GroupDirectory(Directory directory, String identity, Clock clock) throws IOException {
         this.directory = directory;
-        this.identity = identity.getBytes(StandardCharsets.UTF_8);
+        this.identity = identity;
         lock = directory.lock(LOCK);
         try {
             // The clock makes it grow even after the directory was lost.
             long now = clock.now().toEpochMilli();
             if (directory.exists(LIVES)) {
-                ByteBuffer known = DurableFiles.read(directory, LIVES);
-                long last = known.getLong();
-                promised = known.get() != 0;
-                String owner = StandardCharsets.UTF_8.decode(known).toString();
-                if (!owner.equals(identity)) {
+                Lives known = read();
+                promised = known.promised();
+                if (!known.identity().equals(identity)) {
                     throw new IOException(
-                            directory.location() + " belongs to " + owner + ", but this node is configured as "
+                            directory.location() + " belongs to " + known.identity()
+                                    + ", but this node is configured as "
                                     + identity + ": use the same members as before, or another directory");
                 }
-                former = Math.max(last, now - 1);
+                former = Math.max(known.last(), now - 1);
             } else if (directory.list().stream()
                     .anyMatch(name -> !name.equals(LOCK) && !name.endsWith(DurableFiles.ASIDE))) {
                 throw new IOException(directory.location() + " holds the log of an order of another kind, "
@@ -79,8 +107,15 @@ final class GroupDirectory implements AutoCloseable {
     }
 
     private void write() throws IOException {
-        DurableFiles.write(directory, LIVES, ByteBuffer.allocate(Long.BYTES + 1 + identity.length).putLong(former + 1)
-                .put((byte) (promised ? 1 : 0)).put(identity).array());
+        DurableFiles.write(directory, LIVES, new Lives(identity, former + 1, promised).bytes());
+    }
+
+    private Lives read() throws IOException {
+        try {
+            return SET.decode(DurableFiles.read(directory, LIVES), Lives.class);
+        } catch (DecodeException wrong) {
+            throw new IOException(directory.location(LIVES) + " cannot be used: " + wrong.getMessage(), wrong);
+        }
     }
 
     @Override

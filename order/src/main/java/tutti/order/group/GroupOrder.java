@@ -15,6 +15,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.schema.DecodeException;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
@@ -314,9 +315,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
 
     private boolean take(GroupMember to, int from, Frame frame) {
         switch (frame) {
-            case Frame.PacketFrame(ByteBuffer packet) -> {
-                return take(to, from, packet);
-            }
+            case Frame.PacketFrame(Packet packet) -> take(to, from, packet);
             case Frame.Letter letter -> {
                 return letters.received(from, letter);
             }
@@ -326,16 +325,9 @@ public final class GroupOrder implements Order, DurableLog, Group {
         return true;
     }
 
-    private boolean take(GroupMember to, int from, ByteBuffer bytes) {
-        Packet packet;
-        try {
-            packet = Packet.SET.decode(bytes);
-        } catch (IllegalArgumentException malformed) {
-            return false;
-        }
+    private void take(GroupMember to, int from, Packet packet) {
         to.received(now(), from, packet);
         settle(to);
-        return true;
     }
 
     private void refuse(InetSocketAddress from) {
@@ -372,7 +364,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private final class LetterPost implements Letters.Post {
         @Override
         public void send(int to, Frame frame) {
-            GroupOrder.this.send(to, Frame.encode(tag, config.self(), frame));
+            GroupOrder.this.send(to, Frame.datagram(tag, config.self(), frame));
         }
 
         @Override
@@ -384,10 +376,17 @@ public final class GroupOrder implements Order, DurableLog, Group {
         }
 
         @Override
-        public void packet(int from, ByteBuffer packet) {
-            GroupMember to = member;
-            if (to != null && !take(to, from, packet)) {
+        public void packet(int from, ByteBuffer bytes) {
+            Packet packet;
+            try {
+                packet = Packet.SET.decode(bytes);
+            } catch (DecodeException malformed) {
                 refuse(config.members().get(from));
+                return;
+            }
+            GroupMember to = member;
+            if (to != null) {
+                take(to, from, packet);
             }
         }
     }
@@ -403,35 +402,29 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private final class Effects implements GroupEffects {
         @Override
         public void send(int to, Packet packet) {
-            ByteBuffer bytes = encoded(packet);
-            if (bytes.remaining() <= Frame.PACKET_BYTES_MAX) {
-                GroupOrder.this.send(to, Frame.encode(tag, config.self(), new Frame.PacketFrame(bytes)));
+            Frame frame = new Frame.PacketFrame(packet);
+            if (frame.encodedSize() <= Frame.BYTES_MAX) {
+                GroupOrder.this.send(to, Frame.datagram(tag, config.self(), frame));
             } else {
-                letters.sendPacket(to, bytes);
+                letters.sendPacket(to, ByteBuffer.wrap(packet.bytes()));
             }
         }
 
         @Override
         public void multicast(Packet packet) {
-            ByteBuffer bytes = encoded(packet);
-            boolean fits = bytes.remaining() <= Frame.PACKET_BYTES_MAX;
-            ByteBuffer frame = fits ? Frame.encode(tag, config.self(), new Frame.PacketFrame(bytes)) : bytes;
+            Frame frame = new Frame.PacketFrame(packet);
+            boolean fits = frame.encodedSize() <= Frame.BYTES_MAX;
+            ByteBuffer bytes = fits ? Frame.datagram(tag, config.self(), frame) : ByteBuffer.wrap(packet.bytes());
             for (int to : config.members().keySet()) {
                 if (to == config.self()) {
                     continue;
                 }
                 if (fits) {
-                    GroupOrder.this.send(to, frame.duplicate());
+                    GroupOrder.this.send(to, bytes.duplicate());
                 } else {
-                    letters.sendPacket(to, frame.duplicate());
+                    letters.sendPacket(to, bytes.duplicate());
                 }
             }
-        }
-
-        private static ByteBuffer encoded(Packet packet) {
-            ByteBuffer bytes = ByteBuffer.allocate(packet.encodedSize());
-            packet.encode(bytes);
-            return bytes.flip();
         }
 
         @Override

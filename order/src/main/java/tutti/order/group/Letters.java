@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import tutti.order.group.Frame.Channel;
+import tutti.order.group.Frame.Completes;
 import tutti.runtime.Loop;
 
 /**
@@ -23,10 +24,6 @@ import tutti.runtime.Loop;
  * its present life by a greeting, which says what that is.
  */
 final class Letters {
-    /** Kinds of letters: what the message is of which they are a part, and whether they are its last. */
-    private static final byte PART = 0;
-    private static final byte LAST_OF_MESSAGE = 1;
-    private static final byte LAST_OF_PACKET = 2;
     private static final int WINDOW = 8;
     private static final long AGAIN_NANOS = 15_000_000;
     private static final long UNKNOWN = 0;
@@ -43,7 +40,7 @@ final class Letters {
         void packet(int from, ByteBuffer packet);
     }
 
-    private record Waiting(byte kind, ByteBuffer bytes) {}
+    private record Waiting(Completes completes, ByteBuffer bytes) {}
 
     /** To one receiver. */
     private static final class Outgoing {
@@ -108,7 +105,7 @@ final class Letters {
         if (to == self) {
             loop.execute(() -> post.message(to, ByteBuffer.wrap(payload).asReadOnlyBuffer()));
         } else {
-            send(to, LAST_OF_MESSAGE, ByteBuffer.wrap(payload));
+            send(to, Completes.MESSAGE, ByteBuffer.wrap(payload));
         }
     }
 
@@ -116,11 +113,11 @@ final class Letters {
     void sendPacket(int to, ByteBuffer packet) {
         Outgoing out = outgoing.get(to);
         if (out == null || out.bytes < messageBytesMax) {
-            send(to, LAST_OF_PACKET, packet);
+            send(to, Completes.PACKET, packet);
         }
     }
 
-    private void send(int to, byte lastKind, ByteBuffer bytes) {
+    private void send(int to, Completes last, ByteBuffer bytes) {
         if (absent.contains(to)) {
             return;
         }
@@ -128,8 +125,8 @@ final class Letters {
         int at = bytes.position();
         do {
             int length = Math.min(Frame.LETTER_BYTES_MAX, bytes.limit() - at);
-            boolean last = at + length == bytes.limit();
-            out.later.add(new Waiting(last ? lastKind : PART, bytes.slice(at, length)));
+            out.later.add(new Waiting(at + length == bytes.limit() ? last : Completes.NOTHING,
+                    bytes.slice(at, length)));
             at += length;
         } while (at < bytes.limit());
         out.bytes += bytes.remaining();
@@ -158,7 +155,7 @@ final class Letters {
     }
 
     private void post(int to, Outgoing out, long number, Waiting letter) {
-        post.send(to, new Frame.Letter(out.channel, out.receiverLife, number, letter.kind, letter.bytes));
+        post.send(to, new Frame.Letter(out.channel, out.receiverLife, number, letter.completes, letter.bytes));
     }
 
     private void postAll(int to, Outgoing out) {
@@ -209,9 +206,6 @@ final class Letters {
      * @return whether a node of this group could have sent it
      */
     boolean received(int from, Frame.Letter letter) {
-        if (letter.kind() < PART || letter.kind() > LAST_OF_PACKET) {
-            return false;
-        }
         if (letter.toLife() != life) {
             post.send(from, new Frame.Greeting(letter.channel(), life));
             return true;
@@ -231,8 +225,8 @@ final class Letters {
         }
         post.send(from, new Frame.Receipt(letter.channel(), letter.number()));
         if (letter.number() >= in.next) {
-            ByteBuffer kept = ByteBuffer.allocate(letter.bytes().remaining()).put(letter.bytes().duplicate()).flip();
-            in.early.put(letter.number(), new Waiting(letter.kind(), kept));
+            ByteBuffer kept = ByteBuffer.allocate(letter.piece().remaining()).put(letter.piece().duplicate()).flip();
+            in.early.put(letter.number(), new Waiting(letter.completes(), kept));
         }
         for (Waiting next = in.early.remove(in.next); next != null; next = in.early.remove(in.next)) {
             in.next++;
@@ -243,13 +237,11 @@ final class Letters {
                 in.partBytes = 0;
                 return false;
             }
-            if (next.kind != PART) {
-                ByteBuffer whole = whole(in);
-                if (next.kind == LAST_OF_MESSAGE) {
-                    post.message(from, whole);
-                } else {
-                    post.packet(from, whole);
+            switch (next.completes) {
+                case NOTHING -> {
                 }
+                case MESSAGE -> post.message(from, whole(in));
+                case PACKET -> post.packet(from, whole(in));
             }
         }
         return true;

@@ -51,21 +51,23 @@ final class Greeting {
      *
      * @param node its id
      * @param process number of its process, which no other has
+     * @param directory number of the directory that it has had since it was started first, which no other has
      * @param speaks versions of the messages that follow
      * @param capabilities names of what it can do besides
      * @param cluster members and voters, in words
      */
-    record Hello(int node, long process, Versions speaks, Set<String> capabilities,
+    record Hello(int node, long process, long directory, Versions speaks, Set<String> capabilities,
             String cluster) implements Encoded {
         static final Schema<Hello> SCHEMA = Schema.message("hello", 1, Hello.class, "Who connects.").of(
                 Field.of("node", Types.INT, Hello::node), Field.of("process", Types.LONG, Hello::process),
+                Field.of("directory", Types.LONG, Hello::directory),
                 Field.of("speaks", Versions.SCHEMA, Hello::speaks),
                 Field.of("capabilities", Capability.NAMES, Hello::capabilities),
                 Field.of("cluster", Types.text(BYTES_MAX), Hello::cluster), Hello::new);
 
         /** One of this build. */
-        Hello(int node, long process, String cluster) {
-            this(node, process, Versions.SPOKEN, CAPABILITIES, cluster);
+        Hello(int node, long process, long directory, String cluster) {
+            this(node, process, directory, Versions.SPOKEN, CAPABILITIES, cluster);
         }
 
         @Override

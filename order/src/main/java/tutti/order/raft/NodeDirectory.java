@@ -10,27 +10,37 @@ import tutti.runtime.Directory;
 /**
  * A node's directory: locked against a second process, bound to one node of one cluster, and holding what Raft must not
  * forget besides the log: the current term and whom this node voted for in it.
+ *
+ * <p>
+ * <b>Lost directories.</b> A directory has a number that no other has, and the node notes those of the others when they first say
+ * what a node says (before it acts upon that: whoever says less leaves no trace). A member that comes back without its vote and its log would break what a majority rests on: it could vote twice in a
+ * term, and for a leader that lacks what it has helped to commit. It comes with a directory of another number, and the others
+ * turn it away.
  */
 final class NodeDirectory implements AutoCloseable {
     private static final String LOCK = "lock";
     private static final String IDENTITY = "identity";
     private static final String VOTE = "vote";
     private static final String INCARNATION = "incarnation";
+    private static final String NUMBER = "number";
+    private static final String MET = "met-";
 
     private final Directory directory;
     private final Closeable lock;
     private final boolean fresh;
     private final long incarnation;
+    private final long number;
     private int term;
     private @Nullable Integer votedFor;
 
     /**
      * Takes the directory.
      *
+     * @param unused a number that no other directory has, for a new one
      * @param identity who this node is and which cluster it belongs to, in words that people can compare
      * @throws IOException if another process uses it, if it belongs to another node or cluster, or if it is damaged
      */
-    NodeDirectory(Directory directory, String identity, Clock clock) throws IOException {
+    NodeDirectory(Directory directory, String identity, Clock clock, long unused) throws IOException {
         this.directory = directory;
         lock = directory.lock(LOCK);
         try {
@@ -46,6 +56,7 @@ final class NodeDirectory implements AutoCloseable {
                 term = vote.term();
                 votedFor = vote.votedFor();
             }
+            number = fresh ? unused : RaftFiles.read(directory, NUMBER, RaftFiles.DirectoryNumber.class).of();
             incarnation = nextIncarnation(clock);
         } catch (IOException | RuntimeException e) {
             lock.close();
@@ -72,8 +83,43 @@ final class NodeDirectory implements AutoCloseable {
     void established(String identity) throws IOException {
         if (fresh) {
             writeVote();
+            RaftFiles.write(directory, NUMBER, new RaftFiles.DirectoryNumber(number));
             RaftFiles.write(directory, IDENTITY, new RaftFiles.Identity(identity));
         }
+    }
+
+    /** Number of this directory, which no other has. */
+    long number() {
+        return number;
+    }
+
+    /**
+     * Whether another node has the directory that it had when this one {@linkplain #met met} it first, or has not been met.
+     *
+     * @throws IOException if that cannot be read
+     */
+    boolean mayHave(int node, long itsDirectory) throws IOException {
+        String name = MET + node;
+        return !directory.exists(name) || RaftFiles.read(directory, name, RaftFiles.DirectoryNumber.class).of() == itsDirectory;
+    }
+
+    /**
+     * Notes with which directory another node has come, if it has not been met before; on disk when it returns.
+     *
+     * @throws IOException if that cannot be noted
+     */
+    void met(int node, long itsDirectory) throws IOException {
+        String name = MET + node;
+        if (!directory.exists(name)) {
+            RaftFiles.write(directory, name, new RaftFiles.DirectoryNumber(itsDirectory));
+        }
+    }
+
+    /** What helps a node that has lost its directory. */
+    String remedy(int node) {
+        return "put its directory back. If it is lost, see that all other nodes run and are up to date, delete the file "
+                + directory.location(MET + node) + " and its like at each of them, and give the node a copy of another"
+                + " node's database";
     }
 
     /** Number of this start of the node, greater than that of every earlier one. */

@@ -54,6 +54,13 @@ final class PeerNetwork {
         /** The set of {@link #reachable} nodes is another now. */
         void reachabilityChanged();
 
+        /**
+         * Why a node may not take part that comes with this directory, or nothing.
+         *
+         * @throws IOException if that cannot be known
+         */
+        String refusal(int node, long directory) throws IOException;
+
         /** No other node accepts this one, for this reason. */
         void rejected(String reason);
     }
@@ -61,6 +68,7 @@ final class PeerNetwork {
     private final int self;
     private final String cluster;
     private final long process;
+    private final long directory;
     private final long failureNanos;
     private final Clock clock;
     private final Network network;
@@ -84,14 +92,17 @@ final class PeerNetwork {
      * Listens at this node's own address. Whoever connects waits until {@link #start}.
      *
      * @param process number of this process, which no other has
+     * @param directory number of this node's directory, which no other has
      * @throws IOException if the port is taken or the address is not of this machine
      */
-    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, long process, Receiver receiver)
+    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, long process, long directory,
+            Receiver receiver)
             throws IOException {
         self = config.self();
         cluster = config.cluster();
         failureNanos = config.failureTimeout().toNanos();
         this.process = process;
+        this.directory = directory;
         this.clock = clock;
         this.network = network;
         this.receiver = receiver;
@@ -279,7 +290,7 @@ final class PeerNetwork {
         @Override
         public void connected() {
             greetedNanos = clock.nanoTime();
-            stream().send(new Greeting.Hello(self, process, cluster).framed());
+            stream().send(new Greeting.Hello(self, process, directory, cluster).framed());
         }
 
         private Network.Stream stream() {
@@ -404,7 +415,7 @@ final class PeerNetwork {
     }
 
     /** Why this connection must not be, or nothing. */
-    private String admit(Greeting.Hello hello) {
+    private String admit(Greeting.Hello hello) throws IOException {
         int from = hello.node();
         String foreign = Greeting.foreign(self, Versions.SPOKEN, hello.speaks());
         if (!foreign.isEmpty()) {
@@ -422,7 +433,7 @@ final class PeerNetwork {
             return "another process runs as node " + from + " and is connected from " + present.stream.remote()
                     + ": give each node an id of its own";
         }
-        return "";
+        return receiver.refusal(from, hello.directory());
     }
 
     /** The receiving half: what another node sends. */
@@ -479,7 +490,7 @@ final class PeerNetwork {
             }
         }
 
-        private void introduced(Greeting.Hello come) {
+        private void introduced(Greeting.Hello come) throws IOException {
             String refusal = admit(come);
             stream.send(new Greeting.Answer(refusal).framed());
             if (!refusal.isEmpty()) {

@@ -50,10 +50,23 @@ final class RaftFiles {
         }
     }
 
+    /** Number of a directory, this one or another node's, which no other has. */
+    record DirectoryNumber(long of) implements Encoded {
+        static final Schema<DirectoryNumber> SCHEMA = Schema
+                .message("number", 5, DirectoryNumber.class, "Number of a directory, this one or another node's.")
+                .of(Field.of("of", Types.LONG, DirectoryNumber::of), DirectoryNumber::new);
+
+        @Override
+        public Schema<DirectoryNumber> schema() {
+            return SCHEMA;
+        }
+    }
+
     /** All of them. */
     static final MessageSet<Encoded> SET = new MessageSet<>("raft files",
             "In small files beside the log, each behind its CRC-32C of 4 bytes.",
-            List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA));
+            List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA,
+                    DirectoryNumber.SCHEMA));
 
     private RaftFiles() {}
 

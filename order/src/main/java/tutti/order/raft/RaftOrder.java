@@ -8,7 +8,9 @@ import io.microraft.report.RaftNodeReport;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -89,7 +91,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
         view = new View(Set.of(config.self()), false, -1);
         List<AutoCloseable> opened = new ArrayList<>();
         try {
-            directory = new NodeDirectory(files, config.identity(), machine.clock());
+            directory = new NodeDirectory(files, config.identity(), machine.clock(),
+                    machine.random("order directory " + config.self()).nextLong());
             opened.add(directory);
             Directory logFiles = files.directory("log");
             if (!directory.fresh() && !SegmentedLog.exists(logFiles)) {
@@ -104,7 +107,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
             opened.add(network);
             loop = network.loop();
             peers = new PeerNetwork(config, machine.clock(), network,
-                    machine.random("order process " + config.self()).nextLong(), new FromNetwork());
+                    machine.random("order process " + config.self()).nextLong(), directory.number(), new FromNetwork());
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
             committed = new CommittedEntries(log, checkpoints, config.segmentBytes(), new Committed());
@@ -156,8 +159,10 @@ public final class RaftOrder implements Order, DurableLog, Group {
             return new RaftOrder(config, machine, directory);
         } catch (DamagedFileException damaged) {
             DamagedFileException advised = new DamagedFileException(damaged.getMessage() + ". The data in "
-                    + directory.location() + " cannot be trusted any more: remove it and give the node a fresh copy of "
-                    + "the database from a live node");
+                    + directory.location()
+                    + " cannot be trusted any more: remove it, see that all other nodes run and are"
+                    + " up to date, delete the file met-" + config.self() + " in the order's directory of each of them,"
+                    + " and give the node a copy of another node's database");
             advised.initCause(damaged);
             throw advised;
         }
@@ -440,6 +445,22 @@ public final class RaftOrder implements Order, DurableLog, Group {
     }
 
     private final class FromNetwork implements PeerNetwork.Receiver {
+        /** With which directories nodes have come that have not said anything yet. */
+        private final Map<Integer, Long> claimed = new HashMap<>();
+
+        /** What a node says from now on, its vote above all, counts for the directory with which it has come. */
+        private void note(int node) throws IOException {
+            Long itsDirectory = claimed.remove(node);
+            if (itsDirectory != null) {
+                try {
+                    directory.met(node, itsDirectory);
+                } catch (IOException broken) {
+                    fail(broken);
+                    throw broken;
+                }
+            }
+        }
+
         @Override
         public void received(int from, ByteBuffer frame) throws IOException {
             if (stopped.get()) {
@@ -450,6 +471,9 @@ public final class RaftOrder implements Order, DurableLog, Group {
                 read = PeerMessage.SET.decode(frame);
             } catch (DecodeException wrong) {
                 throw new IOException(wrong.getMessage(), wrong);
+            }
+            if (read instanceof PeerMessage.Raft) {
+                note(from);
             }
             switch (read) {
                 case PeerMessage.Letter(byte[] payload) -> RaftOrder.this.received(from,
@@ -467,6 +491,21 @@ public final class RaftOrder implements Order, DurableLog, Group {
         @Override
         public void reachabilityChanged() {
             loop.execute(RaftOrder.this::publishView);
+        }
+
+        @Override
+        public String refusal(int node, long itsDirectory) throws IOException {
+            try {
+                if (directory.mayHave(node, itsDirectory)) {
+                    claimed.put(node, itsDirectory);
+                    return "";
+                }
+                return "node " + node + " comes with another directory than the one that it had, and without what it has"
+                        + " promised the others: " + directory.remedy(node);
+            } catch (IOException broken) {
+                fail(broken);
+                throw broken;
+            }
         }
 
         @Override

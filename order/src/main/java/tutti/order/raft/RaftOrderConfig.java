@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  *            same at all nodes; this node listens at its own address only
  * @param voters the nodes of which a majority decides what is ordered, and one leads; the same at all nodes. The others
  *            submit and are delivered everything, but nothing waits for them
- * @param segmentBytes size of one file of the log, 64 KiB to 1 GiB
+ * @param segmentBytes size of one file of the log, 4 KiB to 1 GiB
  * @param cacheBytes how many bytes of newest log entries stay in memory
  * @param queueBytes limit of what may wait to be ordered here, in bytes
  * @param payloadBytesMax limit of one message, in bytes, at most 256 MiB
@@ -48,7 +48,7 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
                 "some of " + members.keySet());
         require(members.values().stream().distinct().count() == members.size(), "members", members,
                 "a different address for each node");
-        require(segmentBytes >= 1 << 16 && segmentBytes <= 1 << 30, "segmentBytes", segmentBytes, "64 KiB to 1 GiB");
+        require(segmentBytes >= 1 << 12 && segmentBytes <= 1 << 30, "segmentBytes", segmentBytes, "4 KiB to 1 GiB");
         require(cacheBytes >= 0, "cacheBytes", cacheBytes, "0 or more");
         require(payloadBytesMax >= 1 && payloadBytesMax <= PAYLOAD_BYTES_MAX, "payloadBytesMax", payloadBytesMax,
                 "1 to 256 MiB");

@@ -111,7 +111,7 @@ class GroupOrderTest extends OrderContract {
             recorder.awaitView(view -> view.majority());
             Random random = new Random(1);
             int sent = 0;
-            for (int length : new int[]{1, 3, 17, 100, 9000, Frame.BYTES_MAX + 1}) {
+            for (int length : new int[]{1, 3, 17, 100, 9000, Frame.DATAGRAM_BYTES_MAX + 1}) {
                 byte[] noise = new byte[length];
                 random.nextBytes(noise);
                 stranger.send(new DatagramPacket(noise, length, members.get(0)));

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import tutti.core.schema.Versions;
 
 class GreetingTest {
-    private static final Greeting.Hello HELLO = new Greeting.Hello(3, 42, "0=a:1,3=b:2");
+    private static final Greeting.Hello HELLO = new Greeting.Hello(3, 42, 77, "0=a:1,3=b:2");
 
     private final Greeting.HelloReader hello = new Greeting.HelloReader();
     private final Greeting.AnswerReader answer = new Greeting.AnswerReader();
@@ -73,7 +73,7 @@ class GreetingTest {
 
     @Test
     void aGreetingOfALaterReleaseIsReadWhateverItSpeaks() throws IOException {
-        Greeting.Hello later = new Greeting.Hello(3, 42, new Versions(7, 9), Set.of("letters", "wings"), "0=a:1");
+        Greeting.Hello later = new Greeting.Hello(3, 42, 77, new Versions(7, 9), Set.of("letters", "wings"), "0=a:1");
         assertEquals(later, hello.read(later.framed()));
     }
 }

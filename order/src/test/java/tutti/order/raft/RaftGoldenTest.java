@@ -28,7 +28,7 @@ class RaftGoldenTest extends GoldenContract {
     @Override
     protected Map<String, List<? extends Encoded>> samples() {
         return Map.of("greetings",
-                List.of(new Greeting.Hello(3, 42, new Versions(1, 2), Set.of("letters", "wings"), "0=a:1,3=b:2"),
+                List.of(new Greeting.Hello(3, 42, 77, new Versions(1, 2), Set.of("letters", "wings"), "0=a:1,3=b:2"),
                         new Greeting.Answer("another process runs as node 3", new Versions(1, 1), Set.of("letters"))),
                 "raft messages",
                 List.of(new PeerMessage.Submit(BATCH.bytes(1)), new PeerMessage.Truncated(77),
@@ -44,7 +44,7 @@ class RaftGoldenTest extends GoldenContract {
                 "log entries", List.of(BATCH), "log segments", List.of(new LogSegment.Header(1001)),
                 "raft files",
                 List.of(new RaftFiles.Identity("node 1 of a:1, b:2"), new RaftFiles.Vote(4, 2),
-                        new RaftFiles.Incarnation(1_700_000_000_001L),
+                        new RaftFiles.Incarnation(1_700_000_000_001L), new RaftFiles.DirectoryNumber(77),
                         new Checkpoints.Checkpoint(12, 3, table())));
     }
 }

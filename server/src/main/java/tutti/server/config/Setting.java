@@ -38,6 +38,7 @@ import tutti.order.Orders;
         /** Where a database in the node's process is kept. */
         STORAGES(List.of("files", "memory"));
 
+        @SuppressWarnings("ImmutableEnumChecker") // Lists of the JDK that cannot be changed.
         private final List<String> valid;
 
         Choices(List<String> valid) {

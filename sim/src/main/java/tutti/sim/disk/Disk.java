@@ -323,14 +323,14 @@ public final class Disk {
         return new Image(root.copy());
     }
 
-    /** Puts a copy in place of all that it holds; its host must be down. */
-    public void restore(Image image) {
-        root = image.root.copy();
+    /** Puts a copy in place of all that it holds whose name begins so; its host must be down. */
+    public void restore(Image image, String prefix) {
+        root.replace(prefix, image.root.copy());
     }
 
-    /** Loses all that it holds; its host must be down. */
-    public void wipe() {
-        root = new Folder(this);
+    /** Loses all that it holds whose name begins so, and returns how much that was; its host must be down. */
+    public long wipe(String prefix) {
+        return root.replace(prefix, new Folder(this));
     }
 
     /** File operations of the seam so far, all lives together. */

@@ -212,6 +212,23 @@ public final class Folder {
         }
     }
 
+    /**
+     * Has what another folder has of the names that begin so, safely, in place of its own; returns how many of its own there
+     * were.
+     */
+    int replace(String prefix, Folder by) {
+        settleAll();
+        int before = entries.size();
+        entries.keySet().removeIf(name -> name.startsWith(prefix));
+        int gone = before - entries.size();
+        by.entries.forEach((name, node) -> {
+            if (name.startsWith(prefix)) {
+                entries.put(name, node);
+            }
+        });
+        return gone;
+    }
+
     /** A folder of its own with all that is read now, and safe. */
     Folder copy() {
         Folder copy = new Folder(disk);

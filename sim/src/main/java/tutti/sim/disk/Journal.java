@@ -16,7 +16,10 @@ import java.util.List;
 public final class Journal<T> {
     private static final long PATTERN = 0x9E3779B97F4A7C15L;
 
-    private final DiskFile file;
+    private final Disk disk;
+    private final String name;
+    /** As found when it was opened last: a disk may be lost, or put back from a copy. */
+    private DiskFile file;
     private final List<Entry<T>> entries = new ArrayList<>();
     private ArrayDeque<Runnable> waiting = new ArrayDeque<>();
     private boolean syncing;
@@ -28,9 +31,11 @@ public final class Journal<T> {
 
     private record Entry<T>(long serial, int bytes, T record) {}
 
-    /** In this file, which nobody else writes. */
-    public Journal(DiskFile file) {
-        this.file = file;
+    /** In the file of this name, which nobody else writes. */
+    public Journal(Disk disk, String name) {
+        this.disk = disk;
+        this.name = name;
+        file = disk.file(name);
     }
 
     /**
@@ -94,6 +99,7 @@ public final class Journal<T> {
         life++;
         syncing = false;
         waiting.clear();
+        file = disk.file(name);
         byte[] content = file.read(0, file.size());
         ByteBuffer bytes = ByteBuffer.wrap(content);
         int survived = 0;

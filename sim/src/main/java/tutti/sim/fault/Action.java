@@ -418,6 +418,85 @@ public sealed interface Action {
         }
     }
 
+    /** See {@link FaultKind#LOST_DIRECTORY}: which of {@link #OF}. */
+    record LostDirectory(String host, String directory) implements Action {
+        /** Directories that it may be about. */
+        static final List<String> OF = List.of("order", "node", "database");
+
+        public LostDirectory {
+            requireOneOf(directory, OF);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.LOST_DIRECTORY;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, directory);
+        }
+    }
+
+    /** See {@link FaultKind#OLD_DIRECTORY}: which of {@link #OF}. */
+    record OldDirectory(String host, String directory) implements Action {
+        /** Directories that it may be about. */
+        static final List<String> OF = List.of("node", "database");
+
+        public OldDirectory {
+            requireOneOf(directory, OF);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.OLD_DIRECTORY;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, directory);
+        }
+    }
+
+    /** See {@link FaultKind#ENGINE_OLD_CHECKPOINT}. */
+    record EngineOldCheckpoint(String host) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.ENGINE_OLD_CHECKPOINT;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host);
+        }
+    }
+
+    /** See {@link FaultKind#ENGINE_HANG}. */
+    record EngineHang(String host) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.ENGINE_HANG;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host);
+        }
+    }
+
+    /** See {@link FaultKind#ENGINE_DOWN}. */
+    record EngineDown(String host) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.ENGINE_DOWN;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host);
+        }
+    }
+
     /** See {@link FaultKind#ENGINE_ABORTS}. */
     record EngineAborts(String host, double rate) implements Action {
         public EngineAborts {
@@ -445,6 +524,12 @@ public sealed interface Action {
         @Override
         public List<String> values() {
             return List.of(host, by.toString());
+        }
+    }
+
+    private static void requireOneOf(String word, List<String> valid) {
+        if (!valid.contains(word)) {
+            throw FaultKind.unknown("directory", word, valid);
         }
     }
 

@@ -3,9 +3,9 @@ package tutti.sim.fault;
 import tutti.sim.kernel.Distribution;
 
 /**
- * What faults ask of the simulated engines. Told in events of the kernel; each call replaces what was told of this host
- * before, and the last one of each kind takes it back (rate 0, no time). Whether the host is up does not matter: an engine
- * that boots while a fault lasts has it.
+ * What faults ask of the simulated engines. Told in events of the kernel. What lasts is set by a call that replaces what was told of
+ * this host before, and the last one of each kind takes it back (rate 0, no time, false). Whether the host is up does not
+ * matter: an engine that boots while a fault lasts has it.
  */
 public interface EngineFaults {
     /** For simulations without engines: nothing happens. */
@@ -19,6 +19,26 @@ public interface EngineFaults {
         public void commitDelay(String host, Distribution delay) {
             // There is no engine whose commits could be delayed.
         }
+
+        @Override
+        public void hangs(String host, boolean hangs) {
+            // There is no engine that could hang.
+        }
+
+        @Override
+        public void down(String host, boolean down) {
+            // There is no engine that could be down.
+        }
+
+        @Override
+        public void backToCheckpoint(String host) {
+            // There is no engine that could die.
+        }
+
+        @Override
+        public long happened(String host, FaultKind kind) {
+            return 0;
+        }
     };
 
     /** Each transaction that is executed by the engine of a host is aborted with this probability, as by a deadlock. */
@@ -26,4 +46,16 @@ public interface EngineFaults {
 
     /** Each commit of the engine of a host takes so much longer. */
     void commitDelay(String host, Distribution delay);
+
+    /** The engine of a host does nothing; when that is over it goes on with all that it was asked for. */
+    void hangs(String host, boolean hangs);
+
+    /** The server of a host's engine dies, and refuses connections until that is over. */
+    void down(String host, boolean down);
+
+    /** The server of a host's engine dies, and comes back with what it held at an older checkpoint. */
+    void backToCheckpoint(String host);
+
+    /** How often faults of a kind have done something to the engine of a host so far. */
+    long happened(String host, FaultKind kind);
 }

@@ -83,9 +83,8 @@ final class FaultDice {
     private int down(Fault fault) {
         return switch (fault.action().kind()) {
             case CRASH, KILL, BAD_SECTORS, FLIPPED_BITS, LOST_DISK, LOST_WRITES, MISDIRECTED_WRITES, LYING_DISK,
-                    OLD_COPY ->
+                    OLD_COPY, LOST_DIRECTORY, OLD_DIRECTORY ->
                 1;
-            case POWER_LOSS -> hosts.size();
             default -> 0;
         };
     }
@@ -132,6 +131,11 @@ final class FaultDice {
             case LYING_DISK -> new Action.LyingDisk(dice.pick(hosts), rate(dice));
             case LOST_DISK -> new Action.LostDisk(dice.pick(hosts));
             case OLD_COPY -> new Action.OldCopy(dice.pick(hosts));
+            case LOST_DIRECTORY -> new Action.LostDirectory(dice.pick(hosts), dice.pick(Action.LostDirectory.OF));
+            case OLD_DIRECTORY -> new Action.OldDirectory(dice.pick(hosts), dice.pick(Action.OldDirectory.OF));
+            case ENGINE_OLD_CHECKPOINT -> new Action.EngineOldCheckpoint(dice.pick(hosts));
+            case ENGINE_HANG -> new Action.EngineHang(dice.pick(hosts));
+            case ENGINE_DOWN -> new Action.EngineDown(dice.pick(hosts));
             case ENGINE_ABORTS -> new Action.EngineAborts(dice.pick(hosts), rate(dice));
             case SLOW_COMMITS -> new Action.SlowCommits(dice.pick(hosts),
                     new Distribution.Exponential(time(dice, 100 * Nanos.MILLI)));

@@ -45,6 +45,12 @@ public enum FaultKind {
     BAD_SECTORS(Promise.REFUSES, "bad-sectors", "host", "count"),
     /** A host crashes, bits of its disk flip, and it boots when it is over. */
     FLIPPED_BITS(Promise.REFUSES, "flipped-bits", "host", "count"),
+    /** A host crashes, one of its directories is gone, and it boots when it is over. */
+    LOST_DIRECTORY(Promise.REFUSES, "lost-directory", "host", "directory"),
+    /** When it is over a host crashes, has one of its directories as it was when it began, and boots. */
+    OLD_DIRECTORY(Promise.REFUSES, "old-directory", "host", "directory"),
+    /** The engine's server dies, and comes back at once from an older checkpoint. */
+    ENGINE_OLD_CHECKPOINT(Promise.REFUSES, "engine-old-checkpoint", "host"),
     /** Forced writes do not reach the medium; when it is over the host crashes and boots. */
     LOST_WRITES(Promise.NONE, "lost-writes", "host", "rate"),
     /** Forced writes go to another place; when it is over the host crashes and boots. */
@@ -58,7 +64,11 @@ public enum FaultKind {
     /** The engine aborts transactions. */
     ENGINE_ABORTS(Promise.RECOVERS, "engine-aborts", "host", "rate"),
     /** The engine takes its time to commit. */
-    SLOW_COMMITS(Promise.RECOVERS, "slow-commits", "host", "by");
+    SLOW_COMMITS(Promise.RECOVERS, "slow-commits", "host", "by"),
+    /** The engine does nothing. */
+    ENGINE_HANG(Promise.RECOVERS, "engine-hang", "host"),
+    /** The engine's server dies, and refuses connections until it is over. */
+    ENGINE_DOWN(Promise.RECOVERS, "engine-down", "host");
 
     /** What a system that keeps its data on a majority of disks promises under a kind of fault. */
     public enum Promise {

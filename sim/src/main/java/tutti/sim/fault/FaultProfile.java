@@ -13,7 +13,8 @@ import java.util.Set;
  *
  * @param kinds that it may have, in the order of the enum
  * @param faultsMax how many at most; a plan has one to so many, none if there are no kinds
- * @param downMax how many hosts may be crashed at the same time; -1 stands for less than half of them
+ * @param downMax how many hosts may be crashed at the same time, unless the power is lost everywhere; -1 stands for less than
+ *            half of them
  */
 public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
     private static final int FAULTS = 8;
@@ -54,7 +55,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
     /**
      * Reads a list of kinds and of names for several, separated by commas: {@code none}, {@code network}, {@code hosts},
      * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code disks} for those of disks
-     * that it need not recover from by itself, {@code beyond} for those that nothing is promised under; or words of kinds,
+     * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under; or words of kinds,
      * like {@code loss,crash}.
      *
      * @throws IllegalArgumentException if a word is none of these; it names the nearest
@@ -77,7 +78,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
         words.put("none", EnumSet.noneOf(FaultKind.class));
         words.put("network", EnumSet.range(FaultKind.LOSS, FaultKind.SWIZZLED_CLOGGING));
         words.put("hosts", EnumSet.range(FaultKind.CLOCK_DRIFT, FaultKind.SLOW_DISK));
-        words.put("engine", EnumSet.range(FaultKind.ENGINE_ABORTS, FaultKind.SLOW_COMMITS));
+        words.put("engine", EnumSet.range(FaultKind.ENGINE_ABORTS, FaultKind.ENGINE_DOWN));
         words.put("all", promising(FaultKind.Promise.RECOVERS));
         EnumSet<FaultKind> disks = promising(FaultKind.Promise.STOPS);
         disks.addAll(promising(FaultKind.Promise.REFUSES));

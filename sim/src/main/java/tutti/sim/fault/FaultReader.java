@@ -67,6 +67,11 @@ final class FaultReader {
             case LYING_DISK -> new Action.LyingDisk(given.host(), given.number("rate"));
             case LOST_DISK -> new Action.LostDisk(given.host());
             case OLD_COPY -> new Action.OldCopy(given.host());
+            case LOST_DIRECTORY -> new Action.LostDirectory(given.host(), given.text("directory"));
+            case OLD_DIRECTORY -> new Action.OldDirectory(given.host(), given.text("directory"));
+            case ENGINE_OLD_CHECKPOINT -> new Action.EngineOldCheckpoint(given.host());
+            case ENGINE_HANG -> new Action.EngineHang(given.host());
+            case ENGINE_DOWN -> new Action.EngineDown(given.host());
             case ENGINE_ABORTS -> new Action.EngineAborts(given.host(), given.number("rate"));
             case SLOW_COMMITS -> new Action.SlowCommits(given.host(), given.distribution("by"));
         };

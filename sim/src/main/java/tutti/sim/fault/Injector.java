@@ -92,6 +92,21 @@ public final class Injector {
         return happened;
     }
 
+    /** The worst that faults have done to the data of a host so far; nothing but what it recovers from if none has. */
+    public FaultKind.Promise worst(String host) {
+        FaultKind.Promise worst = FaultKind.Promise.RECOVERS;
+        for (Map.Entry<Fault, LongSupplier> each : effects.entrySet()) {
+            Action action = each.getKey().action();
+            FaultKind.Promise promise = action.kind().promise();
+            // The first parameter of all kinds that promise less is the host.
+            if (promise.compareTo(worst) > 0 && action.values().getFirst().equals(host)
+                    && each.getValue().getAsLong() > 0) {
+                worst = promise;
+            }
+        }
+        return worst;
+    }
+
     private static Label label(String what, Fault fault) {
         return Label.of("fault", what + " f" + fault.number() + " " + fault.action().kind().word());
     }
@@ -164,13 +179,27 @@ public final class Injector {
                     disk -> disk.damageSectors(a.count(), random));
             case Action.FlippedBits a -> crash(network.host(a.host()), Unsynced.KEPT, random,
                     disk -> disk.flipBits(a.count(), random));
-            case Action.LostDisk a -> crash(network.host(a.host()), Unsynced.KEPT, random, disk -> {
-                disk.wipe();
-                return 1;
-            });
-            case Action.OldCopy a -> oldCopy(network.host(a.host()), random);
-            case Action.EngineAborts a -> setting(() -> engineAborts(a.host()), () -> 1);
-            case Action.SlowCommits a -> setting(() -> slowCommits(a.host()), () -> 1);
+            case Action.LostDisk a -> crash(network.host(a.host()), Unsynced.KEPT, random, disk -> disk.wipe(""));
+            case Action.LostDirectory a ->
+                crash(network.host(a.host()), Unsynced.KEPT, random, disk -> disk.wipe(a.directory()));
+            case Action.OldCopy a -> oldCopy(network.host(a.host()), "", random);
+            case Action.OldDirectory a -> oldCopy(network.host(a.host()), a.directory(), random);
+            case Action.EngineAborts a -> engine(fault, a.host(), () -> engineAborts(a.host()));
+            case Action.SlowCommits a -> engine(fault, a.host(), () -> slowCommits(a.host()));
+            case Action.EngineHang a -> engine(fault, a.host(), () -> engines.hangs(a.host(),
+                    last(false, action -> (action instanceof Action.EngineHang h && h.host().equals(a.host()))
+                            ? true
+                            : null)));
+            case Action.EngineDown a -> engine(fault, a.host(), () -> engines.down(a.host(),
+                    last(false, action -> (action instanceof Action.EngineDown d && d.host().equals(a.host()))
+                            ? true
+                            : null)));
+            case Action.EngineOldCheckpoint a -> {
+                long before = engines.happened(a.host(), FaultKind.ENGINE_OLD_CHECKPOINT);
+                engines.backToCheckpoint(a.host());
+                long done = engines.happened(a.host(), FaultKind.ENGINE_OLD_CHECKPOINT) - before;
+                yield new InForce(() -> {}, () -> done);
+            }
         };
     }
 
@@ -297,13 +326,19 @@ public final class Injector {
         }
     }
 
-    private static InForce oldCopy(Host host, RandomStream random) {
+    private static InForce oldCopy(Host host, String of, RandomStream random) {
         Disk.Image image = host.disk().image();
         long[] restored = new long[1];
         return new InForce(() -> restart(host, random, () -> {
-            host.disk().restore(image);
+            host.disk().restore(image, of);
             restored[0]++;
         }), () -> restored[0]);
+    }
+
+    private InForce engine(Fault fault, String host, Runnable set) {
+        FaultKind kind = fault.action().kind();
+        LongSupplier since = since(() -> engines.happened(host, kind));
+        return setting(set, since);
     }
 
     /** What is set from all faults in force: when one begins and when it ends. */

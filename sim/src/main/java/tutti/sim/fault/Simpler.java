@@ -103,7 +103,7 @@ final class Simpler {
                 simpler.add(new Action.Crash(a.host(), a.unsynced()));
                 milder(a.unsynced()).forEach(milder -> simpler.add(new Action.Kill(a.host(), a.operation(), milder)));
             }
-            case Action.FullDisk _,Action.LostDisk _,Action.OldCopy _ -> {
+            case Action.FullDisk _,Action.LostDisk _,Action.OldCopy _,Action.LostDirectory _,Action.OldDirectory _,Action.EngineOldCheckpoint _,Action.EngineHang _,Action.EngineDown _ -> {
                 // Only its time can be simpler.
             }
             case Action.FailingDisk a ->

@@ -94,7 +94,7 @@ public final class Campaign {
                 for (Place place = next(); place.scenario != null; place = next()) {
                     try {
                         long before = clock.getCurrentThreadCpuTime();
-                        ScenarioResult result = ScenarioRun.run(place.scenario, mutation.get());
+                        ScenarioResult result = mutation.get().run(place.scenario);
                         place.finished.complete(new Finished(result, clock.getCurrentThreadCpuTime() - before));
                     } catch (Throwable thrown) {
                         place.finished.completeExceptionally(thrown);
@@ -125,7 +125,7 @@ public final class Campaign {
     public static ScenarioResult shrink(ScenarioResult failing, Supplier<Mutation> mutation, int runsMax) {
         ScenarioResult[] smallest = {failing};
         Shrinker.Result small = Shrinker.shrink(failing.scenario().plan(), plan -> {
-            ScenarioResult again = ScenarioRun.run(failing.scenario().withPlan(plan), mutation.get());
+            ScenarioResult again = mutation.get().run(failing.scenario().withPlan(plan));
             boolean fails = again.failed().stream().anyMatch(failing.failed()::contains);
             if (fails) {
                 smallest[0] = again;
@@ -135,6 +135,6 @@ public final class Campaign {
         FaultPlan plan = small.plan();
         return smallest[0].scenario().plan().equals(plan)
                 ? smallest[0]
-                : ScenarioRun.run(failing.scenario().withPlan(plan), mutation.get());
+                : mutation.get().run(failing.scenario().withPlan(plan));
     }
 }

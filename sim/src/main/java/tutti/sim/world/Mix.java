@@ -10,6 +10,9 @@ import tutti.sim.world.node.Submission.Form;
 final class Mix {
     private static final int CLIENTS_MIN = 2;
     private static final int CLIENTS_MAX = 8;
+    /** Of crowded replicas, where more waits for an applier than one has at a time. */
+    private static final int CROWD_MAX = 32;
+    private static final double CROWDED = 0.2;
     private static final double BURST = 0.7;
     private static final int[] USUAL = {12, 3, 3, 3, 1};
     private static final int[] BY_CLASSES = {1, 6, 4, 4, 2};
@@ -22,7 +25,7 @@ final class Mix {
         int[] base = claims.has(Trait.WHOLE_ONLY) ? WHOLE : claims.has(Trait.NEEDS_CLASSES) ? BY_CLASSES : USUAL;
         forms = base.clone();
         forms[random.nextInt(forms.length)] += claims.has(Trait.WHOLE_ONLY) ? 0 : random.nextInt(4);
-        clientsPerReplica = (int) random.between(CLIENTS_MIN, CLIENTS_MAX);
+        clientsPerReplica = (int) random.between(CLIENTS_MIN, random.chance(CROWDED) ? CROWD_MAX : CLIENTS_MAX);
     }
 
     int clientsPerReplica() {

@@ -28,11 +28,11 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static final long QUEUE_BYTES = 64 << 10;
     private static final int PORT = 7000;
 
-    static Orders of(Scenario scenario, Mutation mutation, Kernel kernel, RandomStream knobs) {
+    static Orders of(Scenario scenario, Kernel kernel, RandomStream knobs) {
         return switch (scenario.order()) {
             case RAFT -> raft(scenario, knobs);
             case GROUP -> group(scenario, knobs);
-            case IDEAL -> ideal(scenario, mutation, kernel, knobs);
+            case IDEAL -> ideal(scenario, kernel, knobs);
         };
     }
 
@@ -47,7 +47,7 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static Orders raft(Scenario scenario, RandomStream knobs) {
         Map<Integer, InetSocketAddress> members = members(scenario);
         Duration failure = Duration.ofMillis(knobs.between(150, 600));
-        int segmentBytes = (int) knobs.between(1 << 16, 1 << 19);
+        int segmentBytes = (int) knobs.between(1 << 12, 1 << knobs.between(13, 19));
         int batchBytes = (int) knobs.between(1 << 10, 1 << 15);
         int window = (int) knobs.between(1, 5);
         return new Orders((_, node, machine, _) -> RaftOrder.open(RaftOrderConfig.of(node, members)
@@ -67,7 +67,7 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                 machine.directory("order")), () -> {});
     }
 
-    private static Orders ideal(Scenario scenario, Mutation mutation, Kernel kernel, RandomStream knobs) {
+    private static Orders ideal(Scenario scenario, Kernel kernel, RandomStream knobs) {
         TreeSet<Integer> all = new TreeSet<>(IntStream.range(0, scenario.hosts().size()).boxed().toList());
         boolean faults = !scenario.plan().faults().isEmpty();
         IdealOrder ideal = new IdealOrder(kernel, new IdealOrder.Settings(
@@ -76,8 +76,8 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                 new Distribution.Uniform(Nanos.MILLI, 60 * Nanos.MILLI), QUEUE_BYTES,
                 faults && knobs.chance(0.5)
                         ? new Distribution.Exponential(200 * Nanos.MILLI)
-                        : Distribution.ZERO,
-                mutation.orderForgets()), all);
+                        : Distribution.ZERO),
+                all);
         return new Orders((host, node, _, _) -> ideal.open(host, node), ideal::calm);
     }
 }

@@ -9,7 +9,6 @@ import tutti.sim.world.node.Client;
 import tutti.sim.world.node.NodeHost;
 import tutti.sim.world.node.Submission;
 import tutti.workload.client.ClientOutcome;
-import tutti.workload.listappend.ListAppendTransaction;
 
 /** One client: begins a transaction at its replica, waits for its end, thinks, and begins the next. */
 final class ScenarioClient {
@@ -47,27 +46,30 @@ final class ScenarioClient {
         Program program = run.nextProgram();
         Submission submission = new Submission(session, program, run.form(random), random.chance(0.5),
                 random.chance(0.03), random.chance(0.01) && run.mayLoseSessions());
-        long begun = kernel.now();
-        home.begin(submission, end -> ended(begun, end));
+        long number = run.begins(session, home, program);
+        home.begin(submission, end -> ended(number, end));
     }
 
-    private void ended(long begun, Client.End end) {
+    private void ended(long number, Client.End end) {
+        if (end.why().equals(Client.LOST_SIGHT)) {
+            // What others tell of it need not be visible here.
+            session = run.newSession();
+        }
         if (end.outcome() == Client.Outcome.UNKNOWN && random.chance(ASKS)) {
-            run.questions().ask(end.transaction(), random, told -> told(begun, new Client.End(end.transaction(), told,
+            run.questions().ask(end.transaction(), random, told -> told(number, new Client.End(end.transaction(), told,
                     told == Client.Outcome.ABORTED ? "asked" : "", end.operations())));
         } else {
-            told(begun, end);
+            told(number, end);
         }
     }
 
-    private void told(long begun, Client.End end) {
+    private void told(long number, Client.End end) {
         ClientOutcome outcome = switch (end.outcome()) {
             case COMMITTED -> ClientOutcome.OK;
             case ABORTED -> ClientOutcome.FAILED;
             case UNKNOWN -> ClientOutcome.UNKNOWN;
         };
-        run.ended(new ListAppendTransaction(session, home.node(), begun, kernel.now(), outcome, false,
-                end.operations()), end);
+        run.ended(number, outcome, end);
         if (run.hasOnePrimary() && end.why().equals("refused")) {
             home = run.anyReplica(random);
             session = run.newSession();

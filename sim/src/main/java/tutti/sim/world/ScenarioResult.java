@@ -2,6 +2,7 @@ package tutti.sim.world;
 
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import tutti.check.CheckResult;
 import tutti.sim.fault.FaultKind;
 
@@ -13,7 +14,7 @@ import tutti.sim.fault.FaultKind;
  * @param traceHash of all that happened
  * @param end how it ended
  * @param why if it did not come to rest, what is wrong; otherwise empty
- * @param checks what the checkers say; empty if it did not come to rest
+ * @param checks what the checkers say; of a run that did not come to rest, about what was there
  * @param counts how often things happened, by name
  * @param happened how often faults of a kind have done something, of those kinds that were planned
  * @param events of the kernel
@@ -26,6 +27,11 @@ public record ScenarioResult(Scenario scenario, String fingerprint, long traceHa
     public enum End {
         /** Everything ended and the replicas came to rest: checkers have judged. */
         RESTED,
+        /**
+         * Nodes refuse to go on, or cannot, after faults under which nothing better is promised: checkers have judged what is
+         * there.
+         */
+        REFUSED,
         /** Something waits for ever. */
         STUCK,
         /** An invariant of a protocol, an order or the world was broken. */
@@ -45,15 +51,17 @@ public record ScenarioResult(Scenario scenario, String fingerprint, long traceHa
 
     /** Whether nothing is wrong. */
     public boolean passed() {
-        return end == End.RESTED && checks.stream().allMatch(CheckResult::passed);
+        return (end == End.RESTED || end == End.REFUSED) && checks.stream().allMatch(CheckResult::passed);
     }
 
     /** The names of the checks that found something. */
     public List<String> failed() {
-        return switch (end) {
-            case RESTED -> checks.stream().filter(check -> !check.passed()).map(CheckResult::check).toList();
-            case STUCK -> List.of(LIVENESS);
-            case BROKEN -> List.of(INVARIANTS);
+        Stream<String> ended = switch (end) {
+            case RESTED, REFUSED -> Stream.empty();
+            case STUCK -> Stream.of(LIVENESS);
+            case BROKEN -> Stream.of(INVARIANTS);
         };
+        return Stream.concat(ended, checks.stream().filter(check -> !check.passed()).map(CheckResult::check)).distinct()
+                .toList();
     }
 }

@@ -2,7 +2,12 @@ package tutti.sim.world;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
@@ -10,6 +15,7 @@ import tutti.check.history.History;
 import tutti.core.protocol.Trait;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.fault.EngineFaults;
+import tutti.sim.fault.FaultKind;
 import tutti.sim.fault.Injector;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
@@ -42,6 +48,8 @@ import tutti.workload.listappend.ListAppendTransaction;
 public final class ScenarioRun {
     private static final long SLICE_NANOS = 10 * Nanos.MILLI;
     private static final long LIVENESS_NANOS = 60 * Nanos.SECOND;
+    /** How long those are waited for that need not come to rest. */
+    private static final long PATIENCE_NANOS = 5 * Nanos.SECOND;
     private static final int PROBES_MAX = 40;
     /** Lists that only probes use begin here. */
     private static final long PROBE_LISTS = 1_000_000;
@@ -58,13 +66,15 @@ public final class ScenarioRun {
     private final Runnable calm;
     private final Injector injector;
     private final Questions questions;
+    /** Transactions that have begun and not ended, by a number: as what they count if they never end. */
+    private final Map<Long, ListAppendTransaction> open = new LinkedHashMap<>();
+    private long begun;
     private int toBegin;
-    private int open;
     private int sessions;
     private long messages;
     private boolean healed;
 
-    private ScenarioRun(Scenario scenario, Mutation mutation, Threads threads, Kernel kernel) {
+    private ScenarioRun(Scenario scenario, Threads threads, Kernel kernel) {
         this.scenario = scenario;
         this.kernel = kernel;
         RandomStream knobs = kernel.random("world");
@@ -80,19 +90,17 @@ public final class ScenarioRun {
         for (String name : scenario.hosts()) {
             network.attach(new Host(kernel, threads, name, config), lan);
         }
-        Orders orders = Orders.of(scenario, mutation, kernel, knobs.fork("order"));
+        Orders orders = Orders.of(scenario, kernel, knobs.fork("order"));
         calm = orders.calm();
         NodeHost.Settings settings = new NodeHost.Settings(scenario.hosts(), scenario.protocol(),
-                (node, all, replica) -> mutation.protocol(node,
-                        seam -> scenario.protocol().create(node, all, seam), replica),
-                (host, node, machine, life) -> mutation.order(node, orders.factory().open(host, node, machine, life)),
+                (node, all, replica) -> scenario.protocol().create(node, all, replica), orders.factory(),
                 scenario.engine(),
                 new Database.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
                         uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI),
                         uniform(knobs, 5 * Nanos.MICRO, 200 * Nanos.MICRO)),
                 uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")),
-                mutation.answersEarly());
+                this::worst);
         for (int node = 0; node < scenario.hosts().size(); node++) {
             replicas.add(new NodeHost(network.host(scenario.hosts().get(node)), network, node, settings, recording,
                     () -> ++messages));
@@ -117,7 +125,8 @@ public final class ScenarioRun {
     private static NodeHost.Tuning tuning(RandomStream knobs) {
         return new NodeHost.Tuning(1 + knobs.nextInt(5), 1 + knobs.nextInt(knobs.nextInt(3) == 0 ? 4 : 64),
                 knobs.nextInt(4) == 0 ? 1 + knobs.nextInt(4) : 1000, knobs.nextInt(4) == 0 ? 4096 : 1 << 20,
-                knobs.between(10, 200) * Nanos.MILLI, knobs.between(20, 400),
+                knobs.between(10, 200) * Nanos.MILLI,
+                knobs.nextInt(3) == 0 ? knobs.between(1, 20) : knobs.between(20, 400),
                 knobs.nextInt(3) == 0 ? knobs.between(1, 5) * Nanos.MILLI : 0);
     }
 
@@ -141,40 +150,80 @@ public final class ScenarioRun {
         public void commitDelay(String host, Distribution delay) {
             database(host).setCommitDelay(delay);
         }
+
+        @Override
+        public void hangs(String host, boolean hangs) {
+            database(host).setHangs(hangs);
+        }
+
+        @Override
+        public void down(String host, boolean down) {
+            database(host).setRefuses(down);
+            if (down) {
+                database(host).restart();
+            }
+        }
+
+        @Override
+        public void backToCheckpoint(String host) {
+            database(host).restartFromCopy();
+        }
+
+        @Override
+        public long happened(String host, FaultKind kind) {
+            return database(host).happened(kind);
+        }
+    }
+
+    /** What faults have done to the data of a host, and of all if it is beyond what anything is promised for. */
+    private FaultKind.Promise worst(String host) {
+        return scenario.hosts().stream().anyMatch(any -> injector.worst(any) == FaultKind.Promise.NONE)
+                ? FaultKind.Promise.NONE
+                : injector.worst(host);
+    }
+
+    /** Nodes that do not refuse to go on. */
+    private List<NodeHost> serving() {
+        return replicas.stream().filter(replica -> !replica.refuses()).toList();
+    }
+
+    /** Whether those that serve must come to rest: no data is gone unseen, and they are a majority of those who vote. */
+    private boolean mustRest() {
+        Set<Integer> voters = scenario.order() == Scenario.OrderKind.RAFT
+                ? scenario.protocol().voters(new TreeSet<>(replicas.stream().map(NodeHost::node).toList()))
+                : new TreeSet<>(replicas.stream().map(NodeHost::node).toList());
+        return scenario.hosts().stream().noneMatch(host -> worst(host) == FaultKind.Promise.NONE)
+                && serving().stream().filter(replica -> voters.contains(replica.node())).count() > voters.size() / 2;
     }
 
     /** Runs a scenario. */
     public static ScenarioResult run(Scenario scenario) {
-        return run(scenario, Mutation.NONE);
-    }
-
-    /** Runs a scenario with something broken on purpose. */
-    public static ScenarioResult run(Scenario scenario, Mutation mutation) {
-        return run(scenario, mutation, null);
+        return run(scenario, null);
     }
 
     /** Runs a scenario, and tells somebody of every event just before it happens. */
-    public static ScenarioResult run(Scenario scenario, Kernel.Listener listener) {
-        return run(scenario, Mutation.NONE, listener);
-    }
-
-    private static ScenarioResult run(Scenario scenario, Mutation mutation, Kernel.@Nullable Listener listener) {
+    public static ScenarioResult run(Scenario scenario, Kernel.@Nullable Listener listener) {
         Kernel kernel = new Kernel(scenario.seed());
         kernel.listen(listener);
         try (Threads threads = new Threads(kernel)) {
-            ScenarioRun run = new ScenarioRun(scenario, mutation, threads, kernel);
+            ScenarioRun run = new ScenarioRun(scenario, threads, kernel);
             String why;
             ScenarioResult.End end;
             try {
                 why = run.go();
-                end = why.isEmpty() ? ScenarioResult.End.RESTED : ScenarioResult.End.STUCK;
+                end = why.isEmpty()
+                        ? ScenarioResult.End.RESTED
+                        : run.mustRest() ? ScenarioResult.End.STUCK : ScenarioResult.End.REFUSED;
             } catch (SimulationFailure failure) {
                 Throwable cause = failure.getCause() == null ? failure : failure.getCause();
                 why = failure.getMessage() + " at "
                         + Arrays.stream(cause.getStackTrace()).limit(TRACE_LINES).toList();
                 end = ScenarioResult.End.BROKEN;
             }
-            List<CheckResult> checks = end == ScenarioResult.End.RESTED ? run.check() : List.of();
+            if (end != ScenarioResult.End.RESTED) {
+                run.cut();
+            }
+            List<CheckResult> checks = run.check();
             return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
                     run.recording.counts(), run.injector.happened(), kernel.executed(), kernel.now());
         }
@@ -184,27 +233,31 @@ public final class ScenarioRun {
 
     /** Why it did not come to its end; empty if it did. */
     private String go() {
-        long deadline = scenario.plan().safetyNanos() + LIVENESS_NANOS;
-        kernel.runUntil(scenario.plan().safetyNanos());
+        long deadline = healedAt() + LIVENESS_NANOS;
+        kernel.runUntil(healedAt());
         if (!untilRest(deadline)) {
-            return "after the faults not everything has ended: " + (toBegin > 0 ? toBegin + " not begun, " : "") + open
-                    + " open; " + replicas;
+            return "after the faults not everything has ended: " + (toBegin > 0 ? toBegin + " not begun, " : "")
+                    + open.size() + " open; " + replicas;
         }
         int able = 0;
-        for (NodeHost replica : replicas) {
+        for (NodeHost replica : serving()) {
             able += probe(replica) ? 1 : 0;
         }
-        if (able < (hasOnePrimary() ? 1 : replicas.size())) {
+        if (able < (hasOnePrimary() ? 1 : serving().size())) {
             return "only " + able + " replicas commit transactions that nobody disturbs; " + replicas;
         }
-        replicas.forEach(this::lastRead);
+        serving().forEach(this::lastRead);
         // Replicas tell each other something from time to time: checkers want all that was sent to have arrived.
         return untilRest(kernel.now() + LIVENESS_NANOS) ? "" : "the replicas do not come to rest; " + replicas;
     }
 
+    private long healedAt() {
+        return scenario.plan().safetyNanos();
+    }
+
     private boolean untilRest(long deadline) {
         while (!isAtRest()) {
-            if (kernel.now() > deadline) {
+            if (kernel.now() > (mustRest() ? deadline : Math.min(deadline, healedAt() + PATIENCE_NANOS))) {
                 return false;
             }
             kernel.runUntil(kernel.now() + SLICE_NANOS);
@@ -213,14 +266,15 @@ public final class ScenarioRun {
     }
 
     private boolean isAtRest() {
-        if (toBegin > 0 || open > 0 || !replicas.stream().allMatch(NodeHost::isQuiet)) {
+        List<NodeHost> serving = serving();
+        if (toBegin > 0 || !open.isEmpty() || !serving.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
         return isSame(replica -> replica.database().visible()) && isSame(NodeHost::delivered);
     }
 
     private boolean isSame(ToLongFunction<NodeHost> of) {
-        return replicas.stream().mapToLong(of).distinct().count() == 1;
+        return serving().stream().mapToLong(of).distinct().count() == 1;
     }
 
     private boolean probe(NodeHost replica) {
@@ -228,14 +282,12 @@ public final class ScenarioRun {
         for (int attempt = 1; attempt <= PROBES_MAX && !committed[0]; attempt++) {
             Program program = programs.probe(PROBE_LISTS + replica.node(), attempt);
             Submission submission = new Submission(newSession(), program, Submission.Form.WHOLE, true, false, false);
-            long begun = kernel.now();
-            open++;
+            long number = begins(submission.session(), replica, program);
             replica.begin(submission, end -> {
                 committed[0] |= end.outcome() == Client.Outcome.COMMITTED;
-                ended(new ListAppendTransaction(submission.session(), replica.node(), begun, kernel.now(),
-                        committed[0] ? ClientOutcome.OK : ClientOutcome.FAILED, false, end.operations()), end);
+                ended(number, committed[0] ? ClientOutcome.OK : ClientOutcome.FAILED, end);
             });
-            if (!untilRest(kernel.now() + LIVENESS_NANOS)) {
+            if (replica.refuses() || !untilRest(kernel.now() + LIVENESS_NANOS)) {
                 return false;
             }
         }
@@ -253,6 +305,13 @@ public final class ScenarioRun {
                 kernel.now(), ClientOutcome.OK, true, reads));
     }
 
+    /** It has not come to its end: what nodes and clients owe nobody will see, and what is there is judged. */
+    private void cut() {
+        replicas.forEach(NodeHost::cut);
+        open.values().forEach(clients::add);
+        open.clear();
+    }
+
     private List<CheckResult> check() {
         History history = recording.history(programs.lists());
         return Checks.run(scenario, recording, history, clients);
@@ -267,8 +326,14 @@ public final class ScenarioRun {
 
     Program nextProgram() {
         toBegin--;
-        open++;
         return programs.next();
+    }
+
+    /** A client begins a transaction; answers its number. */
+    long begins(int session, NodeHost home, Program program) {
+        open.put(++begun, new ListAppendTransaction(session, home.node(), kernel.now(), Long.MAX_VALUE,
+                ClientOutcome.UNKNOWN, false, program.appends()));
+        return begun;
     }
 
     Submission.Form form(RandomStream random) {
@@ -300,14 +365,16 @@ public final class ScenarioRun {
         return sessions++;
     }
 
-    void ended(ListAppendTransaction transaction, Client.End end) {
-        open--;
+    /** The transaction of a number has ended. */
+    void ended(long number, ClientOutcome outcome, Client.End end) {
+        ListAppendTransaction was = Objects.requireNonNull(open.remove(number), "it has begun and not ended");
         recording.count(switch (end.outcome()) {
             case COMMITTED -> "committed";
             case ABORTED -> "aborted: " + end.why();
             case UNKNOWN -> "unknown";
         });
-        clients.add(transaction);
+        clients.add(new ListAppendTransaction(was.session(), was.node(), was.begunNanos(), kernel.now(), outcome, false,
+                end.operations()));
     }
 
     /** Answers what became of transactions whose clients have not been told. */

@@ -24,7 +24,7 @@ class JournalTest {
             Kernel kernel = new Kernel(seed);
             Host host = new Host(kernel, new Threads(kernel), "n0", HostConfig.DEFAULT);
             host.boot();
-            Journal<Integer> journal = new Journal<>(host.disk().file("journal"));
+            Journal<Integer> journal = new Journal<>(host.disk(), "journal");
             List<Integer> synced = new ArrayList<>();
             for (int i = 0; i < 4; i++) {
                 journal.append(i, RECORD_BYTES);
@@ -63,7 +63,7 @@ class JournalTest {
         Kernel kernel = new Kernel(1);
         Host host = new Host(kernel, new Threads(kernel), "n0", HostConfig.DEFAULT);
         host.boot();
-        Journal<Integer> journal = new Journal<>(host.disk().file("journal"));
+        Journal<Integer> journal = new Journal<>(host.disk(), "journal");
         int[] done = new int[1];
         for (int i = 0; i < 100; i++) {
             journal.append(i, 8);

@@ -46,6 +46,26 @@ class InjectorTest {
         public void commitDelay(String host, Distribution delay) {
             say(host + " commits " + delay);
         }
+
+        @Override
+        public void hangs(String host, boolean hangs) {
+            say(host + " hangs " + hangs);
+        }
+
+        @Override
+        public void down(String host, boolean down) {
+            say(host + " down " + down);
+        }
+
+        @Override
+        public void backToCheckpoint(String host) {
+            say(host + " back to a checkpoint");
+        }
+
+        @Override
+        public long happened(String host, FaultKind kind) {
+            return log.size();
+        }
     };
 
     InjectorTest() {
@@ -152,6 +172,19 @@ class InjectorTest {
     }
 
     @Test
+    void enginesHangGoDownAndComeBack() {
+        run("""
+                f1 at 100ms for 200ms engine-hang host n1
+                f2 at 200ms for 300ms engine-hang host n1
+                f3 at 600ms for 100ms engine-down host n2
+                f4 at 800ms for 100ms engine-old-checkpoint host n2
+                """, () -> {});
+        assertEquals(List.of("100 n1 hangs true", "200 n1 hangs true", "300 n1 hangs true", "500 n1 hangs false",
+                "600 n2 down true", "700 n2 down false", "800 n2 back to a checkpoint"),
+                log.subList(0, 7));
+    }
+
+    @Test
     void wallClocksJumpAndComeBack() {
         Host host = network.host("n1");
         run("f1 at 100ms for 200ms clock-jump host n1 jump back time 1000s", () -> say(
@@ -185,7 +218,7 @@ class InjectorTest {
 
     private static boolean happens(FaultPlan plan, FaultKind kind) {
         InjectorTest fresh = new InjectorTest();
-        Injector injector = new Injector(fresh.kernel, fresh.network, EngineFaults.NONE, plan);
+        Injector injector = new Injector(fresh.kernel, fresh.network, fresh.engines, plan);
         for (String name : plan.hosts()) {
             fresh.network.host(name).onBoot(fresh::busy);
             fresh.network.host(name).crash();
@@ -201,7 +234,9 @@ class InjectorTest {
     private void busy(Host host) {
         SimMachine machine = new SimMachine(host, network);
         machine.background("begin", () -> {
-            Directory directory = machine.directory("data");
+            machine.directory("order");
+            machine.directory("database");
+            Directory directory = machine.directory("node");
             DataFile file = directory.open("file", Directory.Open.EMPTY);
             Loop loop = machine.loop("busy", failed -> {});
             loop.execute(new Runnable() {

@@ -164,13 +164,13 @@ class SimDiskFaultsTest {
         write("other", 0, filled(SECTOR, 3));
         directory.sync();
         world.host(0).crash(Unsynced.LOST, random);
-        disk.restore(image);
+        disk.restore(image, "");
         world.host(0).boot();
         directory = world.directory(0);
         assertArrayEquals(filled(8 * SECTOR, 1), read("file"));
         assertFalse(directory.exists("other"));
         world.host(0).crash(Unsynced.LOST, random);
-        disk.wipe();
+        assertTrue(disk.wipe("") > 0);
         world.host(0).boot();
         assertFalse(world.directory(0).exists("file"));
     }

@@ -22,7 +22,7 @@ class RaftKillsTest {
 
     @Test
     void aNodeThatIsKilledAtAnyOperationOnItsDiskLosesNothingThatWasTold() {
-        int kills = 0;
+        long kills = 0;
         for (int operation = 1; operation <= OPERATIONS; operation++) {
             Unsynced fate = Unsynced.values()[operation % Unsynced.values().length];
             FaultPlan plan = new FaultPlan(operation, HOSTS, Nanos.SECOND, List.of(new Fault(1, 50 * Nanos.MILLI,

@@ -1,29 +1,91 @@
 package tutti.sim.world;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import tutti.sim.world.mutant.Finder;
+import tutti.sim.world.mutant.Finder.By;
+import tutti.sim.world.mutant.Hunt;
 import tutti.sim.world.mutant.Mutant;
 import tutti.sim.world.mutant.Mutants;
 
-/** Whatever is broken on purpose is found soon. The table of who finds what: {@code ./tutti sim mutants}. */
+/**
+ * Whatever is broken on purpose is found, by whom it must be, in time, and in a scenario that passes when nothing is broken. The
+ * table of who finds what: {@code ./tutti sim mutants}.
+ */
 class MutantsTest {
-    private static final int SEEDS_MAX = 30;
-    private static final int TRANSACTIONS = 500;
+    private static final int MUTANTS_MIN = 40;
 
-    static List<Mutant> mutants() {
-        return Mutants.all();
+    static List<Mutant> quick() {
+        return Mutants.all().stream().filter(Mutant::isQuick).toList();
+    }
+
+    static List<Mutant> slow() {
+        return Mutants.all().stream().filter(mutant -> !mutant.isQuick()).toList();
     }
 
     @ParameterizedTest
-    @MethodSource("mutants")
-    void isCaught(Mutant mutant) {
-        boolean caught = false;
-        for (long seed = 1; seed <= SEEDS_MAX && !caught; seed++) {
-            caught = !ScenarioRun.run(mutant.scenario(seed, TRANSACTIONS), mutant.mutation().get()).passed();
+    @MethodSource("quick")
+    void isFound(Mutant mutant) {
+        assertEquals("", Hunt.after(mutant, _ -> {}).failure());
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @MethodSource("slow")
+    void isFoundInTime(Mutant mutant) {
+        assertEquals("", Hunt.after(mutant, _ -> {}).failure());
+    }
+
+    /** A class that has changed so that an edit does not fit any more is noticed with every build. */
+    @Test
+    void allFitTheClassesThatTheyBreak() {
+        assertTrue(Mutants.all().size() >= MUTANTS_MIN, () -> Mutants.all().size() + " mutants");
+        Set<String> names = new HashSet<>();
+        for (Mutant mutant : Stream.concat(Mutants.all().stream(), Mutants.escaped().stream()).toList()) {
+            assertTrue(names.add(mutant.name()), mutant.name());
+            assertFalse(mutant.mutations().get().toString().isEmpty());
         }
-        assertTrue(caught, mutant.what());
+    }
+
+    @Test
+    void anEditThatFitsNoPlaceIsRefused() {
+        Mutant unfit = Mutants.find("certification-skipped").elsewhere("conflict", "certify");
+        String said = assertThrows(IllegalStateException.class, unfit::mutations).getMessage();
+        assertTrue(said.contains("has changed"), said);
+    }
+
+    /** What ends a run, or another checker finds, does not count. */
+    @Test
+    void onlyTheNamedFinderCounts() {
+        Mutant skipped = Mutants.find("certification-skipped");
+        ScenarioResult result = skipped.mutations().get().run(skipped.where().scenario(1));
+        assertFalse(result.passed());
+        assertTrue(skipped.finder().finds(result), result.failed()::toString);
+        assertFalse(new Finder(By.TOTAL_ORDER, "").finds(result), result.failed()::toString);
+        assertFalse(new Finder(By.LIVENESS, "").finds(result), result.why());
+        assertFalse(new Finder(skipped.finder().by(), "another rule").finds(result));
+    }
+
+    /** The same class files, loaded once more and not edited, run the same. */
+    @Test
+    void aClassLoaderOfItsOwnChangesNothing() {
+        Scenario scenario = new Mutant.Where("si", Map.of(), Scenario.OrderKind.RAFT, "all", 300, 1).scenario(3);
+        ScenarioResult once = ScenarioRun.run(scenario);
+        ScenarioResult again = Mutants.find("certification-skipped").sound().run(scenario);
+        assertEquals(once.fingerprint(), again.fingerprint());
+        assertEquals(once.counts(), again.counts());
+        assertEquals(once.failed(), again.failed());
     }
 }

@@ -2,10 +2,14 @@ package tutti.sim.world.database;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.NavigableSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
 import tutti.sim.disk.Journal;
+import tutti.sim.fault.FaultKind;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
@@ -65,6 +69,7 @@ public final class Database {
     private double abortRate;
     private Distribution commitDelay = Distribution.ZERO;
     private long durable;
+    private final Map<FaultKind, Long> happened = new EnumMap<>(FaultKind.class);
 
     /** An empty database. */
     public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log) {
@@ -73,7 +78,7 @@ public final class Database {
         this.timing = timing;
         this.log = log;
         this.random = host.random("database");
-        this.journal = new Journal<>(host.disk().file("database commits"));
+        this.journal = new Journal<>(host.disk(), "database commits");
         this.locks = newLocks();
     }
 
@@ -104,6 +109,10 @@ public final class Database {
 
     /** The server dies and is started again at once: whoever uses it is told that it was lost. */
     public void restart() {
+        if (host.state() == Host.State.DOWN) {
+            return;
+        }
+        happens(FaultKind.ENGINE_DOWN);
         List<SimEngine> lost = List.copyOf(engines);
         engines.clear();
         begin();
@@ -116,7 +125,12 @@ public final class Database {
      * @return up to which position the copy goes
      */
     public long restartFromCopy() {
-        long position = durable == 0 ? 0 : random.nextLong(durable);
+        if (host.state() == Host.State.DOWN) {
+            return durable;
+        }
+        happens(FaultKind.ENGINE_OLD_CHECKPOINT);
+        NavigableSet<Long> checkpoints = store.ends().headSet(durable, true);
+        long position = checkpoints.isEmpty() ? 0 : random.pick(List.copyOf(checkpoints));
         journal.append(position, COMMIT_RECORD_BYTES);
         journal.sync(() -> {});
         restart();
@@ -130,6 +144,7 @@ public final class Database {
      */
     public @Nullable SimEngine open() {
         if (refuses) {
+            happens(FaultKind.ENGINE_DOWN);
             return null;
         }
         SimEngine engine = new SimEngine(this);
@@ -148,9 +163,21 @@ public final class Database {
         refuses = refused;
     }
 
+    /** How often a fault of a kind has done something here so far. */
+    public long happened(FaultKind kind) {
+        return happened.getOrDefault(kind, 0L);
+    }
+
+    private void happens(FaultKind kind) {
+        happened.merge(kind, 1L, Long::sum);
+    }
+
     /** Sets whether nothing is done; when it goes on, everything is. */
     public void setHangs(boolean still) {
         hangs = still;
+        if (host.state() == Host.State.DOWN) {
+            hung.clear();
+        }
         while (!hangs && !hung.isEmpty()) {
             hung.remove().run();
         }
@@ -204,7 +231,11 @@ public final class Database {
 
     /** Whether a fault aborts what is being done now. */
     boolean aborts() {
-        return abortRate > 0 && random.chance(abortRate);
+        boolean aborts = abortRate > 0 && random.chance(abortRate);
+        if (aborts) {
+            happens(FaultKind.ENGINE_ABORTS);
+        }
+        return aborts;
     }
 
     /** Of a commit that fails: whether it has worked all the same, and only its answer is lost. */
@@ -224,6 +255,7 @@ public final class Database {
                 return;
             }
             if (hangs) {
+                happens(FaultKind.ENGINE_HANG);
                 hung.add(() -> {
                     if (ofLife == life) {
                         action.run();
@@ -249,6 +281,9 @@ public final class Database {
     }
 
     void commitLater(Runnable then) {
+        if (!commitDelay.equals(Distribution.ZERO)) {
+            happens(FaultKind.SLOW_COMMITS);
+        }
         later(timing.commit.sample(random) + commitDelay.sample(random), COMMIT, then);
     }
 

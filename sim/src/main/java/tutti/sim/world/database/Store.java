@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.NavigableSet;
+import java.util.TreeSet;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
@@ -29,6 +31,7 @@ final class Store {
     record Version(long position, @Nullable TransactionId writer, int @Nullable [] value) {}
 
     private final Map<Long, List<Version>> versions = new HashMap<>();
+    private final NavigableSet<Long> ends = new TreeSet<>();
     private long visible;
     private long hash;
 
@@ -87,6 +90,12 @@ final class Store {
     /** From now on a position is visible. */
     void visible(long position) {
         visible = position;
+        ends.add(position);
+    }
+
+    /** Positions at which transactions of the database ended: what a copy of it may hold. */
+    NavigableSet<Long> ends() {
+        return ends;
     }
 
     /** Links to registers that are not there, in words; empty if the foreign key holds. */
@@ -105,6 +114,7 @@ final class Store {
     /** What was committed after this position is gone. */
     void cut(long position) {
         visible = position;
+        ends.tailSet(position, false).clear();
         hash = 0;
         versions.forEach((row, all) -> {
             while (!all.isEmpty() && all.getLast().position > position) {

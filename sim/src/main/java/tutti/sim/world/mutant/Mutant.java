@@ -1,28 +1,118 @@
 package tutti.sim.world.mutant;
 
+import java.lang.reflect.InvocationTargetException;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.Scenario;
+import tutti.sim.world.ScenarioResult;
 
 /**
- * Something broken on purpose.
+ * Something broken on purpose in the classes that decide about transactions.
  *
  * @param name lower-case words with hyphens between them
  * @param what is wrong, in words
- * @param protocol in which it is looked for
- * @param parameters of the protocol that are not left to chance
- * @param order over which
- * @param faults under which, as {@link FaultProfile#parse} reads them
- * @param mutation makes one for a run; it must not be used for another
+ * @param edits that make it so
+ * @param where it is looked for
+ * @param finder who must find it
+ * @param within of how many scenarios at most
+ * @param mended whether the project has had this fault
  */
-public record Mutant(String name, String what, String protocol, Map<String, String> parameters,
-        Scenario.OrderKind order, String faults, Supplier<Mutation> mutation) {
-    /** The scenario of a seed. */
-    public Scenario scenario(long seed, int transactions) {
-        return Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), parameters, order, transactions,
-                FaultProfile.parse(faults));
+public record Mutant(String name, String what, List<Edit> edits, Where where, Finder finder, int within,
+        boolean mended) {
+    private static final int QUICK_SCENARIOS = 3;
+
+    public Mutant {
+        edits = List.copyOf(edits);
+    }
+
+    /**
+     * Scenarios in which a mutant is looked for.
+     *
+     * @param protocol that is run
+     * @param parameters of the protocol that are not left to chance
+     * @param order over which
+     * @param faults under which, as {@link FaultProfile#parse} reads them
+     * @param transactions of each scenario
+     * @param firstSeed of the first scenario
+     */
+    public record Where(String protocol, Map<String, String> parameters, Scenario.OrderKind order, String faults,
+            int transactions, long firstSeed) {
+        public Where {
+            parameters = Map.copyOf(parameters);
+        }
+
+        /** The scenario of a seed. */
+        public Scenario scenario(long seed) {
+            return Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), parameters, order, transactions,
+                    FaultProfile.parse(faults));
+        }
+    }
+
+    /** The part of Tutti that is broken: the class of the first edit, without its package's beginning. */
+    public String part() {
+        return edits.getFirst().type().substring("tutti.".length());
+    }
+
+    /** Whether it takes little time to find, so that every build looks for it. */
+    public boolean isQuick() {
+        return within <= QUICK_SCENARIOS;
+    }
+
+    /** What is done to the classes. */
+    public List<String> changes() {
+        return edits.stream().map(Edit::toString).toList();
+    }
+
+    /** The same with its edits in another method. */
+    public Mutant elsewhere(String method, String other) {
+        return new Mutant(name, what,
+                edits.stream().map(edit -> edit.method().equals(method) ? edit.in(other) : edit).toList(), where,
+                finder,
+                within, mended);
+    }
+
+    /** Runs scenarios as its mutations do, with nothing broken. */
+    public Mutation sound() {
+        return new Mutant(name, what, List.of(), where, finder, within, mended).mutations().get();
+    }
+
+    /**
+     * Makes mutations of it, which may run side by side.
+     *
+     * @throws IllegalStateException if a class has changed so that an edit does not fit any more
+     */
+    public Supplier<Mutation> mutations() {
+        ConcurrentLinkedQueue<Function<String, List<Object>>> idle = new ConcurrentLinkedQueue<>();
+        idle.add(over());
+        return () -> new Mutation() {
+            @Override
+            public ScenarioResult run(Scenario scenario) {
+                Function<String, List<Object>> taken = idle.poll();
+                Function<String, List<Object>> over = taken == null ? over() : taken;
+                try {
+                    return Border.run(scenario, over);
+                } finally {
+                    idle.add(over);
+                }
+            }
+        };
+    }
+
+    /** To the other side of a border behind which it is broken. */
+    @SuppressWarnings("unchecked") // Border is one.
+    private Function<String, List<Object>> over() {
+        try {
+            return (Function<String, List<Object>>) new MutantLoader(edits).loadClass(Border.class.getName())
+                    .getConstructor().newInstance();
+        } catch (ClassNotFoundException | NoSuchMethodException | InstantiationException | IllegalAccessException
+                | InvocationTargetException impossible) {
+            throw new IllegalStateException("the border of mutant " + name, impossible);
+        }
     }
 }

@@ -1,344 +1,289 @@
 package tutti.sim.world.mutant;
 
-import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.function.Function;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
-import tutti.core.protocol.Execution;
-import tutti.core.protocol.Message;
-import tutti.core.protocol.PassingProtocol;
-import tutti.core.protocol.PassingReplica;
-import tutti.core.protocol.Protocol;
-import tutti.core.protocol.Replica;
-import tutti.core.protocol.Request;
-import tutti.core.spi.Order;
-import tutti.core.txn.ConflictClasses;
-import tutti.core.txn.KeySet;
-import tutti.core.txn.ReadSet;
-import tutti.core.txn.TransactionId;
-import tutti.core.txn.WriteSet;
+import java.util.stream.Stream;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.Scenario.OrderKind;
-import tutti.sim.world.order.PassingOrder;
+import tutti.sim.world.mutant.Edit.Change;
+import tutti.sim.world.mutant.Edit.Jump;
+import tutti.sim.world.mutant.Finder.By;
+import tutti.sim.world.mutant.Mutant.Where;
 
-/** All mutants there are. */
+/** All mutants there are: what is broken, where it is looked for, who must find it, and how soon. */
 public final class Mutants {
-    /** The replica at which mutants of a single replica live. */
-    private static final int SICK = 1;
-    /** One in so many times it goes wrong. */
-    private static final int RARELY = 40;
+    private static final String CERTIFY = "tutti.core.certify.";
+    private static final String PROTOCOL = "tutti.core.protocol.";
+    private static final String NODE = "tutti.node.";
+    private static final String RAFT = "tutti.order.raft.";
+    private static final String ORDER = "tutti.order.";
+    private static final String GROUP = "tutti.group.";
+    private static final String DATABASE = "tutti.sim.world.database.";
 
     private static final List<Mutant> ALL = List.of(
-            new Mutant("certification-skipped", "Write sets are certified without their keys.", "si", Map.of(),
-                    OrderKind.GROUP, "none", CertificationSkipped::new),
-            new Mutant("read-set-dropped", "Transactions are certified as if they had read nothing.", "dbsm",
-                    Map.of("reads", "rows"), OrderKind.GROUP, "none",
-                    () -> ofExecutions(one -> new Execution(one.begun(), one.lastCommitted(), one.writes(),
-                            ReadSet.EMPTY))),
-            new Mutant("snapshot-misdated", "A snapshot is taken for as new as the end of its transaction.", "dbsm",
-                    Map.of("reads", "rows"), OrderKind.GROUP, "none",
-                    () -> ofExecutions(one -> new Execution(one.lastCommitted(), one.lastCommitted(), one.writes(),
-                            one.reads()))),
-            new Mutant("stale-low-water-mark", "What open transactions are still certified against is forgotten.",
-                    "akara", Map.of("isolation", "serializable", "either-way", "passive"), OrderKind.GROUP, "none",
-                    StaleLowWaterMark::new),
-            new Mutant("delivery-reordered", "One replica is delivered two messages in each other's place.", "si",
-                    Map.of(), OrderKind.GROUP, "none", DeliveryReordered::new),
-            new Mutant("sequencer-forgets", "When the sequencer crashes, the end of the order is forgotten.", "si",
-                    Map.of(), OrderKind.IDEAL, "crash", SequencerForgets::new),
-            new Mutant("apply-out-of-order", "One replica applies a write set later than at its position.", "si",
-                    Map.of(), OrderKind.GROUP, "none", () -> atSickReplica(AppliesLater::new)),
-            new Mutant("apply-dropped", "One replica leaves a write set out.", "si", Map.of(), OrderKind.GROUP, "none",
-                    () -> atSickReplica(AppliesNot::new)),
-            new Mutant("reply-before-order", "Clients are answered when their transaction has executed.", "si",
-                    Map.of(), OrderKind.GROUP, "none", RepliesEarly::new),
-            new Mutant("classes-forgotten", "Transactions are ordered as if they met no other.", "nodo",
-                    Map.of("tentative", "no"), OrderKind.GROUP, "none", ClassesForgotten::new),
-            new Mutant("execution-differs", "One replica executes a request in another way than the others.", "active",
-                    Map.of(), OrderKind.GROUP, "none", () -> atSickReplica(ExecutesDifferently::new)),
-            new Mutant("votes-without-locks", "Replicas vote for transactions without having made their changes.",
-                    "2pc", Map.of(), OrderKind.GROUP, "none", VotesWithoutLocks::new));
+            // ------------------------------------------------------------------------------ protocols
+            one("certification-skipped", "Write sets are certified without looking at their keys.",
+                    Edit.of(CERTIFY + "CertificationIndex", "conflict", new Change.Given("size", 0)),
+                    ideal("si", "none"), new Finder(By.PREFIX_SNAPSHOT, "first committer wins"), 2),
+            one("read-set-dropped", "Transactions are certified as if they had read nothing.",
+                    Edit.of(PROTOCOL + "DatabaseStateMachine", "conflict", new Change.LeftOut("stale")).at(1, 2),
+                    ideal("dbsm", "none", "reads", "rows"), new Finder(By.ISOLATION, "write skew"), 3),
+            one("snapshot-misdated", "A snapshot is taken for as new as the end of its transaction.",
+                    Edit.of(PROTOCOL + "DatabaseStateMachine", "candidate",
+                            new Change.Instead("begun", "lastCommitted")),
+                    ideal("dbsm", "none", "reads", "rows"), new Finder(By.ISOLATION, "G2-item"), 20),
+            one("filter-not-asked", "Rows that were read are not looked for in what was written.",
+                    Edit.of(PROTOCOL + "DatabaseStateMachine", "stale", new Change.Given("mayContain", 0)),
+                    ideal("dbsm", "none", "reads", "bloom"), new Finder(By.ISOLATION, "G2-item"), 5),
+            one("references-forgotten", "It is not noted that a transaction has made or deleted a row.",
+                    Edit.of(CERTIFY + "CertificationIndex", "note", new Change.Constant(3, 2)),
+                    ideal("si", "none"), new Finder(By.PREFIX_SNAPSHOT, "first committer wins"), 6),
+            one("interval-too-short", "Keys are certified as if every engine locked the rows that others refer to.",
+                    Edit.of(NODE + "ReplicaCore$Parts", "lockedSince",
+                            new Change.Condition("locksReferencedRows", 1, Jump.PASSED)),
+                    new Where("si", Map.of(), OrderKind.IDEAL, "none", 3000, 1),
+                    new Finder(By.WORLD, "foreign keys"), 20),
+            one("horizon-ignores-the-open", "What open transactions are still certified against is forgotten.",
+                    Edit.of(NODE + "Horizon", "visible", new Change.Condition("firstEntry", 1, Jump.PASSED)),
+                    ideal("akara", "none"), new Finder(By.ASSERTION, "floor is"), 2),
+            one("answered-before-visible", "Clients are answered before their transaction is visible.",
+                    Edit.of(PROTOCOL + "Unanswered", "visible", new Change.Condition("position", 1, Jump.PASSED)),
+                    ideal("si", "none"), new Finder(By.ACKNOWLEDGED, "aborted is absent"), 2),
+            one("classes-forgotten", "Transactions run as if they met no other.",
+                    Edit.of(PROTOCOL + "ClassQueues", "isNext", new Change.Body(1)),
+                    ideal("nodo", "none", "tentative", "no"), new Finder(By.ISOLATION, "P4 (lost update)"), 2),
+            one("execution-differs", "One replica executes a request in another way than the others.",
+                    Edit.of(DATABASE + "SimApplier", "execute(Ltutti/sim/world/database/Program$Statement;",
+                            new Change.Constant(0, 1)).onceIn(40),
+                    ideal("active", "none"), new Finder(By.COMMIT_SEQUENCE, "same state"), 3),
+            one("votes-without-locks", "Replicas vote for transactions without having made their changes.",
+                    Edit.of(PROTOCOL + "TwoPhaseCommit", "vote", new Change.Condition("part", 1, Jump.PASSED)),
+                    ideal("2pc", "none"), new Finder(By.ISOLATION, "P4 (lost update)"), 2),
+            one("epochs-ignored", "A decision counts that was voted on before a replica joined or left.",
+                    Edit.of(PROTOCOL + "TwoPhaseCommit", "decide", new Change.Condition("epoch", 1, Jump.TAKEN)),
+                    ideal("2pc", "all"), new Finder(By.ISOLATION, "P4 (lost update)"), 20),
+            one("decided-locks-dropped", "Locks are released when a transaction is decided, not when it is visible.",
+                    Edit.of(PROTOCOL + "TwoPhaseCommit", "overrule", new Change.LeftOut("hold")),
+                    ideal("2pc", "all"), new Finder(By.ASSERTION, "needs its locks"), 60),
+            mended("prepared-is-in-the-way",
+                    "A request of all nodes is taken to need the locks of whatever is prepared.",
+                    Edit.of(NODE + "Preparations", "makeWay", new Change.Condition("meet", 1, Jump.TAKEN)),
+                    ideal("2pc", "all"), new Finder(By.ASSERTION, "needs its locks"), 10),
+            mended("waits-not-told", "Two-phase commit does not hear for whom prepared changes wait in engines.",
+                    Edit.of(PROTOCOL + "TwoPhaseCommit", "blocked", new Change.Body(0)),
+                    ideal("2pc", "none", "lock-ticks", "1000000"), new Finder(By.LIVENESS, "open"), 60),
+            mended("turn-does-not-count", "Whoever has its turn waits for those who wait for theirs.",
+                    Edit.of(NODE + "ClientTransaction", "giveWayTo", new Change.Body(0)),
+                    ideal("akara", "all"), new Finder(By.LIVENESS, "open"), 20),
+            one("deposed-primary-counts",
+                    "A request counts that a primary ordered which another one had taken over from.",
+                    Edit.of(PROTOCOL + "PassiveReplication", "delivered",
+                            new Change.Condition("epoch", 1, Jump.PASSED)).at(1, 2),
+                    raft("passive", "partition,clogging,crash,pause"), new Finder(By.ACKNOWLEDGED, "aborted is absent"),
+                    100),
+            one("index-not-restored", "A snapshot of the protocol is restored without what was certified.",
+                    Edit.of(PROTOCOL + "NonVotingCertification", "restore", new Change.Unwritten("index")),
+                    raft("si", "power-loss,crash,kill"), new Finder(By.COMMIT_SEQUENCE, "same state"), 150),
+            one("votes-out-of-turn", "A transaction is voted on while earlier ones that it meets are undecided.",
+                    Edit.of(PROTOCOL + "PostgresR", "decide", new Change.Condition("blockers", 1, Jump.TAKEN)),
+                    ideal("postgres-r", "none", "isolation", "snapshot"),
+                    new Finder(By.PREFIX_SNAPSHOT, "first committer wins"), 3),
+            // ------------------------------------------------------------------------------ node
+            mended("run-with-a-hole", "A group of positions that is applied again takes in one behind another group's.",
+                    Edit.of(NODE + "CommitPipeline", "dispatch", new Change.Condition("group", 2, Jump.TAKEN)),
+                    raft("si", "network"), new Finder(By.ASSERTION, "became visible behind"), 40),
+            one("made-again", "A commit whose answer was lost is taken not to have worked.",
+                    Edit.of(NODE + "EngineCommits", "ifCommitted", new Change.Condition("asked", 1, Jump.TAKEN)).at(2,
+                            2),
+                    ideal("si", "engine-aborts"), new Finder(By.ASSERTION, "becomes visible after"), 15),
+            one("taken-for-made", "A commit whose answer was lost is taken to have worked.",
+                    Edit.of(NODE + "EngineCommits", "ifCommitted", new Change.Condition("asked", 1, Jump.PASSED)).at(2,
+                            2),
+                    ideal("si", "engine-aborts"), new Finder(By.COMMIT_SEQUENCE, "same state"), 5),
+            one("not-asked-again", "A group whose commit may have worked is committed again without asking the engine.",
+                    Edit.of(NODE + "CommitPipeline", "commitGroup", new Change.Condition("attempts", 1, Jump.TAKEN)),
+                    ideal("si", "engine-aborts"), new Finder(By.ASSERTION, "becomes visible after"), 30),
+            one("write-set-left-out", "A node leaves a write set out.",
+                    Edit.of(NODE + "Group", "add", new Change.LeftOut("group")).onceIn(40),
+                    ideal("si", "none"), new Finder(By.ASSERTION, "cannot become APPLYING"), 2),
+            one("changes-lost", "A group is applied without the changes of its positions.",
+                    Edit.of(NODE + "Group", "lambda$writes$0(", new Change.Body(0)).onceIn(40),
+                    ideal("si", "none"), new Finder(By.COMMIT_SEQUENCE, "same state"), 3),
+            one("keys-not-busy", "Positions that touch the same rows are applied side by side.",
+                    Edit.of(NODE + "CommitPipeline", "meetsEarlier", new Change.Body(0)),
+                    ideal("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 20),
+            one("no-applier-for-the-head", "The last applier is not kept for the head of the queue.",
+                    Edit.of(NODE + "CommitPipeline", "applierFree", new Change.Constant(1, 0)).at(2, 3),
+                    ideal("si", "slow-commits,engine-hang,engine-aborts"), new Finder(By.LIVENESS, "open"), 150),
+            one("victim-not-told", "Local transactions in the way of an applier are not told to give way.",
+                    Edit.of(NODE + "ClientTransactions", "onBlocked(J", new Change.Body(0)),
+                    ideal("si", "none"), new Finder(By.LIVENESS, "open"), 5),
+            one("never-replayed", "A certified local transaction in the way of an earlier position is not replayed.",
+                    Edit.of(NODE + "CommitPipeline", "replay", new Change.Body(0)),
+                    ideal("si", "none"), new Finder(By.LIVENESS, "open"), 30),
+            one("absence-too-soon", "A transaction counts as aborted while its node may yet commit it.",
+                    Edit.of(NODE + "Outcomes", "of", new Change.Condition("over", 1, Jump.TAKEN)),
+                    raft("si", "crash,kill,partition,clogging,pause"), new Finder(By.ACKNOWLEDGED, "aborted is absent"),
+                    40),
+            one("former-life-open", "A node's former life is not over when its next begins.",
+                    Edit.of(NODE + "Outcomes", "born", new Change.LeftOut("forEach")),
+                    raft("si", "power-loss,crash,kill"), new Finder(By.LIVENESS, "open"), 10),
+            one("snapshot-too-new", "A node begins with a snapshot that is newer than its database.",
+                    Edit.of(NODE + "NodeFiles", "newestUpTo", new Change.Condition("longValue", 1, Jump.PASSED)),
+                    ideal("si", "crash,kill"), new Finder(By.ASSERTION, "became visible behind"), 10),
+            one("snapshot-not-asked-for", "A node begins without the snapshot that it has kept.",
+                    Edit.of(NODE + "LogContinuity", "begin", new Change.Unwritten("last")),
+                    ideal("si", "crash,kill"),
+                    new Finder(By.ASSERTION, "this node's snapshot was taken after position"), 5),
+            one("log-cut-too-far", "The log forgets what the most advanced node does not need.",
+                    Edit.of(NODE + "LogKeeping", "toldRestart", new Change.Instead("min", "max")),
+                    ideal("si", "crash,kill"), new Finder(By.ASSERTION, "the order's log begins at position"), 5),
+            one("restart-told-too-high", "A node tells a snapshot that its database may fall behind.",
+                    Edit.of(NODE + "LogKeeping", "lambda$tellDurable$1(", new Change.Body(1)),
+                    ideal("si", "crash,kill"), new Finder(By.ASSERTION, "the order's log begins at position"), 30),
+            mended("turn-lost", "Who waits for a turn to commit is not let go on when there is one.",
+                    Edit.of(NODE + "CommitAdmission", "leave", new Change.LeftOut("run")),
+                    ideal("si", "none"), new Finder(By.LIVENESS, "open"), 60),
+            one("delivery-not-announced", "A node that is delivered something while it works on it is not told.",
+                    Edit.of(NODE + "OrderInbox", "delivered", new Change.LeftOut("set")),
+                    ideal("si", "none"), new Finder(By.LIVENESS, "not begun"), 2),
+            one("not-resumed", "Deliveries that were suspended are not resumed when there is room.",
+                    Edit.of(NODE + "Backlog", "measured", new Change.LeftOut("resume")),
+                    raft("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 20),
+            // ------------------------------------------------------------------------------ Raft glue
+            one("batch-counts-twice", "A batch that its sender has repeated counts each time.",
+                    Edit.of(RAFT + "SenderTable", "accept", new Change.Condition("lastSequence", 1, Jump.PASSED)),
+                    raft("si", "network"), new Finder(By.TOTAL_ORDER, "uniform integrity"), 15),
+            one("batch-left-out", "A node leaves a batch out that counts for the others.",
+                    Edit.of(RAFT + "SenderTable", "accept", new Change.Body(0)).onceIn(100),
+                    raft("si", "none"), new Finder(By.TOTAL_ORDER, "uniform total order"), 3),
+            one("never-sent-again", "What was under way to a leader that is lost is not sent again.",
+                    Edit.of(RAFT + "Submissions", "resend()", new Change.Body(0)),
+                    raft("si", "network,crash"), new Finder(By.LIVENESS, "not begun"), 2),
+            one("flush-forgotten", "Entries are taken to be on disk when they are in the system's hands.",
+                    Edit.of(RAFT + "LogSegment", "force", new Change.LeftOut("force")),
+                    raft("si", "power-loss"), new Finder(By.ASSERTION, "which had been safely on disk"), 20),
+            one("vote-not-kept", "A vote is not written down.",
+                    Edit.of(RAFT + "NodeDirectory", "vote", new Change.LeftOut("writeVote")),
+                    raft("si", "crash,kill,power-loss"), new Finder(By.ASSERTION, "and a vote of term"), 5),
+            mended("edge-of-the-snapshot", "An append that begins right behind a follower's snapshot is refused.",
+                    Edit.of(RAFT + "SnapshotEdge", "behind",
+                            new Change.Condition("lastLogOrSnapshotIndex", 3, Jump.TAKEN)),
+                    raft("si", "partition,power-loss,kill"), new Finder(By.LIVENESS, "open"), 200),
+            one("file-not-named-safely", "A new file of the log may lose its name in a crash.",
+                    Edit.of(RAFT + "SegmentedLog", "create", new Change.LeftOut("sync")),
+                    raft("si", "kill,power-loss"), new Finder(By.ASSERTION, "the log in"), 5),
+            mended("silence-of-a-former-life", "A node gives up as soon as another takes its former life for alive.",
+                    Edit.of(RAFT + "PeerNetwork$Outbound", "refused", new Change.Instead("silenceNanos", "aliveNanos")),
+                    raft("si", "crash,kill"), new Finder(By.ASSERTION, "may not join"), 30),
+            one("delivery-not-woken", "Who delivers is not told of what was committed meanwhile.",
+                    Edit.of(RAFT + "RaftOrder", "tellDelivery", new Change.Unwritten("tellsDelivery")),
+                    raft("si", "none"), new Finder(By.LIVENESS, "not begun"), 2),
+            one("log-forgets-too-much", "The log forgets entries behind the checkpoint that it keeps.",
+                    Edit.of(RAFT + "Checkpoints", "before", new Change.Condition("positions", 1, Jump.PASSED)),
+                    raft("si", "crash,kill"), new Finder(By.ASSERTION, "the order's log begins at position"), 40),
+            one("resumed-in-vain", "Who delivers is not told that it may go on.",
+                    Edit.of(ORDER + "DeliveryLoop", "resume", new Change.LeftOut("more")),
+                    raft("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 100),
+            one("position-repeated", "Delivery begins with a position that was delivered before.",
+                    Edit.of(RAFT + "Delivery", "deliver", new Change.Condition("after", 1, Jump.PASSED)),
+                    raft("si", "crash,kill"), new Finder(By.ASSERTION, "the order has a gap or repeats itself"), 3),
+            mended("lost-directory-welcome", "A node that has lost its order's directory takes part as if it had not.",
+                    Edit.of(RAFT + "NodeDirectory", "mayHave", new Change.Body(1)),
+                    raft("si", "lost-disk,crash,pause,partition"), new Finder(By.TOTAL_ORDER, "uniform total order"),
+                    100),
+            // ------------------------------------------------------------------------------ group communication
+            one("minority-decides", "One member is taken for a majority.",
+                    Edit.of(GROUP + "GroupParameters", "majority", new Change.Body(1)),
+                    group("si", "network,crash"), new Finder(By.TOTAL_ORDER, "uniform"), 20),
+            one("stable-too-soon", "A message counts as received by all when one has received it.",
+                    Edit.of(GROUP + "Stability", "vote", new Change.Instead("min", "max")),
+                    group("si", "loss,bursty-loss"), new Finder(By.LIVENESS, "open"), 30),
+            one("never-asked-for", "What is missing is not asked for.",
+                    Edit.of(GROUP + "ReliableMulticast", "told", new Change.Unwritten("askAt")),
+                    group("si", "loss"), new Finder(By.LIVENESS, "open"), 5),
+            one("old-views-concern", "Packets of a view that is over are taken.",
+                    Edit.of(GROUP + "InView", "concerns", new Change.Condition("number", 1, Jump.PASSED)),
+                    group("si", "network,crash"), new Finder(By.ASSERTION, "in a gossip of a view of"), 5),
+            one("submitted-again", "A member forgets which of its messages are in the log when a view begins.",
+                    Edit.of(GROUP + "InView", "accepted", new Change.Given("lastNumber", 0)),
+                    group("si", "network,crash"), new Finder(By.ASSERTION, "is not in"), 5),
+            one("cut-forgets-senders", "What was cut from the log still counts as its sender's last message.",
+                    Edit.of(GROUP + "MessageLog", "cut", new Change.LeftOut("put")),
+                    group("si", "network,crash"), new Finder(By.ASSERTION, "cannot have position"), 100));
+
+    /** Nobody finds these in so many scenarios: holes of the simulated world, to be closed. */
+    private static final List<Mutant> ESCAPED = List.of(
+            mended("ready-over-failed", "A node that has failed says that it is ready.",
+                    Edit.of(NODE + "Lifecycle", "moves", new Change.Condition("state", 1, Jump.PASSED)),
+                    ideal("si", "engine-down,crash,kill"), new Finder(By.WORLD, "lifecycle"), 150),
+            one("fence-ignored", "What a node sends counts although others took it for lost and said so.",
+                    Edit.of(NODE + "ReplicaCore", "take", new Change.Given("counts", 1)),
+                    raft("si", "partition,clogging,pause,crash"), new Finder(By.ACKNOWLEDGED, "aborted is absent"), 60),
+            mended("pre-vote-kept-open", "A pre-vote that was open when a leader was found is not closed.",
+                    Edit.of(RAFT + "RaftOrder", "checkForgottenPreVote()", new Change.Body(0)),
+                    raft("si", "loss,bursty-loss,partition,pause,crash"), new Finder(By.LIVENESS, "open"), 200),
+            one("cut-end-comes-back", "What was cut from the log's end stays in the file.",
+                    Edit.of(RAFT + "SegmentedLog", "truncateFrom", new Change.LeftOut("truncate")),
+                    raft("si", "partition,power-loss,kill"), new Finder(By.ASSERTION, "safely on disk"), 200),
+            one("checksum-not-looked-at", "Records of the log are read without their checksum.",
+                    Edit.of(RAFT + "LogSegment", "decode", new Change.Condition("recordCrc", 1, Jump.TAKEN)),
+                    raft("si", "flipped-bits"), new Finder(By.ASSERTION, "belongs"), 60),
+            one("torn-end-stays", "A torn end of the log is not cut off.",
+                    Edit.of(RAFT + "SegmentedLog", "recover(Ljava/lang/String;", new Change.LeftOut("truncate")),
+                    raft("si", "power-loss,kill"), new Finder(By.ASSERTION, "safely on disk"), 100),
+            one("checkpoint-before-the-log", "A checkpoint is written before the log up to it is safe.",
+                    Edit.of(RAFT + "CommittedEntries", "checkpoint", new Change.LeftOut("flush")),
+                    raft("si", "slow-disk,kill,power-loss"), new Finder(By.ASSERTION, "but the log ends with"), 100),
+            one("cut-counts-as-stable", "What was cut from the log counts as on stable storage for what follows.",
+                    Edit.of(GROUP + "StableWriter", "write", new Change.Condition("apply", 1, Jump.TAKEN)),
+                    group("si", "network,crash"), new Finder(By.TOTAL_ORDER, "uniform"), 60));
 
     private Mutants() {}
 
-    /** All of them. */
+    private static Mutant one(String name, String what, Edit edit, Where where, Finder finder, int within) {
+        return new Mutant(name, what, List.of(edit), where, finder, within, false);
+    }
+
+    /** One that is a fault which the project has had. */
+    private static Mutant mended(String name, String what, Edit edit, Where where, Finder finder, int within) {
+        return new Mutant(name, what, List.of(edit), where, finder, within, true);
+    }
+
+    private static Where ideal(String protocol, String faults, String... parameters) {
+        return new Where(protocol, parameters.length == 0 ? Map.of() : Map.of(parameters[0], parameters[1]),
+                OrderKind.IDEAL, faults, 500, 1);
+    }
+
+    private static Where raft(String protocol, String faults) {
+        return new Where(protocol, Map.of(), OrderKind.RAFT, faults, 1000, 1);
+    }
+
+    private static Where group(String protocol, String faults) {
+        return new Where(protocol, Map.of(), OrderKind.GROUP, faults, 500, 1);
+    }
+
+    /** All that are found. */
     public static List<Mutant> all() {
         return ALL;
     }
 
-    /** True once in a while, by counting. */
-    private static final class Sometimes {
-        private int count;
-
-        boolean now() {
-            return ++count % RARELY == 0;
-        }
-    }
-
-    /** Changes how executions are told to protocols. */
-    private static Mutation ofExecutions(Function<Execution, Execution> change) {
-        return new Mutation() {
-            @Override
-            public Protocol protocol(int node, Function<Replica, Protocol> maker, Replica replica) {
-                return new PassingProtocol(maker.apply(replica)) {
-                    @Override
-                    public void executed(TransactionId transaction, Execution execution) {
-                        protocol.executed(transaction, change.apply(execution));
-                    }
-                };
-            }
-        };
-    }
-
-    /** Changes what the protocol of one replica asks for. */
-    private static Mutation atSickReplica(Function<Replica, Replica> change) {
-        return new Mutation() {
-            @Override
-            public Protocol protocol(int node, Function<Replica, Protocol> maker, Replica replica) {
-                return maker.apply(node == SICK ? change.apply(replica) : replica);
-            }
-        };
-    }
-
-    private static final class CertificationSkipped implements Mutation {
-        private final Map<TransactionId, KeySet> keys = new HashMap<>();
-
-        @Override
-        public Protocol protocol(int node, Function<Replica, Protocol> maker, Replica replica) {
-            return new PassingProtocol(maker.apply(new PassingReplica(replica) {
-                @Override
-                public void apply(TransactionId transaction, long position, WriteSet writes) {
-                    world.apply(transaction, position, withKeys(transaction, writes));
-                }
-
-                @Override
-                public void commit(TransactionId transaction, long position, WriteSet writes) {
-                    world.commit(transaction, position, withKeys(transaction, writes));
-                }
-            })) {
-                @Override
-                public void executed(TransactionId transaction, Execution execution) {
-                    keys.put(transaction, execution.writes().keys());
-                    protocol.executed(transaction, new Execution(execution.begun(), execution.lastCommitted(),
-                            new WriteSet(KeySet.EMPTY, execution.writes().changes()), execution.reads()));
-                }
-            };
-        }
-
-        /** The engine needs to know what is written. */
-        private WriteSet withKeys(TransactionId transaction, WriteSet writes) {
-            return new WriteSet(keys.getOrDefault(transaction, writes.keys()), writes.changes());
-        }
-    }
-
-    private static final class StaleLowWaterMark implements Mutation {
-        @Override
-        public Protocol protocol(int node, Function<Replica, Protocol> maker, Replica replica) {
-            return new PassingProtocol(maker.apply(replica)) {
-                @Override
-                public void committed(long position, long horizon) {
-                    protocol.committed(position, position);
-                }
-            };
-        }
-    }
-
-    private static final class DeliveryReordered implements Mutation {
-        private record Delivery(int sender, byte[] payload) {}
-
-        @Override
-        public Order order(int node, Order right) {
-            return node != SICK ? right : new PassingOrder(right) {
-                @Override
-                protected Reader between(Reader right) {
-                    return new PassingReader(right) {
-                        private final Sometimes sometimes = new Sometimes();
-                        private @Nullable Delivery held;
-
-                        @Override
-                        public void delivered(long position, int sender, ByteBuffer payload) {
-                            byte[] bytes = new byte[payload.remaining()];
-                            payload.get(bytes);
-                            Delivery before = held;
-                            if (before != null) {
-                                held = null;
-                                reader.delivered(position - 1, sender, ByteBuffer.wrap(bytes));
-                                reader.delivered(position, before.sender, ByteBuffer.wrap(before.payload));
-                            } else if (sometimes.now()) {
-                                held = new Delivery(sender, bytes);
-                            } else {
-                                reader.delivered(position, sender, ByteBuffer.wrap(bytes));
-                            }
-                        }
-                    };
-                }
-            };
-        }
-    }
-
-    private static final class SequencerForgets implements Mutation {
-        @Override
-        public boolean orderForgets() {
-            return true;
-        }
-    }
-
-    private static final class RepliesEarly implements Mutation {
-        @Override
-        public boolean answersEarly() {
-            return true;
-        }
-    }
-
-    private static final class AppliesLater extends PassingReplica {
-        private record Late(TransactionId transaction, WriteSet writes) {}
-
-        private final Sometimes sometimes = new Sometimes();
-        private final ArrayDeque<Late> late = new ArrayDeque<>();
-
-        AppliesLater(Replica world) {
-            super(world);
-        }
-
-        @Override
-        public void apply(TransactionId transaction, long position, WriteSet writes) {
-            if (transaction.node() != SICK && sometimes.now()) {
-                late.add(new Late(transaction, writes));
-                world.skip(position);
-            } else {
-                world.apply(transaction, position, writes);
-            }
-        }
-
-        @Override
-        public void skip(long position) {
-            Late first = late.poll();
-            if (first == null) {
-                world.skip(position);
-            } else {
-                world.apply(first.transaction, position, first.writes);
-            }
-        }
-    }
-
-    private static final class AppliesNot extends PassingReplica {
-        private final Sometimes sometimes = new Sometimes();
-
-        AppliesNot(Replica world) {
-            super(world);
-        }
-
-        @Override
-        public void apply(TransactionId transaction, long position, WriteSet writes) {
-            if (transaction.node() != SICK && sometimes.now()) {
-                world.skip(position);
-            } else {
-                world.apply(transaction, position, writes);
-            }
-        }
-    }
-
-    private static final class ExecutesDifferently extends PassingReplica {
-        private final Sometimes sometimes = new Sometimes();
-
-        ExecutesDifferently(Replica world) {
-            super(world);
-        }
-
-        @Override
-        public void execute(TransactionId transaction, long position, Request.Whole request) {
-            byte[] statement = request.statement().clone();
-            if (sometimes.now()) {
-                // A bit of the program's tag, upon which depends what it writes to registers.
-                statement[TransactionId.SCHEMA.size(new TransactionId(0, 0))] ^= 1;
-            }
-            world.execute(transaction, position,
-                    new Request.Whole(statement, request.classes(), request.keys(), request.placement()));
-        }
-    }
-
-    private static final class ClassesForgotten implements Mutation {
-        @Override
-        public Protocol protocol(int node, Function<Replica, Protocol> maker, Replica replica) {
-            return new PassingProtocol(maker.apply(replica)) {
-                @Override
-                public void submitted(TransactionId transaction, Request request) {
-                    ConflictClasses alone = ConflictClasses
-                            .of(List.of(transaction.serial() * Byte.SIZE + transaction.node()));
-                    protocol.submitted(transaction, switch (request) {
-                        case Request.Interactive _ -> new Request.Interactive(alone);
-                        case Request.Whole whole -> new Request.Whole(whole.statement(), alone, whole.keys(),
-                                whole.placement());
-                    });
-                }
-            };
-        }
-    }
-
-    private static final class VotesWithoutLocks implements Mutation {
-        @Override
-        public Protocol protocol(int node, Function<Replica, Protocol> maker, Replica replica) {
-            Set<TransactionId> pretended = new HashSet<>();
-            ArrayDeque<TransactionId> toTell = new ArrayDeque<>();
-            return new PassingProtocol(maker.apply(new PassingReplica(replica) {
-                @Override
-                public void prepare(TransactionId transaction, WriteSet writes) {
-                    pretended.add(transaction);
-                    toTell.add(transaction);
-                }
-
-                @Override
-                public void abort(TransactionId transaction) {
-                    toTell.remove(transaction);
-                    world.abort(transaction);
-                }
-
-                @Override
-                public void commit(TransactionId transaction, long position, WriteSet writes) {
-                    if (pretended.contains(transaction)) {
-                        world.apply(transaction, position, writes);
-                    } else {
-                        world.commit(transaction, position, writes);
-                    }
-                }
-            })) {
-                private void tell() {
-                    for (TransactionId next = toTell.poll(); next != null; next = toTell.poll()) {
-                        protocol.prepared(next);
-                    }
-                }
-
-                @Override
-                public void received(int sender, Message message) {
-                    tell();
-                    protocol.received(sender, message);
-                }
-
-                @Override
-                public void timer(long timer) {
-                    tell();
-                    protocol.timer(timer);
-                }
-            };
-        }
+    /** Those that nobody finds, in as many scenarios as they say. */
+    public static List<Mutant> escaped() {
+        return ESCAPED;
     }
 
     /** The mutant of a name. */
     public static Mutant find(String name) {
-        return ALL.stream().filter(mutant -> mutant.name().equals(name)).findFirst()
+        return Stream.concat(ALL.stream(), ESCAPED.stream()).filter(mutant -> mutant.name().equals(name)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no mutant '" + name + "'; there are: "
                         + String.join(", ", ALL.stream().map(Mutant::name).toList())));
     }
 
-    /** Makes the mutation of a name for one run; {@link ReplayFile#NO_MUTANT} for none. */
+    /** Makes mutations of a name; {@link ReplayFile#NO_MUTANT} for none. */
     public static Supplier<Mutation> mutation(String name) {
-        return name.equals(ReplayFile.NO_MUTANT) ? () -> Mutation.NONE : find(name).mutation();
+        return name.equals(ReplayFile.NO_MUTANT) ? () -> Mutation.NONE : find(name).mutations();
     }
 }

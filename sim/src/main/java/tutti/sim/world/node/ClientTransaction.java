@@ -27,6 +27,9 @@ final class ClientTransaction implements LocalTransaction {
     /** How long a session waits for what has been delivered before its transaction begins. */
     private static final long FRESH_NANOS_MAX = 100 * Nanos.MILLI;
     private static final double LOSE_NANOS_MEAN = 2 * Nanos.MILLI;
+    /** How many clients lose sight of their node while it commits, and how long after they have asked for that. */
+    private static final double LOST_SIGHT = 0.05;
+    private static final double LOST_SIGHT_NANOS_MEAN = 3 * Nanos.MILLI;
 
     private final NodeLife life;
     private final Transactions node;
@@ -186,10 +189,10 @@ final class ClientTransaction implements LocalTransaction {
         if (submission.loses()) {
             life.later((long) life.random().exponential(LOSE_NANOS_MEAN), of::disconnected);
         }
-        ticket().executed(writes, node.needsReads() ? of.reads() : ReadSet.EMPTY);
-        if (life.answersEarly()) {
-            end(Client.Outcome.COMMITTED, "");
+        if (!submission.isWhole() && life.random().chance(LOST_SIGHT)) {
+            life.later((long) life.random().exponential(LOST_SIGHT_NANOS_MEAN), this::lostSight);
         }
+        ticket().executed(writes, node.needsReads() ? of.reads() : ReadSet.EMPTY);
     }
 
     // ------------------------------------------------------------------------------------------ from the node
@@ -274,6 +277,16 @@ final class ClientTransaction implements LocalTransaction {
         life.forget(this);
         life.log().answered(id, outcome == Client.Outcome.COMMITTED);
         client.ended(new Client.End(id, outcome, why, executed == null ? List.of() : executed.operations()));
+    }
+
+    /** Its client cannot reach the node any more, which goes on with it. */
+    private void lostSight() {
+        if (!over) {
+            life.log().count("client lost sight");
+            over = true;
+            life.forget(this);
+            client.ended(new Client.End(id, Client.Outcome.UNKNOWN, Client.LOST_SIGHT, submission.program().appends()));
+        }
     }
 
     /** Its node is gone, and has told nothing. */

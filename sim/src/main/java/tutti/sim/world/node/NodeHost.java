@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
@@ -13,6 +14,7 @@ import tutti.core.protocol.Replica;
 import tutti.core.spi.Order;
 import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode;
+import tutti.sim.fault.FaultKind;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
@@ -59,11 +61,11 @@ public final class NodeHost {
      * @param timing of the databases
      * @param statement how long a client's statement takes, thinking included
      * @param tuning of the nodes
-     * @param answersEarly whether, broken on purpose, clients are told success when their transaction asks to commit
+     * @param worst what faults have done to the data of a host so far, by its name: what a node may refuse for
      */
     public record Settings(List<String> hosts, ChosenProtocol chosen, ProtocolFactory protocol,
             OrderFactory order, EngineKind engine, Database.Timing timing,
-            Distribution statement, Tuning tuning, boolean answersEarly) {
+            Distribution statement, Tuning tuning, Function<String, FaultKind.Promise> worst) {
         public Settings {
             hosts = List.copyOf(hosts);
         }
@@ -93,6 +95,7 @@ public final class NodeHost {
     private @Nullable NodeLife life;
     private long lives;
     private int restarts;
+    private @Nullable Throwable refusal;
 
     /**
      * On a host that is down and attached to the network.
@@ -133,6 +136,7 @@ public final class NodeHost {
     }
 
     private void boot() {
+        refusal = null;
         database.boot();
         machine = new SimMachine(host, network);
         host.onCrash(() -> {
@@ -156,21 +160,39 @@ public final class NodeHost {
         life = new NodeLife(this, ++lives, Objects.requireNonNull(machine), engine);
     }
 
-    /** A life has failed. */
+    /**
+     * A life has failed. What a new start may mend is started anew at once; so is, until that helps, what stopped itself for its
+     * disk's sake. A node whose data was damaged may refuse to go on.
+     */
     void failed(NodeLife failed, Throwable cause, boolean restartable) {
-        restarts++;
-        if (!restartable || restarts > RESTARTS_MAX) {
+        boolean again = restartable && ++restarts <= RESTARTS_MAX;
+        FaultKind.Promise worst = settings.worst.apply(host.name());
+        if (!again && worst == FaultKind.Promise.RECOVERS) {
             broken(cause);
             return;
         }
-        log.count("node restarted");
+        boolean refuses = !again && worst != FaultKind.Promise.STOPS;
+        log.count(again ? "node restarted" : refuses ? "node refused" : "node stopped");
         host.after(0, END, () -> {
             if (failed.equals(life)) {
                 life = null;
+                if (!failed.knowsOfFailure()) {
+                    log.violated("lifecycle", "node " + node + " has failed (" + cause.getMessage() + ") and says: "
+                            + failed);
+                }
                 failed.close();
-                host.after(RESTART_NANOS, START, this::start);
+                if (refuses) {
+                    refusal = cause;
+                } else {
+                    host.after(RESTART_NANOS, START, this::start);
+                }
             }
         });
+    }
+
+    /** Whether its node refuses to go on with the data that it has. */
+    public boolean refuses() {
+        return refusal != null;
     }
 
     /** Something has happened that no start mends: the run ends. */
@@ -178,6 +200,14 @@ public final class NodeHost {
         host.kernel().schedule(0, END, () -> {
             throw new IllegalStateException("node " + node + " cannot go on: " + cause.getMessage(), cause);
         });
+    }
+
+    /** The run ends here: whatever the node has under way stays open. */
+    public void cut() {
+        NodeLife now = life;
+        if (now != null) {
+            log.ended(node, now.number());
+        }
     }
 
     /** Whether it serves clients. */
@@ -258,6 +288,8 @@ public final class NodeHost {
     @Override
     public String toString() {
         NodeLife now = life;
-        return "node " + node + " " + host.state() + (now == null ? " down" : " " + now);
+        Throwable why = refusal;
+        return "node " + node + " " + host.state()
+                + (now != null ? " " + now : why == null ? " down" : " refuses: " + why.getMessage());
     }
 }

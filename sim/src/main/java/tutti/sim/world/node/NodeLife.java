@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Order;
 import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
@@ -42,18 +43,25 @@ final class NodeLife {
             try {
                 begin(machine);
             } catch (IOException | RuntimeException cannot) {
-                home.broken(cannot);
+                failed(cannot, false);
             }
         });
     }
 
     private void begin(SimMachine machine) throws IOException {
-        ReplicaNode made = new ReplicaNode(home.replicaSettings(), machine, machine.directory(FILES),
-                new RecordingOrder(home.openOrder(machine, number), new OrderTap()), engine,
-                world -> RecordingProtocol.between(home.node(), home.log(),
-                        seam -> home.settings().protocol().create(home.node(), home.settings().replicas(), seam),
-                        world),
-                NodeMetrics.NONE, this::failed);
+        Order order = home.openOrder(machine, number);
+        ReplicaNode made;
+        try {
+            made = new ReplicaNode(home.replicaSettings(), machine, machine.directory(FILES),
+                    new RecordingOrder(order, new OrderTap()), engine,
+                    world -> RecordingProtocol.between(home.node(), home.log(),
+                            seam -> home.settings().protocol().create(home.node(), home.settings().replicas(), seam),
+                            world),
+                    NodeMetrics.NONE, this::failed);
+        } catch (IOException | RuntimeException cannot) {
+            order.close();
+            throw cannot;
+        }
         // From now on in time with everything else, which the files of its beginning have taken.
         machine.loop("start", home::broken).execute(() -> {
             if (!over) {
@@ -91,6 +99,11 @@ final class NodeLife {
         }
     }
 
+    /** Whether its node says that it has failed, as far as there is one. */
+    boolean knowsOfFailure() {
+        return replica == null || replica.state() == ReplicaNode.State.FAILED;
+    }
+
     /** It has failed, and its process ends it. */
     void close() {
         end();
@@ -109,6 +122,10 @@ final class NodeLife {
 
     boolean isOver() {
         return over;
+    }
+
+    long number() {
+        return number;
     }
 
     @Nullable
@@ -162,10 +179,6 @@ final class NodeLife {
 
     RandomStream random() {
         return random;
-    }
-
-    boolean answersEarly() {
-        return home.settings().answersEarly();
     }
 
     Distribution statement() {

@@ -41,10 +41,9 @@ public final class IdealOrder {
      * @param view from a crash or start to the view that says so
      * @param queueBytes of a member's messages submitted and not delivered back, at most
      * @param suspicions from one wrong view to the next, anywhere; no time if there are none
-     * @param forgets whether, broken on purpose, it forgets what not all have been delivered when a member crashes
      */
     public record Settings(Distribution order, Distribution deliver, Distribution view, long queueBytes,
-            Distribution suspicions, boolean forgets) {}
+            Distribution suspicions) {}
 
     private static final class Entry {
         final int sender;
@@ -137,11 +136,6 @@ public final class IdealOrder {
             waiting.clear();
             open.values().forEach(Member::deliverLater);
         }
-    }
-
-    private void forget() {
-        long known = open.values().stream().mapToLong(member -> member.delivered).min().orElse(end());
-        log.subList(Math.clamp(known - base, 0, log.size()), log.size()).clear();
     }
 
     private void changed() {
@@ -350,9 +344,6 @@ public final class IdealOrder {
                 reader = null;
                 listener = null;
                 open.remove(node, this);
-                if (settings.forgets) {
-                    forget();
-                }
                 changed();
             }
         }

@@ -13,7 +13,7 @@ class IdealOrderTest extends SimOrderContract {
     OrderFactory factory(Kernel kernel, Map<Integer, InetSocketAddress> members, long queueBytes) {
         Distribution delay = new Distribution.Uniform(0, 500 * Nanos.MICRO);
         IdealOrder ideal = new IdealOrder(kernel,
-                new IdealOrder.Settings(delay, delay, delay, queueBytes, Distribution.ZERO, false),
+                new IdealOrder.Settings(delay, delay, delay, queueBytes, Distribution.ZERO),
                 new TreeSet<>(members.keySet()));
         return (host, node, _, _) -> ideal.open(host, node);
     }

@@ -1,0 +1,16 @@
+package tutti.order.group;
+
+import java.util.List;
+import tutti.core.schema.Catalogue;
+import tutti.core.schema.MessageSet;
+
+/** What the nodes of a group order tell each other around the packets of their group, and what they keep. */
+public final class GroupOrderCatalogue implements Catalogue {
+    /** For {@link java.util.ServiceLoader}. */
+    public GroupOrderCatalogue() {}
+
+    @Override
+    public List<MessageSet<?>> sets() {
+        return List.of(Frame.SET, GroupDirectory.SET);
+    }
+}
