@@ -15,6 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -190,6 +191,49 @@ class StatementGateTest {
                 holder.session.forget();
             }
             assertEquals(List.of("1,0"), EnginePair.rows(pair.origin, "SELECT * FROM T"));
+        }
+    }
+
+    /** Whoever is pushed aside and runs again at once does not keep it out. */
+    @ParameterizedTest
+    @EnumSource
+    void aSchemaChangeIsAloneThoughOthersBeginAgainAtOnce(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind, TABLE)) {
+            pair.commit(ROW);
+            pair.origin.onBlocked((_, holder) -> holder.rollback(() -> {}));
+            CountDownLatch begun = new CountDownLatch(2);
+            Result<ExecuteResult> executed = new Result<>();
+            try (Client first = new Client(pair);
+                    Client second = new Client(pair);
+                    Applier applier = pair.origin.openApplier()) {
+                List<CompletableFuture<Void>> running = Stream.of(first, second)
+                        .map(each -> each.running(() -> readAgainAndAgain(pair, begun, executed))).toList();
+                begun.await();
+                applier.execute(100,
+                        new BarrierStatement("PUBLIC", "CREATE TABLE S (ID INTEGER PRIMARY KEY)").toBytes(),
+                        executed);
+                assertTrue(executed.success().tookEffect());
+                for (CompletableFuture<Void> each : running) {
+                    each.get();
+                }
+            }
+        }
+    }
+
+    /** One transaction after another, each of which lasts until it is pushed aside. */
+    private static void readAgainAndAgain(EnginePair pair, CountDownLatch begun, Result<ExecuteResult> until)
+            throws SQLException {
+        while (!until.isDone()) {
+            try (Client client = new Client(pair)) {
+                client.execute("SELECT * FROM T");
+                begun.countDown();
+                while (!until.isDone() && !client.ended.await(1, TimeUnit.MILLISECONDS)) {
+                    // It goes on.
+                }
+                client.session.forget();
+            } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 

@@ -83,20 +83,6 @@ class ScenarioRunTest {
     }
 
     /**
-     * Where few may wait for their outcome, those that have executed hold locks until it is their turn; prepared changes that
-     * waited for them were not known to wait for whoever was in flight, nor for themselves where a transaction that still ran
-     * stood between, so each of these deadlocks lasted until a timeout.
-     */
-    @Test
-    void noDeadlockOfTwoPhaseCommitLastsUntilATimeout() {
-        ScenarioResult result = ScenarioRun.run(Scenario.random(314025325968L,
-                PROTOCOLS.descriptor(TwoPhaseCommit.NAME), Map.of(), OrderKind.RAFT, 1000,
-                FaultProfile.parse("none")));
-        assertTrue(result.passed(), result::why);
-        assertEquals(0, result.counts().getOrDefault("aborted: lock-timeout", 0), result.counts()::toString);
-    }
-
-    /**
      * A transaction that waited for admission lost its connection, and with it its locks: what was made visible after that and
      * before its turn was taken to have been kept out by them, and its update was lost.
      */
@@ -119,6 +105,28 @@ class ScenarioRunTest {
         assertTrue(result.passed(), result::why);
     }
 
+    /** The replicas were taken to be at rest though one had not been given the last message, which changed nothing. */
+    @Test
+    void atRestEverybodyHasBeenGivenEverything() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(1325, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), () -> result.failed().toString());
+    }
+
+    /**
+     * Where few may wait for their outcome, those that have executed hold locks until it is their turn; prepared changes that
+     * waited for them were not known to wait for whoever was in flight, nor for themselves where a transaction that still ran
+     * stood between, so each of these deadlocks lasted until a timeout.
+     */
+    @Test
+    void noDeadlockOfTwoPhaseCommitLastsUntilATimeout() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(314025325968L,
+                PROTOCOLS.descriptor(TwoPhaseCommit.NAME), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("none")));
+        assertTrue(result.passed(), result::why);
+        assertEquals(0, result.counts().getOrDefault("aborted: lock-timeout", 0), result.counts()::toString);
+    }
+
     /**
      * Two transactions with priority, which share no class with a request of every node, were pushed aside by it and ran
      * again at once, for ever: in a database that has to be alone for it, one of them was always there.
@@ -128,14 +136,6 @@ class ScenarioRunTest {
         ScenarioResult result = ScenarioRun.run(Scenario.random(328818793314L, PROTOCOLS.descriptor("akara"),
                 Map.of(), OrderKind.RAFT, 1000, FaultProfile.parse("network")));
         assertTrue(result.passed(), result::why);
-    }
-
-    /** The replicas were taken to be at rest though one had not been given the last message, which changed nothing. */
-    @Test
-    void atRestEverybodyHasBeenGivenEverything() {
-        ScenarioResult result = ScenarioRun.run(Scenario.random(1325, PROTOCOLS.descriptor("si"), Map.of(),
-                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
-        assertTrue(result.passed(), () -> result.failed().toString());
     }
 
     @Test
