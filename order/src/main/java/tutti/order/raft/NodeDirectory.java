@@ -12,8 +12,8 @@ import tutti.runtime.Directory;
  * forget besides the log: the current term and whom this node voted for in it.
  *
  * <p>
- * <b>Lost directories.</b> A directory has a number that no other has, and the node notes those of the others when they first say
- * what a node says (before it acts upon that: whoever says less leaves no trace). A member that comes back without its vote and its log would break what a majority rests on: it could vote twice in a
+ * <b>Lost directories.</b> A directory has a number that no other has, and the node notes those of the others when it meets them
+ * first. A member that comes back without its vote and its log would break what a majority rests on: it could vote twice in a
  * term, and for a leader that lacks what it has helped to commit. It comes with a directory of another number, and the others
  * turn it away.
  */
@@ -94,26 +94,17 @@ final class NodeDirectory implements AutoCloseable {
     }
 
     /**
-     * Whether another node has the directory that it had when this one {@linkplain #met met} it first, or has not been met.
+     * Whether another node has the directory that it had when this one met it first, which may be now.
      *
-     * @throws IOException if that cannot be read
+     * @throws IOException if that cannot be read or noted
      */
-    boolean mayHave(int node, long itsDirectory) throws IOException {
-        String name = MET + node;
-        return !directory.exists(name)
-                || RaftFiles.read(directory, name, RaftFiles.DirectoryNumber.class).of() == itsDirectory;
-    }
-
-    /**
-     * Notes with which directory another node has come, if it has not been met before; on disk when it returns.
-     *
-     * @throws IOException if that cannot be noted
-     */
-    void met(int node, long itsDirectory) throws IOException {
+    boolean knows(int node, long itsDirectory) throws IOException {
         String name = MET + node;
         if (!directory.exists(name)) {
             RaftFiles.write(directory, name, new RaftFiles.DirectoryNumber(itsDirectory));
+            return true;
         }
+        return RaftFiles.read(directory, name, RaftFiles.DirectoryNumber.class).of() == itsDirectory;
     }
 
     /** What helps a node that has lost its directory. */

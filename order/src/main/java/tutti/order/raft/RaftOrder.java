@@ -8,9 +8,7 @@ import io.microraft.report.RaftNodeReport;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -445,22 +443,6 @@ public final class RaftOrder implements Order, DurableLog, Group {
     }
 
     private final class FromNetwork implements PeerNetwork.Receiver {
-        /** With which directories nodes have come that have not said anything yet. */
-        private final Map<Integer, Long> claimed = new HashMap<>();
-
-        /** What a node says from now on, its vote above all, counts for the directory with which it has come. */
-        private void note(int node) throws IOException {
-            Long itsDirectory = claimed.remove(node);
-            if (itsDirectory != null) {
-                try {
-                    directory.met(node, itsDirectory);
-                } catch (IOException broken) {
-                    fail(broken);
-                    throw broken;
-                }
-            }
-        }
-
         @Override
         public void received(int from, ByteBuffer frame) throws IOException {
             if (stopped.get()) {
@@ -471,9 +453,6 @@ public final class RaftOrder implements Order, DurableLog, Group {
                 read = PeerMessage.SET.decode(frame);
             } catch (DecodeException wrong) {
                 throw new IOException(wrong.getMessage(), wrong);
-            }
-            if (read instanceof PeerMessage.Raft) {
-                note(from);
             }
             switch (read) {
                 case PeerMessage.Letter(byte[] payload) -> RaftOrder.this.received(from,
@@ -496,13 +475,11 @@ public final class RaftOrder implements Order, DurableLog, Group {
         @Override
         public String refusal(int node, long itsDirectory) throws IOException {
             try {
-                if (directory.mayHave(node, itsDirectory)) {
-                    claimed.put(node, itsDirectory);
-                    return "";
-                }
-                return "node " + node
-                        + " comes with another directory than the one that it had, and without what it has"
-                        + " promised the others: " + directory.remedy(node);
+                return directory.knows(node, itsDirectory)
+                        ? ""
+                        : "node " + node
+                                + " comes with another directory than the one that it had, and without what it has"
+                                + " promised the others: " + directory.remedy(node);
             } catch (IOException broken) {
                 fail(broken);
                 throw broken;
