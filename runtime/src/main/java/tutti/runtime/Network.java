@@ -106,6 +106,7 @@ public interface Network extends AutoCloseable {
         /** Largest that can be sent, in bytes. */
         int maxBytes();
 
+        /** Closes it. The port is free when it returns, unless called on the loop. Any thread. */
         @Override
         void close();
     }

@@ -171,7 +171,14 @@ final class NettyNetwork implements Network {
 
             @Override
             public void close() {
-                channel.close().awaitUninterruptibly();
+                var closing = channel.close();
+                if (!thread.inEventLoop()) {
+                    closing.awaitUninterruptibly();
+                    // The system gives a port back with the selection that follows: there is one between two tasks.
+                    for (int i = 0; i < 2; i++) {
+                        thread.submit(() -> {}).awaitUninterruptibly();
+                    }
+                }
             }
         };
     }
