@@ -15,11 +15,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.cluster.ClusterFile;
 
 /** What a node says that cannot start, and that it leaves everything as it was. */
+@Tag("long")
 class StartRefusalsTest {
     @TempDir
     private Path directory;
