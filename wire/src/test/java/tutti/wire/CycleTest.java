@@ -104,7 +104,7 @@ class CycleTest extends OnFrontEnd {
                     Frontend.flush(out);
                 }
             });
-            fixture.awaitRunning("commit");
+            fixture.awaitSleeping();
             push();
             if (!synced) {
                 send(client, out -> {

@@ -71,6 +71,14 @@ final class FrontEndFixture implements AutoCloseable {
         }
     }
 
+    /** Waits until the engine sleeps in a statement; before that, what is to interrupt it may find it between two messages. */
+    void awaitSleeping() throws Exception {
+        while (!"1".equals(admin.execute("select count(*) from pg_stat_activity where wait_event = 'PgSleep'", PATIENCE)
+                .value())) {
+            Thread.onSpinWait();
+        }
+    }
+
     /** Waits until the engine runs a statement like this. */
     void awaitRunning(String like) throws Exception {
         String query = "select count(*) from pg_stat_activity where state = 'active' and pid <> pg_backend_pid()"
