@@ -228,7 +228,7 @@ public final class Mutants {
                     Edit.of(RAFT + "SegmentedLog", "truncateFrom", new Change.LeftOut("truncate")),
                     raft("si", "partition,power-loss,kill"), new Finder(By.ASSERTION, "safely on disk"), 200),
             one("checksum-not-looked-at", "Records of the log are read without their checksum.",
-                    Edit.of(RAFT + "LogSegment", "decode", new Change.Condition("recordCrc", 1, Jump.TAKEN)),
+                    Edit.of(RAFT + "LogSegment", "decode", new Change.Condition("crc", 1, Jump.TAKEN)),
                     raft("si", "flipped-bits"), new Finder(By.ASSERTION, "belongs"), 60),
             one("torn-end-stays", "A torn end of the log is not cut off.",
                     Edit.of(RAFT + "SegmentedLog", "recover(Ljava/lang/String;", new Change.LeftOut("truncate")),
