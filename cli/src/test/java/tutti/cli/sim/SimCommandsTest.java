@@ -91,7 +91,7 @@ class SimCommandsTest {
         String said = out.toString();
         assertTrue(said.contains("FAILED active, seed ") && said.contains("raft order, faults all, by ")
                 && said.contains("0 are needed") && said.contains("equal commit sequences"), said);
-        assertTrue(said.contains("the nodes' log") && said.contains("RaftOrder: node 0: the leader is"), said);
+        assertTrue(said.contains("the nodes' log"), said);
         List<Path> files;
         try (var found = Files.list(directory)) {
             files = found.toList();
