@@ -53,7 +53,8 @@ class NodeFaultsTest {
             for (AdminClient.Answer answer : List.of(client.get(url, "/secondaries"),
                     client.post(url, "/secondaries?count=1"))) {
                 assertFalse(answer.well(), answer.text());
-                assertTrue(answer.text().contains("choose an engine that keeps its database in the node's process"), answer.text());
+                assertTrue(answer.text().contains("choose an engine that keeps its database in the node's process"),
+                        answer.text());
             }
         }
     }
