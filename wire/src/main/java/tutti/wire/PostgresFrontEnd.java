@@ -27,7 +27,7 @@ import tutti.pgwire.StartupPacket;
 
 /**
  * A node's PostgreSQL server: unmodified clients connect to it, each gets a connection of its own to the node's engine,
- * and its transactions commit by way of the node (DESIGN section 3).
+ * and its transactions commit by way of the node (docs/tour.md follows one).
  *
  * <p>
  * Thread rules: {@link #start} and {@link #close} from any thread but an event loop; they wait.
