@@ -28,6 +28,7 @@ import tutti.wire.OpenTransaction.Extent;
  * <li>{@link BackendRequests}: what the engine has been asked, by the client and by the node, and has not answered;
  * <li>{@link CurrentTransaction}: the open transaction, what it has done, and what the engine's side does with it;
  * <li>{@link DeferredExecution}, {@link CommitSequence}, {@link RollbackSequence}: how a transaction waits, commits and is rolled back;
+ * <li>{@link Repetition}: how one that has lost is run again, unknown to its client;
  * <li>{@link OrderedStatements}, {@link SchemaChanges}: what every node executes, and what the capture has to be told of.
  * </ul>
  * Here is what concerns several of them: the end of a cycle, and the end of the session. Everything happens on the event loop
@@ -48,6 +49,7 @@ final class Session {
     private final DeferredExecution turns;
     private final CommitSequence commit;
     private final RollbackSequence rollback;
+    private final Repetition repetition;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
     private AbortReason.Failed end = new AbortReason.Failed("engine");
@@ -72,6 +74,8 @@ final class Session {
         this.turns = new DeferredExecution(this);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
+        this.repetition = new Repetition(this, services.repetitions());
+        this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
     }
@@ -141,6 +145,10 @@ final class Session {
         return rollback;
     }
 
+    Repetition repetition() {
+        return repetition;
+    }
+
     OrderedStatements ordered() {
         return ordered;
     }
@@ -199,10 +207,11 @@ final class Session {
 
     /** Goes on with both sides' messages if it can, and flushes them. Called whenever something has happened. */
     void settle() {
+        repetition.proceed();
         if (connection.reader().paused() && (client.writable() || client.suppressed())) {
             connection.reader().resume();
         }
-        if (clientReader.paused() && !blocked() && backend.writable()) {
+        if (clientReader.paused() && !blocked() && !repetition.running() && backend.writable()) {
             clientReader.resume();
         }
         backend.flush();
@@ -303,6 +312,7 @@ final class Session {
 
     /** The engine has completed an Execute of the client's that ends its transaction, and perhaps begins another. */
     void transactionEnded(boolean another) {
+        repetition.transactionEnded();
         transaction.ended();
         backend.transactionEnded(another);
         if (client.suppressed() && !cycle.busy()) {
@@ -319,6 +329,7 @@ final class Session {
 
     /** The engine has completed a simple query of the client's that ends its transaction. */
     void transactionEndedByQuery() {
+        repetition.transactionEnded();
         transaction.ended();
     }
 
@@ -335,10 +346,15 @@ final class Session {
 
     private void cycleOver() {
         cycle.over();
+        forgetCycle();
+    }
+
+    /** Nothing is left of the cycle. */
+    void forgetCycle() {
+        cycle.forget();
         transaction.cycleOver();
         backend.cycleOver();
-        client.hideWarnings(false);
-        client.show();
+        client.cycleOver();
         modes.requestOver();
     }
 

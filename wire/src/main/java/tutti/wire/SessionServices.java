@@ -9,6 +9,7 @@ import tutti.node.Transactions;
  * @param capture the engine's capture service
  * @param own our own messages to the engine
  * @param heldLimit bytes of responses that a session holds back at most
+ * @param repetitions how often a session runs a transaction again that has lost
  * @param registry the engine, as far as sessions concern it
  */
 record SessionServices(
@@ -16,4 +17,5 @@ record SessionServices(
         Capture capture,
         OwnMessages own,
         int heldLimit,
+        int repetitions,
         PostgresFrontEnd.SessionRegistry registry) {}
