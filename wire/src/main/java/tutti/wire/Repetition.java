@@ -37,11 +37,17 @@ import tutti.pgwire.Frontend;
  * rollback. What functions do outside of the database is done again: {@code limits.repetitions: 0} switches this off.
  *
  * <p>
+ * <b>Who loses again and again.</b> A transaction that has lost twice waits until others of its node that have lost twice are over, for
+ * {@value #PATIENCE_MILLIS} ms at most.
+ *
+ * <p>
  * <b>Bounds.</b> At most {@value #SAID_BYTES_MAX} bytes of messages are kept; a longer transaction, and one of a query that
  * has ended another transaction, is not repeated. A transaction is repeated as often as the setting says.
  */
 final class Repetition {
     private static final Logger LOG = LoggerFactory.getLogger(Repetition.class);
+    private static final int LOSSES_AT_ONCE = 2;
+    private static final int PATIENCE_MILLIS = 1000;
     private static final int SAID_BYTES_MAX = 256 << 10;
     private static final int SAID_BYTES_KEPT = 4 << 10;
     /** What a client may hear in the cycle in which its transaction begins, before that. */
@@ -66,6 +72,7 @@ final class Repetition {
 
     private final Session session;
     private final int most;
+    private final RepeatedOneByOne turns;
 
     private byte[] said = new byte[SAID_BYTES_KEPT];
     private int saidBytes;
@@ -82,8 +89,9 @@ final class Repetition {
     private @Nullable Again again;
     private int times;
     private boolean running;
-    /** A position must become visible first. */
-    private boolean waiting;
+    /** What must happen before: a position becomes visible, its turn comes. */
+    private int awaited;
+    private RepeatedOneByOne.@Nullable Place place;
     private boolean speaking;
     private int next;
     /** Of what the client has heard, what the engine has not answered again. */
@@ -98,10 +106,12 @@ final class Repetition {
      * Of a session.
      *
      * @param most how often a transaction is repeated; 0 if not at all
+     * @param turns of all sessions of the node
      */
-    Repetition(Session session, int most) {
+    Repetition(Session session, int most, RepeatedOneByOne turns) {
         this.session = session;
         this.most = most;
+        this.turns = turns;
         try {
             heard = MessageDigest.getInstance("SHA-256");
         } catch (NoSuchAlgorithmException impossible) {
@@ -156,9 +166,19 @@ final class Repetition {
 
     private void over() {
         running = false;
-        waiting = false;
+        awaited = 0;
         owed = 0;
         differs = false;
+        leave();
+    }
+
+    /** Whoever waits for its turn need not wait for this session. */
+    void leave() {
+        RepeatedOneByOne.Place left = place;
+        place = null;
+        if (left != null) {
+            left.leave();
+        }
     }
 
     /** Looks after what is prepared under which name. */
@@ -226,6 +246,7 @@ final class Repetition {
     /** A transaction has ended as its client knows: what follows in the same cycle is not repeated. */
     void transactionEnded() {
         unrepeatable = true;
+        leave();
     }
 
     /**
@@ -357,20 +378,46 @@ final class Repetition {
         owed = heardBytes;
         expected = digest();
         heard.reset();
-        if (winner <= session.node().visiblePosition()) {
-            return;
+        awaited = 0;
+        if (winner > session.node().visiblePosition()) {
+            awaitWinner(winner);
         }
-        // Before the winner is visible, it would lose again.
-        waiting = true;
+        if (times >= LOSSES_AT_ONCE && place == null) {
+            awaitTurn();
+        }
+    }
+
+    /** Before the winner is visible, it would lose again. */
+    private void awaitWinner(long winner) {
+        Runnable visible = awaited();
         session.node().await(winner, new Completion<Long>() {
             @Override
             public void succeeded(Long position) {
-                session.onLoop(() -> waiting = false);
+                visible.run();
             }
 
             @Override
             public void failed(EngineFailure failure) {
-                session.onLoop(() -> waiting = false);
+                visible.run();
+            }
+        });
+    }
+
+    private void awaitTurn() {
+        Runnable come = awaited();
+        place = turns.enter(come);
+        session.later(PATIENCE_MILLIS, come);
+    }
+
+    /** Something must happen first; it is told by what this returns, from any thread and perhaps more than once. */
+    private Runnable awaited() {
+        int time = times;
+        boolean[] told = {false};
+        awaited++;
+        return () -> session.onLoop(() -> {
+            if (!told[0] && times == time && awaited > 0) {
+                told[0] = true;
+                awaited--;
             }
         });
     }
@@ -397,7 +444,7 @@ final class Repetition {
         }
         speaking = true;
         try {
-            while (running && !waiting && !differs && next < saidBytes && speak()) {
+            while (running && awaited == 0 && !differs && next < saidBytes && speak()) {
                 // said
             }
         } finally {

@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,7 +75,7 @@ final class Session {
         this.turns = new DeferredExecution(this);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
-        this.repetition = new Repetition(this, services.repetitions());
+        this.repetition = new Repetition(this, services.repetitions(), services.repeated());
         this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
@@ -230,6 +231,11 @@ final class Session {
         } catch (RejectedExecutionException stopped) {
             LOG.debug("answer after the event loop stopped", stopped);
         }
+    }
+
+    /** Does something after a time, on the event loop. */
+    void later(int millis, Runnable task) {
+        loop.schedule(task, millis, TimeUnit.MILLISECONDS);
     }
 
     /** The client hears an error of the node's; its cycle has failed. */
@@ -400,6 +406,7 @@ final class Session {
         if (transaction.is(SessionState.CLOSED)) {
             return;
         }
+        repetition.leave();
         boolean committing = transaction.state().outlivesClient();
         OpenTransaction lost = transaction.orNull();
         boolean asked = lost != null && !lost.writes().isEmpty();
