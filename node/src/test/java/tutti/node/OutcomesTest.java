@@ -159,6 +159,11 @@ class OutcomesTest {
             }
 
             @Override
+            public boolean tellsFirst(int node) {
+                return false;
+            }
+
+            @Override
             public Set<Integer> members() {
                 return Set.of(0);
             }
