@@ -128,6 +128,41 @@ class ScenarioRunTest {
     }
 
     /**
+     * A client that asked a backup was told of what the primary did not show yet, and an update that began there afterwards had
+     * not seen it.
+     */
+    @ParameterizedTest
+    @ValueSource(longs = {889001065571L, 889001065671L, 889001065762L})
+    void nobodyIsToldOfWhatAnUpdateMayNotHaveSeen(long seed) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor("passive"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), () -> result.failed().toString());
+    }
+
+    /**
+     * A prepared transaction whose commit failed in the engine lost its locks before it was visible, and one that read in between
+     * what it overwrites was decided before it could be pushed aside.
+     */
+    @Test
+    void whoReadsWhileLocksAreLostIsNotDecided() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(889001065493L,
+                PROTOCOLS.descriptor(TwoPhaseCommit.NAME), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("all")));
+        assertTrue(result.passed(), () -> result.failed().toString());
+    }
+
+    /**
+     * The simulated databases in the virtual machine, unlike the real ones, had an applier that waited for a local transaction keep
+     * other appliers out: for ever, if one of these had an earlier position than the transaction.
+     */
+    @Test
+    void anApplierThatWaitsKeepsNoOtherOut() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(889001065469L, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
+    }
+
+    /**
      * Two transactions with priority, which share no class with a request of every node, were pushed aside by it and ran
      * again at once, for ever: in a database that has to be alone for it, one of them was always there.
      */
