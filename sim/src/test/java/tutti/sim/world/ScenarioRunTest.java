@@ -105,6 +105,23 @@ class ScenarioRunTest {
         assertTrue(result.passed(), result::why);
     }
 
+    /** A node that could not reach the others again so soon after the faults was probed forty times in one instant. */
+    @ParameterizedTest
+    @ValueSource(longs = {11, 135})
+    void aNodeHasTimeToReachTheOthersAgain(long seed) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("clogging")));
+        assertTrue(result.passed(), result::why);
+    }
+
+    /** Two of three members forgot a group's order at once, for their processes ended with their databases' servers. */
+    @Test
+    void noMoreThanAMinorityForgetsAGroupsOrder() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(603320222355L, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.GROUP, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
+    }
+
     /** The replicas were taken to be at rest though one had not been given the last message, which changed nothing. */
     @Test
     void atRestEverybodyHasBeenGivenEverything() {
