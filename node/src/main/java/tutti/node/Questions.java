@@ -6,7 +6,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
-import java.util.Set;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.TransactionId;
@@ -18,8 +17,8 @@ import tutti.core.txn.TransactionId;
  * <p>
  * <b>What became of a transaction</b> is answered from {@link Outcomes}, if they tell. If not, the question is put into
  * the order. The transaction's node, if it lives, answers there when the transaction has ended: one that has not asked to
- * commit is rolled back first, and one that has not begun can no longer begin. If the node is not in sight, its life is
- * fenced. Whichever comes first in the order decides, for everybody alike, and no answer can be
+ * commit is rolled back first, and one that has not begun can no longer begin. If the node is not in sight of a majority, its
+ * life is fenced. Whichever comes first in the order decides, for everybody alike, and no answer can be
  * overtaken by a commit: what the node had sent was ordered before its answer, or is skipped behind the fence.
  *
  * <p>
@@ -36,7 +35,11 @@ final class Questions {
 
         long deliveredPosition();
 
-        Set<Integer> members();
+        /**
+         * Whether a majority, of which this node is one, cannot see a node. One that sees no majority may be cut off itself, and
+         * what it has ordered comes when the others are well.
+         */
+        boolean isGone(int node);
 
         void send(Control control);
 
@@ -112,7 +115,7 @@ final class Questions {
 
     private void fenceIfGone(Question question) {
         if (!question.fenced && outcomes.of(question.about) == Outcomes.Answer.OPEN
-                && !node.members().contains(question.about.node())) {
+                && node.isGone(question.about.node())) {
             question.fenced = true;
             node.send(new Control.Fence(question.about.node(), question.about.incarnation()));
         }

@@ -338,8 +338,9 @@ final class ReplicaCore {
         }
 
         @Override
-        public Set<Integer> members() {
-            return inbox.view().members();
+        public boolean isGone(int node) {
+            Group.View view = inbox.view();
+            return view.majority() && !view.members().contains(node);
         }
 
         @Override

@@ -122,6 +122,17 @@ class ScenarioRunTest {
         assertTrue(result.passed(), result::why);
     }
 
+    /**
+     * A node that was cut off for a moment had the others' lives ended, which was ordered when it could reach them again: those
+     * began anew for nothing, and forgot the order of a group.
+     */
+    @Test
+    void whoIsCutOffEndsNobodysLife() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(608137522973L, PROTOCOLS.descriptor("dbsm"), Map.of(),
+                OrderKind.GROUP, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
+    }
+
     /** The replicas were taken to be at rest though one had not been given the last message, which changed nothing. */
     @Test
     void atRestEverybodyHasBeenGivenEverything() {

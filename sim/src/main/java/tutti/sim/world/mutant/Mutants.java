@@ -149,9 +149,12 @@ public final class Mutants {
             mended("told-before-the-primary", "A backup tells of what its primary does not show yet.",
                     Edit.of(NODE + "ReplicaCore$Parts", "tellsFirst", new Change.Body(0)),
                     raft("passive", "delay,clogging"), new Finder(By.PREFIX_SNAPSHOT, "freshness"), 60),
+            mended("minority-fences", "A node that is cut off has the lives of those that it misses ended.",
+                    Edit.of(NODE + "ReplicaCore$Parts", "isGone", new Change.Condition("majority", 1, Jump.PASSED)),
+                    from(608137522973L, "dbsm", OrderKind.GROUP), new Finder(By.LIVENESS, "open"), 1),
             mended("appliers-kept-out", "An applier that waits for a local transaction keeps other appliers out.",
                     Edit.of(DATABASE + "SimApplier", "kept", new Change.Body(1)),
-                    from(889001065469L, "si", "all"), new Finder(By.LIVENESS, "open"), 1),
+                    from(889001065469L, "si", OrderKind.RAFT), new Finder(By.LIVENESS, "open"), 1),
             mended("turn-lost", "Who waits for a turn to commit is not let go on when there is one.",
                     Edit.of(NODE + "CommitAdmission", "leave", new Change.LeftOut("run")),
                     ideal("si", "none"), new Finder(By.LIVENESS, "open"), 150),
@@ -271,8 +274,8 @@ public final class Mutants {
     }
 
     /** Where a campaign has found it. */
-    private static Where from(long seed, String protocol, String faults) {
-        return new Where(protocol, Map.of(), OrderKind.RAFT, faults, 1000, seed);
+    private static Where from(long seed, String protocol, OrderKind order) {
+        return new Where(protocol, Map.of(), order, "all", 1000, seed);
     }
 
     private static Where group(String protocol, String faults) {
