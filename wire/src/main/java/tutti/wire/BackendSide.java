@@ -192,7 +192,7 @@ final class BackendSide implements FrameSink {
             current.retryFor(fields);
             return false;
         }
-        Script script = cycle.script();
+        MultiStatementQuery script = cycle.script();
         String position = fields.get('P');
         if (script != null && script.offset() > 0 && position != null) {
             session.error(fields.with('P', String.valueOf(Integer.parseInt(position) + script.offset())));

@@ -58,7 +58,7 @@ final class ClientCycle {
     private boolean failed;
     private boolean staysHere;
     private int executed;
-    private @Nullable Script script;
+    private @Nullable MultiStatementQuery script;
 
     private void to(State next) {
         state = State.STEPS.step(state, next);
@@ -226,11 +226,11 @@ final class ClientCycle {
 
     /** The statements of a simple query that are run one by one, or null. */
     @Nullable
-    Script script() {
+    MultiStatementQuery script() {
         return script;
     }
 
-    void script(Script running) {
+    void script(MultiStatementQuery running) {
         script = running;
     }
 

@@ -168,7 +168,7 @@ final class CommitSequence {
     private void captured(byte @Nullable [] changes) {
         if (changes == null) {
             check();
-        } else if (transaction.work().mayHaveChanged(Work.Change.SCHEMA)) {
+        } else if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
             readCatalog(changes);
         } else {
             read(changes, List.of());
@@ -358,7 +358,7 @@ final class CommitSequence {
         if (ended != null && (!decided || ended.writes().isEmpty())) {
             ended.ticket().ended();
         }
-        if (transaction.work().mayHaveChanged(Work.Change.SCHEMA) && cause == null) {
+        if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA) && cause == null) {
             capture.schemaChanged();
         }
         transaction.workOver();

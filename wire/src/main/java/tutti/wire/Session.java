@@ -71,7 +71,7 @@ final class Session {
         this.client = new ClientStream(client, connection.reader(), services.heldLimit());
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
         this.transaction = new CurrentTransaction(services.transactions(), new NodeControl(), loop, modes,
-                new Reports(services.transactions(), this.client, parameters));
+                new ReportedParameters(services.transactions(), this.client, parameters));
         this.turns = new DeferredExecution(this);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
@@ -287,7 +287,7 @@ final class Session {
     boolean clientReady() {
         cycle.noCopy();
         if (transaction.implicit()) {
-            Script script = cycle.script();
+            MultiStatementQuery script = cycle.script();
             if (commit.underWay()) {
                 // goes on when the capture is closed
             } else if (script == null || transaction.rollbackWanted() || script.last() || cycle.failed()) {
@@ -341,7 +341,7 @@ final class Session {
 
     /** The cycle is over, or one statement of a script is; the client sees this transaction status. */
     void finishCycle(byte shown) {
-        Script running = cycle.script();
+        MultiStatementQuery running = cycle.script();
         if (running != null && running.next(cycle.failed())) {
             return;
         }
