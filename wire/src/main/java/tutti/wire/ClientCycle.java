@@ -139,6 +139,12 @@ final class ClientCycle {
     /** The cycle is over. */
     void over() {
         to(State.NONE);
+        forget();
+    }
+
+    /** It never was: its messages will be said again, or not be answered. */
+    void forget() {
+        state = State.NONE;
         copy = Copy.NONE;
         failed = false;
         staysHere = false;

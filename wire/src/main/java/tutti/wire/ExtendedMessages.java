@@ -229,7 +229,7 @@ final class ExtendedMessages {
         if (!inTransaction) {
             return pass(SentMessage.EXECUTE);
         }
-        if (first && !transaction.work().mayHaveChanged()) {
+        if (first && !transaction.work().mayHaveChanged() && session.repetition().proven()) {
             return end(kind);
         }
         cycle.inBlock(kind.chains());

@@ -85,7 +85,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.port = new ClientPort(loops);
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
-                settings.heldLimit(), registry);
+                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(), registry);
         this.roles = new RoleVerifiers(settings.engine(), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }

@@ -144,7 +144,8 @@ final class SimpleQueries {
                 yield false;
             }
             case COMMIT, COMMIT_CHAIN -> {
-                if (!backend.inTransaction() || !transaction.work().mayHaveChanged()) {
+                if (!backend.inTransaction()
+                        || (!transaction.work().mayHaveChanged() && session.repetition().proven())) {
                     yield pass(SentMessage.QUERY);
                 }
                 session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN);

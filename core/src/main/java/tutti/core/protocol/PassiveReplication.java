@@ -47,7 +47,9 @@ import tutti.core.txn.WriteSet;
  * that a client had been told of when T was submitted. If q was committed in an earlier epoch, q &lt; t, which T has seen. If in
  * e, the same primary answered it when it was visible there, and T began after. It cannot have been in a later epoch: T, in
  * the order after the take-over of that epoch, would have been skipped. (A restarted primary goes on in its epoch: its world
- * submits nothing before it has caught up.)
+ * submits nothing before it has caught up.) A client that the primary could not tell may ask another replica what became of its
+ * transaction; that q was committed is told there when the primary has said, in the order, that it shows q, or when behind q
+ * its life or its epoch has ended.
  *
  * <p>
  * <b>Why write sets are certified nevertheless.</b> The primary's engine keeps transactions apart by its locks, but an ordered

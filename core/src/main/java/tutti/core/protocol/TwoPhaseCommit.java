@@ -100,7 +100,9 @@ import tutti.core.txn.WriteSet;
  * when A was no member, or in its former life, or a request that every replica executes. Only A's engine knows which transactions
  * have read what that overwrites; it makes them {@link #victim}s before u becomes visible. A transaction T of A whose decision was on its
  * way when u was delivered is refused, as above. Every other one is not sent to be decided before u is visible ({@link #ask}), and so
- * is a victim first if it read what u overwrites.
+ * is a victim first if it read what u overwrites. The same is true of what had asked for its locks here and lost them when its
+ * commit failed in the engine, which makes it visible later all the same: who read in between had run when u had been delivered and
+ * was not visible, and is not sent before u is.
  * One thing is left: if the session of T dies while T waits for its decision its read locks are gone,
  * and nobody is told; then T is only as isolated as under snapshot isolation. Snapshot engines do not lock reads.
  */
@@ -178,6 +180,8 @@ public final class TwoPhaseCommit implements Protocol {
         WriteSet writes = WriteSet.EMPTY;
         final Set<Integer> asked = new HashSet<>();
         final Set<Integer> votes = new HashSet<>();
+        /** The last position that had committed without being visible when it had run. */
+        long behind;
         int ticks;
 
         Local(TransactionId id) {
@@ -267,6 +271,7 @@ public final class TwoPhaseCommit implements Protocol {
         }
         own.phase = Phase.PREPARING;
         own.writes = execution.writes();
+        own.behind = invisible.isEmpty() ? 0 : invisible.getLast().position();
         KeySet keys = own.writes.keys();
         AbortReason lost = index.lost(keys, execution.begun(), execution.lastCommitted());
         if (lost != null) {
@@ -305,7 +310,7 @@ public final class TwoPhaseCommit implements Protocol {
             own.asked.addAll(unasked);
             world.multicast(new Prepare(own.id, epoch, own.writes), unasked);
         }
-        if (own.votes.containsAll(others) && visible >= overruled) {
+        if (own.votes.containsAll(others) && visible >= Math.max(overruled, own.behind)) {
             own.phase = Phase.DECIDED;
             world.order(new Decide(own.id, epoch, own.writes));
         }
@@ -594,7 +599,7 @@ public final class TwoPhaseCommit implements Protocol {
     @Override
     public void committed(long position, long horizon) {
         index.forget(horizon);
-        boolean settled = visible < overruled && position >= overruled;
+        long before = visible;
         visible = position;
         while (!invisible.isEmpty() && invisible.peek().position() <= position) {
             Decided decided = invisible.remove();
@@ -603,8 +608,11 @@ public final class TwoPhaseCommit implements Protocol {
                 world.answer(decided.transaction(), new Outcome.Committed(decided.position()));
             }
         }
-        if (settled) {
-            local.values().stream().filter(own -> own.phase == Phase.PREPARING).forEach(this::ask);
+        for (Local own : List.copyOf(local.values())) {
+            long awaited = Math.max(overruled, own.behind);
+            if (own.phase == Phase.PREPARING && before < awaited && awaited <= position) {
+                ask(own);
+            }
         }
         grant();
     }
