@@ -67,8 +67,8 @@ class PagesTest {
             for (String link : links(page)) {
                 Path target = target(page, link);
                 int heading = link.indexOf('#');
-                if (!Files.exists(target) || heading >= 0 && target.toString().endsWith(".md")
-                        && !headings(target).contains(link.substring(heading + 1))) {
+                if (!Files.exists(target) || (heading >= 0 && target.toString().endsWith(".md")
+                        && !headings(target).contains(link.substring(heading + 1)))) {
                     broken.add(page + ": " + link);
                 }
             }
