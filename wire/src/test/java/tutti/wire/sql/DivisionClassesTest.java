@@ -51,7 +51,8 @@ class DivisionClassesTest {
     }
 
     private static List<@Nullable String> column(int oid, String table, int number, String name) {
-        return Arrays.asList("column", Integer.toString(oid), "public", table, "r", Integer.toString(number), name, "int4", "b",
+        return Arrays.asList("column", Integer.toString(oid), "public", table, "r", Integer.toString(number), name,
+                "int4", "b",
                 "false", "true", "true", "false", "false");
     }
 

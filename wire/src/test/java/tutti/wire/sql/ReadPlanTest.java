@@ -49,7 +49,8 @@ class ReadPlanTest {
     }
 
     private static List<@Nullable String> column(int oid, String table, int number, String name, String type) {
-        return Arrays.asList("column", Integer.toString(oid), "public", table, "r", Integer.toString(number), name, type, "b",
+        return Arrays.asList("column", Integer.toString(oid), "public", table, "r", Integer.toString(number), name,
+                type, "b",
                 "false",
                 "true", "true", "false", "false");
     }
