@@ -66,7 +66,7 @@ sealed interface Frame extends Encoded {
     }
 
     /**
-     * See {@link Letters}.
+     * See {@link ReliableUnicast}.
      *
      * @param piece a view of the datagram that was read
      */
@@ -87,7 +87,7 @@ sealed interface Frame extends Encoded {
         }
     }
 
-    /** See {@link Letters}. */
+    /** See {@link ReliableUnicast}. */
     record Receipt(Channel channel, long number) implements Frame {
         static final Schema<Receipt> SCHEMA = Schema
                 .message("receipt", 3, Receipt.class, "The sender has this letter of the channel.").of(
@@ -100,7 +100,7 @@ sealed interface Frame extends Encoded {
         }
     }
 
-    /** See {@link Letters}. */
+    /** See {@link ReliableUnicast}. */
     record Greeting(Channel channel, long life) implements Frame {
         static final Schema<Greeting> SCHEMA = Schema
                 .message("greeting", 4, Greeting.class,

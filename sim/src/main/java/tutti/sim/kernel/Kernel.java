@@ -61,7 +61,7 @@ public final class Kernel implements Clock {
     public Kernel(long seed) {
         this.seed = seed;
         this.random = new RandomStream(seed);
-        this.hash = Mix.mix64(seed);
+        this.hash = BitMixer.mix64(seed);
     }
 
     /** What an event with a number does; one object serves any number of events. */
@@ -268,7 +268,7 @@ public final class Kernel implements Clock {
         }
         passTo(wheel.time(slot));
         executed++;
-        mix(label.digest() ^ argument * Mix.GOLDEN);
+        mix(label.digest() ^ argument * BitMixer.GOLDEN);
         if (++executedAtInstant > perInstantMax) {
             throw new SimulationFailure(
                     "time does not go on: " + perInstantMax + " events happened at this instant, now "
@@ -299,6 +299,6 @@ public final class Kernel implements Clock {
     }
 
     private void mix(long value) {
-        hash = (Long.rotateLeft(hash, 5) ^ (value + now * Mix.STAFFORD)) * Mix.GOLDEN;
+        hash = (Long.rotateLeft(hash, 5) ^ (value + now * BitMixer.STAFFORD)) * BitMixer.GOLDEN;
     }
 }

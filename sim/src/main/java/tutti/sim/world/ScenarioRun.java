@@ -63,7 +63,7 @@ public final class ScenarioRun {
     private final Recording recording;
     private final ListAppendHistory clients;
     private final Programs programs;
-    private final Mix mix;
+    private final ClientMix mix;
     private final List<NodeHost> replicas = new ArrayList<>();
     private final Runnable calm;
     private final Injector injector;
@@ -83,7 +83,7 @@ public final class ScenarioRun {
         recording = new Recording(kernel);
         clients = new ListAppendHistory(scenario.transactions() + scenario.hosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"));
-        mix = new Mix(knobs.fork("mix"), scenario.protocol().claims());
+        mix = new ClientMix(knobs.fork("mix"), scenario.protocol().claims());
         toBegin = scenario.transactions();
         Network network = new Network(kernel);
         Segment lan = network.segment("lan", LinkConfig.LAN);
