@@ -337,16 +337,6 @@ public final class Handshake implements FrameSink {
     }
 
     @Override
-    public void run(ByteBuf bytes) {
-        bytes.release();
-    }
-
-    @Override
-    public void readComplete() {
-        // answers are flushed as they are written
-    }
-
-    @Override
     public void violated(ProtocolViolation violation) {
         refuse(Errors.fatal(ProtocolViolation.SQL_STATE, String.valueOf(violation.getMessage())));
     }
