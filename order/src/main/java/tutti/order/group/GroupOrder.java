@@ -257,8 +257,8 @@ public final class GroupOrder implements Order, DurableLog, Group {
         return new Status(to == null ? 0 : to.lastDelivered(), lastKnown, firstRetained, queuedBytes.get(), logBytes);
     }
 
-    /** How many datagrams have been dropped because no node of this group could have sent them, or they were damaged. */
-    public long refusedDatagrams() {
+    @Override
+    public long refused() {
         return refused.get();
     }
 

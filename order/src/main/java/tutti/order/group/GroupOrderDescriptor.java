@@ -30,6 +30,11 @@ public final class GroupOrderDescriptor implements OrderDescriptor {
     }
 
     @Override
+    public boolean usesDatagrams() {
+        return true;
+    }
+
+    @Override
     public Order open(OrderSettings settings, Machine machine, Directory directory) throws IOException {
         return GroupOrder.open(GroupOrderConfig.of(settings.cluster(), settings.self(), settings.members(),
                 settings.queueBytes(), settings.payloadBytesMax(), settings.failureTimeout()), machine, directory);

@@ -118,8 +118,8 @@ class GroupOrderTest extends OrderContract {
                 sent++;
             }
             long expected = sent;
-            Recorder.THREADS.await(this, () -> order.refusedDatagrams() == expected,
-                    () -> order.refusedDatagrams() + " refused");
+            Recorder.THREADS.await(this, () -> order.refused() == expected,
+                    () -> order.refused() + " refused");
             order.append("goes on".getBytes(StandardCharsets.UTF_8));
             assertEquals("goes on", recorder.awaitCount(1).getFirst().payload());
         }
