@@ -24,7 +24,8 @@ import tutti.runtime.real.PrivateFiles;
  * @param jdbcUrl of the cluster as a whole, for the driver of Tutti
  * @param nodes in order of their ids
  */
-public record ClusterFile(String cluster, @Nullable String id, long supervisorPid, String password, String jdbcUrl, List<Node> nodes) {
+public record ClusterFile(String cluster, @Nullable String id, long supervisorPid, String password, String jdbcUrl,
+        List<Node> nodes) {
     private static final String NAME = "cluster.json";
     private static final JsonMapper MAPPER = JsonMapper.builder()
             .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();

@@ -27,7 +27,8 @@ import java.util.TreeSet;
  * @param segmentBytes of one file of a log
  * @param failureTimeout how long a node may be silent until the others do without it
  */
-public record OrderSettings(String cluster, String clusterId, List<byte[]> datagramKeys, int self, SortedMap<Integer, InetSocketAddress> members,
+public record OrderSettings(String cluster, String clusterId, List<byte[]> datagramKeys, int self,
+        SortedMap<Integer, InetSocketAddress> members,
         SortedSet<Integer> voters, long queueBytes, int payloadBytesMax, int batchBytes, int segmentBytes,
         Duration failureTimeout) {
     /** Copies members and voters. */
@@ -40,7 +41,8 @@ public record OrderSettings(String cluster, String clusterId, List<byte[]> datag
     /** With what suits most: 64 MiB in the queue, messages of 7 MiB, a second until nodes do without one that is silent. */
     public static OrderSettings of(String cluster, int self, Map<Integer, InetSocketAddress> members) {
         Set<Integer> all = members.keySet();
-        return new OrderSettings(cluster, "", List.of(), self, new TreeMap<>(members), new TreeSet<>(all), 1 << 26, 7 << 20, 1 << 16,
+        return new OrderSettings(cluster, "", List.of(), self, new TreeMap<>(members), new TreeSet<>(all), 1 << 26,
+                7 << 20, 1 << 16,
                 1 << 24, Duration.ofSeconds(1));
     }
 }

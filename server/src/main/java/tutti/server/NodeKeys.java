@@ -49,7 +49,8 @@ record NodeKeys(@Nullable PeerKeys certificate, List<byte[]> datagramKeys) {
             throw new IOException(peers.certificate() + " is that of " + certificate.identity() + ", but this is node "
                     + config.node() + ": give each node its own (`tutti keys issue --node " + config.node() + "`)");
         }
-        return new NodeKeys(certificate, config.orderKind().usesDatagrams() ? secrets(peers.datagramKeys()) : List.of());
+        return new NodeKeys(certificate,
+                config.orderKind().usesDatagrams() ? secrets(peers.datagramKeys()) : List.of());
     }
 
     private static List<byte[]> secrets(Path file) throws IOException {
@@ -83,7 +84,8 @@ record NodeKeys(@Nullable PeerKeys certificate, List<byte[]> datagramKeys) {
         } catch (IllegalArgumentException none) {
             LOG.debug("no base64", none);
         }
-        throw new IOException(file + " has a line that is not " + SECRET_BYTES_MIN + " bytes or more in base64" + remedy);
+        throw new IOException(
+                file + " has a line that is not " + SECRET_BYTES_MIN + " bytes or more in base64" + remedy);
     }
 
     /** Id of the cluster; nothing if nobody proves anything. */

@@ -340,8 +340,9 @@ final class PeerNetwork {
             long now = clock.nanoTime();
             if (peer.distrustToldNanos == null || now - peer.distrustToldNanos > TOLD_NANOS) {
                 peer.distrustToldNanos = now;
-                LOGGER.warn("node {} and what is at {}, which should be node {}, do not accept each other's proof of who"
-                        + " they are: {}. Look at the certificates of both, and at the authorities that each trusts",
+                LOGGER.warn(
+                        "node {} and what is at {}, which should be node {}, do not accept each other's proof of who"
+                                + " they are: {}. Look at the certificates of both, and at the authorities that each trusts",
                         self, peer.address, peer.id, why);
             }
         }
@@ -502,7 +503,8 @@ final class PeerNetwork {
     private String admit(Greeting.Hello hello, @Nullable PeerIdentity peer) throws IOException {
         int from = hello.node();
         if (peer != null && peer.node() != from) {
-            return "it is " + peer + " that connects in the name of node " + from + ": give each node its own certificate";
+            return "it is " + peer + " that connects in the name of node " + from
+                    + ": give each node its own certificate";
         }
         String foreign = Greeting.foreign(self, Versions.SPOKEN, hello.speaks());
         if (!foreign.isEmpty()) {

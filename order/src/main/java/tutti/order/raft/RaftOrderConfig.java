@@ -30,7 +30,8 @@ import java.util.stream.Collectors;
  *            quarter later
  * @param retransmitTimeout how long a batch may be under way until it is sent again
  */
-public record RaftOrderConfig(String cluster, int self, SortedMap<Integer, InetSocketAddress> members, SortedSet<Integer> voters,
+public record RaftOrderConfig(String cluster, int self, SortedMap<Integer, InetSocketAddress> members,
+        SortedSet<Integer> voters,
         int segmentBytes, long cacheBytes, long queueBytes, int payloadBytesMax, int batchBytes,
         int batchWindow,
         Duration failureTimeout, Duration retransmitTimeout) {

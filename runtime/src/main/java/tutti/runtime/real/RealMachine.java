@@ -32,7 +32,8 @@ public final class RealMachine implements Machine, Clock {
     }
 
     private static ScheduledThreadPoolExecutor newTimers() {
-        ScheduledThreadPoolExecutor timers = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("tutti-timers").factory());
+        ScheduledThreadPoolExecutor timers = new ScheduledThreadPoolExecutor(1,
+                Thread.ofPlatform().daemon().name("tutti-timers").factory());
         timers.setRemoveOnCancelPolicy(true);
         return timers;
     }

@@ -317,7 +317,8 @@ class StrangersTest {
     }
 
     private void assertRefusal(PeerKeys.Source source, String expected) {
-        String why = String.valueOf(assertThrows(IOException.class, () -> PeerKeys.open(source, told::add)).getMessage());
+        String why = String
+                .valueOf(assertThrows(IOException.class, () -> PeerKeys.open(source, told::add)).getMessage());
         assertTrue(why.contains(expected), why);
     }
 }
