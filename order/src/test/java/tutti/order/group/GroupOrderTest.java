@@ -44,10 +44,15 @@ class GroupOrderTest extends OrderContract {
         return members;
     }
 
+    /** Secrets of the nodes; none if they believe each other. */
+    protected List<byte[]> datagramKeys() {
+        return List.of();
+    }
+
     private GroupOrder open(int node, Map<Integer, InetSocketAddress> members, long queueBytes, int payloadBytesMax)
             throws IOException {
         return GroupOrder.open(GroupOrderConfig.of("test", node, members, queueBytes, payloadBytesMax,
-                Duration.ofMillis(500)), RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)));
+                Duration.ofMillis(500)).withDatagramKeys(datagramKeys()), RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)));
     }
 
     @Override
