@@ -43,6 +43,7 @@ import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
 import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.PeerKeys;
 import tutti.runtime.real.RealMachine;
 import tutti.session.EmbeddedSession;
 
@@ -216,8 +217,15 @@ final class EmbeddedNode implements AutoCloseable {
         if (addresses.isEmpty()) {
             addresses = Map.of(url.node(), lonePlace(directory.resolve("port")));
         }
-        return RaftOrder.open(RaftOrderConfig.of(url.node(), addresses), RealMachine.INSTANCE,
-                PathDirectory.of(directory.resolve("order")));
+        RaftOrderConfig config = RaftOrderConfig.of(url.node(), addresses);
+        Path keys = url.trust().keys();
+        RealMachine machine = RealMachine.INSTANCE;
+        if (addresses.size() > 1 && keys != null && url.trust().security().equals(EmbeddedUrl.Trust.TLS)) {
+            PeerKeys certificate = PeerKeys.open(PeerKeys.Source.in(keys), LOG::warn);
+            machine = machine.proving(certificate);
+            config = config.withCluster(certificate.identity().cluster());
+        }
+        return RaftOrder.open(config, machine, PathDirectory.of(directory.resolve("order")));
     }
 
     /** Where a node that is alone listens for others that never come; kept, since a log belongs to its members. */

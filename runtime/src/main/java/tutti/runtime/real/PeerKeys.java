@@ -74,6 +74,12 @@ public final class PeerKeys {
      * @param authorities certificates of those whose word is taken, one or more
      */
     public record Source(Path certificate, Path key, Path authorities) {
+        /** Files of the usual names in a directory. */
+        public static Source in(Path directory) {
+            return new Source(directory.resolve("node.crt"), directory.resolve("node.key"),
+                    directory.resolve("authorities.crt"));
+        }
+
         List<Path> files() {
             return List.of(certificate, key, authorities);
         }

@@ -28,8 +28,7 @@ public final class TestKeys {
     public static PeerKeys.Source write(Path directory, ClusterAuthority.Issued issued, String authorities)
             throws IOException {
         Files.createDirectories(directory);
-        PeerKeys.Source source = new PeerKeys.Source(directory.resolve("node.crt"), directory.resolve("node.key"),
-                directory.resolve("authorities.crt"));
+        PeerKeys.Source source = PeerKeys.Source.in(directory);
         Files.writeString(source.certificate(), issued.certificate());
         PrivateFiles.write(source.key(), issued.key());
         Files.writeString(source.authorities(), authorities);
