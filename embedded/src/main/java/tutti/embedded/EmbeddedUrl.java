@@ -69,8 +69,9 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
             info("node", "0", "The number of this node, 0 and up."),
             info("members", "", "Where the nodes of the cluster reach each other: host:port of node 0, of node 1 and so"
                     + " on, separated by commas. Without it the node is alone. Not for nodes in memory."),
-            info("security", Trust.TLS, "How the members know each other: tls, by certificates; none, not at all, if all are on"
-                    + " this machine; trusted-network, not at all, on a network that nobody else can reach."),
+            info("security", Trust.TLS,
+                    "How the members know each other: tls, by certificates; none, not at all, if all are on"
+                            + " this machine; trusted-network, not at all, on a network that nobody else can reach."),
             info("keys", "", "Directory with what `tutti keys issue` made for this node; without it, keys in the node's"
                     + " directory."),
             info("nodes", "1", "How many nodes of this virtual machine have the same name; for nodes in memory only."),
@@ -171,7 +172,8 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
         Path directory = name == null ? Path.of(place).toAbsolutePath() : null;
         String keys = all.getProperty("keys", "");
         return new EmbeddedUrl(engine, name, directory, node, nodes, members,
-                new Trust(security, !keys.isEmpty() ? Path.of(keys).toAbsolutePath()
+                new Trust(security, !keys.isEmpty()
+                        ? Path.of(keys).toAbsolutePath()
                         : directory == null ? null : directory.resolve("keys")),
                 protocol, parameters, number(all, "secondaries", 0, SECONDARIES_MAX),
                 new Session(number(all, "transactionBytes", 1, Integer.MAX_VALUE), all.getProperty("classes", ""),

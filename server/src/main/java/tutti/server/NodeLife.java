@@ -148,7 +148,7 @@ final class NodeLife implements AutoCloseable {
         EventLoopGroup loops = Transport.eventLoops(Math.max(1, Runtime.getRuntime().availableProcessors() / 2),
                 "tutti-io");
         started.push(() -> loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).await(5, TimeUnit.SECONDS));
-        NodeDatabase opened = NodeDatabase.open(config, secondariesAtStart, this, loops);
+        NodeDatabase opened = NodeDatabase.open(config, read.cluster(), secondariesAtStart, this, loops);
         database = opened;
         Order order = config.orderKind().open(orderSettings(read), read.machine(),
                 PathDirectory.of(config.data().resolve("order")));

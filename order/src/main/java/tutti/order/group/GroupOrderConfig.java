@@ -61,7 +61,8 @@ public record GroupOrderConfig(String cluster, int self, SortedMap<Integer, Inet
                 new GroupParameters.Flow(256, 64 << 20, 8 << 10, payloadBytesMax, NO_LIMIT, 125_000_000, 1 << 20,
                         8 << 10,
                         1024),
-                new GroupParameters.Timing(1_000_000, 5_000_000, 10_000_000, nanos / HEARTBEATS, nanos, nanos / 2), List.of());
+                new GroupParameters.Timing(1_000_000, 5_000_000, 10_000_000, nanos / HEARTBEATS, nanos, nanos / 2),
+                List.of());
     }
 
     /** A copy whose datagrams are authenticated by these secrets. */

@@ -37,7 +37,8 @@ public final class GroupOrderDescriptor implements OrderDescriptor {
     @Override
     public Order open(OrderSettings settings, Machine machine, Directory directory) throws IOException {
         return GroupOrder.open(GroupOrderConfig.of(
-                settings.clusterId().isEmpty() ? settings.cluster() : settings.clusterId(), settings.self(), settings.members(),
+                settings.clusterId().isEmpty() ? settings.cluster() : settings.clusterId(), settings.self(),
+                settings.members(),
                 settings.queueBytes(), settings.payloadBytesMax(), settings.failureTimeout())
                 .withDatagramKeys(settings.datagramKeys()), machine, directory);
     }

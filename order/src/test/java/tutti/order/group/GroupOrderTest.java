@@ -52,7 +52,8 @@ class GroupOrderTest extends OrderContract {
     private GroupOrder open(int node, Map<Integer, InetSocketAddress> members, long queueBytes, int payloadBytesMax)
             throws IOException {
         return GroupOrder.open(GroupOrderConfig.of("test", node, members, queueBytes, payloadBytesMax,
-                Duration.ofMillis(500)).withDatagramKeys(datagramKeys()), RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)));
+                Duration.ofMillis(500)).withDatagramKeys(datagramKeys()), RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("node" + node)));
     }
 
     @Override

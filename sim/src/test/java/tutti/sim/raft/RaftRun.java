@@ -101,7 +101,8 @@ final class RaftRun {
             machine.background("main", () -> {
                 try {
                     RaftOrder opened = RaftOrder.open(
-                            RaftOrderConfig.of(number, members).withCluster(CLUSTER).withSegmentBytes(1 << 16).withCacheBytes(1 << 16)
+                            RaftOrderConfig.of(number, members).withCluster(CLUSTER).withSegmentBytes(1 << 16)
+                                    .withCacheBytes(1 << 16)
                                     .withQueue(1 << 18, 1 << 13).withBatches(1 << 13, 4)
                                     .withTimeouts(Duration.ofMillis(300), Duration.ofMillis(300)),
                             machine, machine.directory("order"));

@@ -25,7 +25,8 @@ class GroupOrderTest extends SimOrderContract {
                 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
         return (_, node, machine, _) -> GroupOrder.open(
                 new GroupOrderConfig("test", node, new TreeMap<>(members), queueBytes, flow, timing,
-                        List.of(new byte[32])), machine,
+                        List.of(new byte[32])),
+                machine,
                 machine.directory("order"));
     }
 }
