@@ -114,7 +114,7 @@ final class InProcessDatabase implements NodeDatabase {
     public FrontEnd frontEnd(ReplicaNode node) throws IOException {
         NodeConfig.InProcess settings = config.inProcess();
         AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, NodeDatabase.tls(config),
-                false,
+                NodeConfig.Tls.isRequired(config.listen().tls()),
                 config.limits().sessions(), AUTHENTICATION_TIMEOUT, MESSAGE_BYTES_MAX);
         try {
             return new JdbcFrontEnd(

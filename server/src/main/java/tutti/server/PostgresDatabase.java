@@ -114,7 +114,7 @@ final class PostgresDatabase implements NodeDatabase {
                 .withLimits(config.limits().sessions(), Duration.ofSeconds(60), 256 << 20);
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {
-            front = front.withTls(tls, false);
+            front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));
         }
         EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh,
                 engine.functions(), secret().getBytes(StandardCharsets.UTF_8));

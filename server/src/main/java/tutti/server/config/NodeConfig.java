@@ -37,8 +37,9 @@ public record NodeConfig(
         @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
                 + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
-        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. It asks for no"
-                + " password: keep it on loopback or behind a firewall.") Http http,
+        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. Everybody who"
+                + " reaches it may look: keep it on loopback or behind a firewall. What changes something asks for the token in `http-token` in the"
+                + " data directory, as `Authorization: Bearer TOKEN`.") Http http,
         @Setting(doc = "The total order of transactions.") Order order,
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
@@ -322,7 +323,13 @@ public record NodeConfig(
     /** A certificate and its key, both PEM. */
     public record Tls(
             @Setting(doc = "Certificate chain, PEM. Relative to this file.", example = "server.crt") Path certificate,
-            @Setting(doc = "Its private key, PEM, PKCS #8, without a password. Relative to this file.", example = "server.key") Path key) {}
+            @Setting(doc = "Its private key, PEM, PKCS #8, without a password. Relative to this file.", example = "server.key") Path key,
+            @Setting(doc = "Whether clients without encryption are refused; otherwise they choose.", byDefault = "false") boolean required) {
+        /** Whether clients must encrypt, by what a configuration says of it or does not. */
+        public static boolean isRequired(@Nullable Tls tls) {
+            return tls != null && tls.required();
+        }
+    }
 
     /** The admin HTTP server. */
     public record Http(
