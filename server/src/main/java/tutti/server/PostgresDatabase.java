@@ -111,7 +111,8 @@ final class PostgresDatabase implements NodeDatabase {
     public FrontEnd frontEnd(ReplicaNode node) throws IOException {
         FrontEndSettings front = FrontEndSettings
                 .of(new InetSocketAddress(config.listen().host(), config.listen().port()), settings)
-                .withLimits(config.limits().sessions(), Duration.ofSeconds(60), 256 << 20);
+                .withLimits(config.limits().sessions(), Duration.ofSeconds(60), 256 << 20)
+                .withRepetitions(config.limits().repetitions());
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));

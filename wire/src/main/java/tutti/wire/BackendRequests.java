@@ -238,6 +238,12 @@ final class BackendRequests {
             return sent(SentMessage.OWN_PARSE);
         }
 
+        /** A statement that the client has prepared is closed. */
+        Batch close(String statement) {
+            Frontend.closeStatement(out, statement);
+            return sent(SentMessage.OWN_CLOSE);
+        }
+
         /** Something fails, and makes a transaction block fail. */
         Batch fail() {
             own.invalidParse(out);

@@ -29,9 +29,10 @@ final class ClientSide implements FrameSink {
         ClientSql sql = new ClientSql(classifier, texts);
         StatementRules rules = new StatementRules(session, texts);
         ActiveRequests active = new ActiveRequests(session, texts, rules);
-        this.deferred = new DeferredMessages(session, rules, active, this::frame);
+        this.deferred = new DeferredMessages(session, rules, active, this::take);
         this.queries = new SimpleQueries(session, sql, rules, deferred, active);
         this.extended = new ExtendedMessages(session, sql, texts, rules, deferred, active);
+        session.repetition().speaksTo(this::take);
     }
 
     @Override
@@ -39,7 +40,7 @@ final class ClientSide implements FrameSink {
         if (!Frontend.isType(type) || type == Frontend.PASSWORD) {
             throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
         }
-        if (!copies(type) && session.blocked()) {
+        if (session.repetition().running() || (!copies(type) && session.blocked())) {
             session.pauseClient();
         } else if (cycle.isEnding() && type != Frontend.SYNC) {
             cycle.await();
@@ -49,18 +50,25 @@ final class ClientSide implements FrameSink {
         return bodyLength;
     }
 
-    private static boolean copies(byte type) {
+    /** Whether a message has to do with data that a client copies into a table. */
+    static boolean copies(byte type) {
         return type == Frontend.COPY_DATA || type == Frontend.COPY_DONE || type == Frontend.COPY_FAIL;
     }
 
     @Override
     public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
-        if (copies(type)) {
-            return cycle.copies();
-        }
         if (type == Frontend.TERMINATE) {
             client.close();
             return false;
+        }
+        session.repetition().said(type, buffer, start, bodyLength);
+        return take(type, buffer, start, bodyLength);
+    }
+
+    /** A message that the client has sent now, or before. */
+    private boolean take(byte type, ByteBuf buffer, int start, int bodyLength) {
+        if (copies(type)) {
+            return cycle.copies();
         }
         if (cycle.skipping()) {
             return type == Frontend.SYNC && extended.syncAfterSkipping();

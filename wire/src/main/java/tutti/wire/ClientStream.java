@@ -24,6 +24,12 @@ final class ClientStream {
         WITHHELD
     }
 
+    /** Looks at what goes to the client. */
+    interface Ear {
+        /** What of it the client is to hear; the ownership passes both ways. */
+        ByteBuf heard(ByteBuf bytes);
+    }
+
     private final Channel client;
     private final FrameReader backendReader;
     private final int limit;
@@ -34,6 +40,7 @@ final class ClientStream {
     private boolean suppressed;
     private boolean hidesWarnings;
     private boolean gone;
+    private Ear ear = bytes -> bytes;
 
     /**
      * A stream on which nothing is withheld.
@@ -45,6 +52,11 @@ final class ClientStream {
         this.client = client;
         this.backendReader = backendReader;
         this.limit = limit;
+    }
+
+    /** Who looks at the responses that go to the client. */
+    void overheardBy(Ear by) {
+        ear = by;
     }
 
     // ------------------------------------------------------------------------------------------ what concerns the client
@@ -95,6 +107,20 @@ final class ClientStream {
         responses = Responses.WITHHELD;
     }
 
+    /** Likewise, unless that was too much before in this cycle. */
+    void withholdIfPossible() {
+        if (responses == Responses.PASS && !overflowed) {
+            withhold();
+        }
+    }
+
+    /** The client's cycle is over: what comes from the engine is for it again. */
+    void cycleOver() {
+        hidesWarnings = false;
+        suppressed = false;
+        overflowed = false;
+    }
+
     /** From now on responses are withheld, and {@link #overflowed} says if that was too much. */
     void withholdAll() {
         responses = Responses.WITHHELD;
@@ -111,7 +137,7 @@ final class ClientStream {
         responses = Responses.PASS;
         withheldBytes = 0;
         for (ByteBuf message = withheld.poll(); message != null; message = withheld.poll()) {
-            client.write(message, client.voidPromise());
+            pass(message);
         }
     }
 
@@ -129,7 +155,7 @@ final class ClientStream {
     /** What the engine has sent, as it came. */
     void run(ByteBuf bytes) {
         if (responses == Responses.PASS) {
-            client.write(bytes, client.voidPromise());
+            pass(bytes);
             return;
         }
         withheld.add(bytes);
@@ -137,6 +163,15 @@ final class ClientStream {
         if (withheldBytes > limit) {
             overflowed = true;
             release();
+        }
+    }
+
+    private void pass(ByteBuf bytes) {
+        ByteBuf rest = ear.heard(bytes);
+        if (rest.isReadable()) {
+            client.write(rest, client.voidPromise());
+        } else {
+            rest.release();
         }
     }
 

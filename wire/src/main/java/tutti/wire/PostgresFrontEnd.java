@@ -27,7 +27,7 @@ import tutti.pgwire.StartupPacket;
 
 /**
  * A node's PostgreSQL server: unmodified clients connect to it, each gets a connection of its own to the node's engine,
- * and its transactions commit by way of the node (DESIGN section 3).
+ * and its transactions commit by way of the node (docs/tour.md follows one).
  *
  * <p>
  * Thread rules: {@link #start} and {@link #close} from any thread but an event loop; they wait.
@@ -36,7 +36,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     private final FrontEndSettings settings;
     private final SessionServices services;
     private final SessionRegistry registry;
-    private final Roles roles;
+    private final RoleVerifiers roles;
     private final byte[] mockSecret = new byte[32];
     private final ConcurrentHashMap<Integer, Session> sessions = new ConcurrentHashMap<>();
     private final ClientPort port;
@@ -85,8 +85,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.port = new ClientPort(loops);
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
-                settings.heldLimit(), registry);
-        this.roles = new Roles(settings.engine(), loops.next());
+                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(), registry);
+        this.roles = new RoleVerifiers(settings.engine(), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }
 

@@ -305,7 +305,7 @@ class FrontEndTest extends OnFrontEnd {
     void cancelRequestsReachTheStatement() throws Exception {
         BackendConnection client = fixture.client();
         CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select 1 from pg_sleep(3600)"));
-        fixture.awaitRunning("select 1 from pg_sleep%");
+        fixture.awaitSleeping();
         client.cancel().get(20, TimeUnit.SECONDS);
         assertEquals("TE(57014)/I", running.get(20, TimeUnit.SECONDS));
         assertEquals("TDC(SELECT 1)/I", simple(client, "select 1"));

@@ -29,7 +29,7 @@ import tutti.engine.jdbc.rows.Tables;
 import tutti.engine.postgres.catalog.KeyHash;
 
 /**
- * A database in the Java virtual machine as a replica's engine (DESIGN section 3, "H2 and HSQLDB"). Its position is kept
+ * A database in the Java virtual machine as a replica's engine (docs/engines.md). Its position is kept
  * in the database itself: each transaction that makes a position's effects inserts a row with it, so a crash loses a
  * suffix of positions together with exactly their effects (docs/decisions/0005).
  *

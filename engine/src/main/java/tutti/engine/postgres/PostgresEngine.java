@@ -42,7 +42,7 @@ import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryResult;
 
 /**
- * An unmodified PostgreSQL database as a replica's engine (DESIGN section 3, "PostgreSQL"). Its position is kept in
+ * An unmodified PostgreSQL database as a replica's engine. Its position is kept in
  * the database itself: each transaction that makes a position's effects inserts a row with it, so a crash loses a suffix
  * of positions together with exactly their effects (docs/decisions/0005).
  *

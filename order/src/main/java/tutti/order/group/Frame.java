@@ -57,7 +57,7 @@ sealed interface Frame extends Encoded {
     }
 
     /**
-     * See {@link Letters}.
+     * See {@link ReliableUnicast}.
      *
      * @param piece a view of the datagram that was read
      */
@@ -78,7 +78,7 @@ sealed interface Frame extends Encoded {
         }
     }
 
-    /** See {@link Letters}. */
+    /** See {@link ReliableUnicast}. */
     record Receipt(Channel channel, long number) implements Frame {
         static final Schema<Receipt> SCHEMA = Schema
                 .message("receipt", 3, Receipt.class, "The sender has this letter of the channel.").of(
@@ -91,7 +91,7 @@ sealed interface Frame extends Encoded {
         }
     }
 
-    /** See {@link Letters}. */
+    /** See {@link ReliableUnicast}. */
     record Greeting(Channel channel, long life) implements Frame {
         static final Schema<Greeting> SCHEMA = Schema
                 .message("greeting", 4, Greeting.class,

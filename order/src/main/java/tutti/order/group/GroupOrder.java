@@ -64,7 +64,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private final Network.Datagrams socket;
     private final Envelopes envelopes;
     private final long life;
-    private final Letters letters;
+    private final ReliableUnicast unicast;
     private final AtomicBoolean started = new AtomicBoolean();
     private final AtomicLong queuedBytes = new AtomicLong();
     private final ConcurrentLinkedQueue<byte[]> toSubmit = new ConcurrentLinkedQueue<>();
@@ -105,7 +105,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
             throw failed;
         }
         network = opened;
-        letters = new Letters(config.self(), life, network.loop(),
+        unicast = new ReliableUnicast(config.self(), life, network.loop(),
                 2L * config.flow().payloadBytesMax() + PACKET_EXTRA_BYTES, new LetterPost());
     }
 
@@ -211,7 +211,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     public void multicast(byte[] payload, Set<Integer> nodes) {
         checkLength(payload);
         Set<Integer> to = new TreeSet<>(nodes);
-        network.loop().execute(() -> to.forEach(node -> letters.send(node, payload)));
+        network.loop().execute(() -> to.forEach(node -> unicast.send(node, payload)));
     }
 
     @Override
@@ -317,10 +317,10 @@ public final class GroupOrder implements Order, DurableLog, Group {
         switch (frame) {
             case Frame.PacketFrame(Packet packet) -> take(to, from, packet);
             case Frame.Letter letter -> {
-                return letters.received(from, letter);
+                return unicast.received(from, letter);
             }
-            case Frame.Receipt receipt -> letters.received(from, receipt);
-            case Frame.Greeting greeting -> letters.received(from, greeting);
+            case Frame.Receipt receipt -> unicast.received(from, receipt);
+            case Frame.Greeting greeting -> unicast.received(from, greeting);
         }
         return true;
     }
@@ -361,7 +361,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         }
     }
 
-    private final class LetterPost implements Letters.Post {
+    private final class LetterPost implements ReliableUnicast.Post {
         @Override
         public void send(int to, Frame frame) {
             GroupOrder.this.send(to, envelopes.seal(to, frame));
@@ -406,7 +406,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
             if (frame.encodedSize() <= Frame.BYTES_MAX) {
                 GroupOrder.this.send(to, envelopes.seal(to, frame));
             } else {
-                letters.sendPacket(to, ByteBuffer.wrap(packet.bytes()));
+                unicast.sendPacket(to, ByteBuffer.wrap(packet.bytes()));
             }
         }
 
@@ -422,7 +422,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
                 if (fits) {
                     GroupOrder.this.send(to, bytes.duplicate());
                 } else {
-                    letters.sendPacket(to, bytes.duplicate());
+                    unicast.sendPacket(to, bytes.duplicate());
                 }
             }
         }
@@ -472,7 +472,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         @Override
         public void view(View now) {
             view = now;
-            letters.absent(config.members().keySet().stream().filter(node -> !now.members().contains(node))
+            unicast.absent(config.members().keySet().stream().filter(node -> !now.members().contains(node))
                     .collect(Collectors.toSet()));
             DeliveryLoop to = deliveries;
             if (to != null) {

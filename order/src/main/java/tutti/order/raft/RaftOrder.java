@@ -67,7 +67,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
     private final Submissions submissions;
     private final RaftTransport transport;
     private final RaftNodeImpl raft;
-    private final Preference preference;
+    private final LeaderPreference preference;
 
     /* Of Raft's loop. */
     private int leader = -1;
@@ -117,7 +117,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
                     machine.random("order elections " + config.self()), transport, committed, this::reported,
                     this::fail);
             transport.attach(raft);
-            preference = new Preference(config, time, raft, peers);
+            preference = new LeaderPreference(config, time, raft, peers);
         } catch (IOException | RuntimeException e) {
             for (AutoCloseable closeable : opened.reversed()) {
                 closeAfter(e, closeable);

@@ -51,6 +51,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final CounterDataPoint certified;
     private final CounterDataPoint certifiedKeys;
     private final CounterDataPoint undeclared;
+    private final CounterDataPoint repeated;
+    private final CounterDataPoint repeatedInVain;
     /** What all gauges of one page are read off; set under this object's lock while a page is written. */
     private @Nullable NodeStatus shown;
 
@@ -79,6 +81,10 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
         certifiedKeys = unlabelled("tutti_keys_certified_total", "Keys compared in certification.");
         undeclared = unlabelled("tutti_transactions_undeclared_total",
                 "Transactions that were ordered by conflict classes and taken to touch all of them.");
+        repeated = unlabelled("tutti_transactions_repeated_total",
+                "Times that a transaction which had lost was run again, unknown to its client.");
+        repeatedInVain = unlabelled("tutti_transactions_repeated_in_vain_total",
+                "Transactions whose clients heard of their loss after all, since they would have seen something else.");
         this.status = status;
         registerStatus();
         JvmMemoryMetrics.builder().register(registry);
@@ -216,6 +222,16 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     @Override
     public void undeclared() {
         undeclared.inc();
+    }
+
+    @Override
+    public void repeated() {
+        repeated.inc();
+    }
+
+    @Override
+    public void repeatedInVain() {
+        repeatedInVain.inc();
     }
 
     @Override

@@ -11,8 +11,8 @@ import tutti.core.protocol.ReplicaWorld;
 /** {@code active} in the test world. */
 class ActiveReplicationTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
-        return new ActiveReplication(replica);
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
+        return new ActiveReplication(world);
     }
 
     @Override

@@ -12,8 +12,8 @@ import tutti.core.protocol.ReplicaWorld;
 /** {@code akara} with reads certified. */
 class AkaraSerializableSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
-        return AkaraSuiteTest.create(node, replicas, knobs, replica, true);
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
+        return AkaraSuiteTest.create(node, replicas, knobs, world, true);
     }
 
     @Override

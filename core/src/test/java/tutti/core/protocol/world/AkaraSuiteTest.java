@@ -11,14 +11,14 @@ import tutti.core.protocol.ReplicaWorld;
 /** {@code akara} in the test world, as the paper has it. */
 class AkaraSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
-        return create(node, replicas, knobs, replica, false);
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
+        return create(node, replicas, knobs, world, false);
     }
 
-    static Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica,
+    static Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world,
             boolean serializable) {
         return new Akara(new Akara.Parameters(node, replicas, knobs.nextInt(5), serializable, knobs.nextBoolean(),
-                1 + knobs.nextLong(100_000), 1 + knobs.nextLong(1_000_000)), replica);
+                1 + knobs.nextLong(100_000), 1 + knobs.nextLong(1_000_000)), world);
     }
 
     @Override

@@ -12,13 +12,13 @@ import tutti.core.protocol.ReplicaWorld;
 /** {@code dbsm} in the test world, with read sets by row, by table above a limit, and as filters. */
 class DatabaseStateMachineTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
         long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
         Reads reads = knobs.nextBoolean() ? Reads.ROWS : Reads.BLOOM;
         int rowsMax = knobs.nextInt(3) == 0 ? knobs.nextInt(4) : 100;
         double rate = knobs.nextBoolean() ? 0.3 : 0.001;
         return new DatabaseStateMachine(new DatabaseStateMachine.Parameters(node, replicas, window, 1_000_000, reads,
-                rowsMax, rate), replica);
+                rowsMax, rate), world);
     }
 
     @Override

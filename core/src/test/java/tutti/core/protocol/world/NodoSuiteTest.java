@@ -11,9 +11,9 @@ import tutti.core.protocol.ReplicaWorld;
 /** {@code nodo} in the test world. */
 class NodoSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
         return new Nodo(new Nodo.Parameters(node, replicas, knobs.nextBoolean(), 1 + knobs.nextLong(1_000_000)),
-                replica);
+                world);
     }
 
     @Override

@@ -11,10 +11,10 @@ import tutti.core.protocol.ReplicaWorld;
 /** {@code passive} in the test world. */
 class PassiveReplicationTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
         long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
         return new PassiveReplication(
-                new PassiveReplication.Parameters(node, replicas, window, 1000L + knobs.nextInt(100_000)), replica);
+                new PassiveReplication.Parameters(node, replicas, window, 1000L + knobs.nextInt(100_000)), world);
     }
 
     @Override

@@ -12,9 +12,9 @@ import tutti.core.protocol.ReplicaWorld;
 /** {@code postgres-r} with snapshot isolation in the test world. */
 class PostgresRTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
         long window = knobs.nextInt(3) == 0 ? 30 + knobs.nextInt(50) : 10_000;
-        return new PostgresR(new PostgresR.Parameters(node, replicas, window, 100_000, serializable()), replica);
+        return new PostgresR(new PostgresR.Parameters(node, replicas, window, 100_000, serializable()), world);
     }
 
     protected boolean serializable() {

@@ -33,7 +33,7 @@ public abstract class ProtocolSuite {
      *
      * @param knobs to draw parameters from; the same numbers for all replicas of a run
      */
-    protected abstract Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica);
+    protected abstract Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world);
 
     /** What it claims, so that what is claimed is what is checked. */
     protected abstract ChosenProtocol chosen();

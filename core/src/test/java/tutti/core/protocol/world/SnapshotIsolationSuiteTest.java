@@ -11,9 +11,9 @@ import tutti.core.protocol.SnapshotIsolation;
 /** {@code si} in the test world. */
 class SnapshotIsolationSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
         long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
-        return new SnapshotIsolation(new SnapshotIsolation.Parameters(node, replicas, window, 1_000_000), replica);
+        return new SnapshotIsolation(new SnapshotIsolation.Parameters(node, replicas, window, 1_000_000), world);
     }
 
     @Override

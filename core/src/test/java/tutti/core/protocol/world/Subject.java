@@ -15,12 +15,12 @@ import tutti.core.protocol.ReplicaWorld;
 record Subject(ChosenProtocol chosen, Maker maker) {
     /** Makes the protocol of one replica; {@code knobs} is the same for all replicas of a world. */
     interface Maker {
-        Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica);
+        Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world);
     }
 
     /** With the parameters that were chosen. */
     static Subject of(ChosenProtocol chosen) {
-        return new Subject(chosen, (node, replicas, _, replica) -> chosen.create(node, replicas, replica));
+        return new Subject(chosen, (node, replicas, _, world) -> chosen.create(node, replicas, world));
     }
 
     /** The same with replicas that are made otherwise. */

@@ -14,8 +14,8 @@ class TenthProtocolTest extends ProtocolSuite {
     private static final Protocols TEN = Protocols.STANDARD.with(new FirstCommitterDescriptor());
 
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
-        return chosen().create(node, replicas, replica);
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
+        return chosen().create(node, replicas, world);
     }
 
     @Override

@@ -11,9 +11,9 @@ import tutti.core.protocol.TwoPhaseCommit;
 /** {@code 2pc} in the test world, whose engines are of the snapshot kind. */
 class TwoPhaseCommitSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
         return new TwoPhaseCommit(new TwoPhaseCommit.Parameters(node, replicas, 1 + knobs.nextLong(20_000),
-                5 + knobs.nextInt(100), 2 + knobs.nextInt(20)), replica);
+                5 + knobs.nextInt(100), 2 + knobs.nextInt(20)), world);
     }
 
     @Override

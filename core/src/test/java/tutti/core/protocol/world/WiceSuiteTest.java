@@ -14,11 +14,11 @@ import tutti.core.protocol.Wice;
 /** {@code wice} over an order that spans all clusters. */
 class WiceSuiteTest extends ProtocolSuite {
     @Override
-    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica) {
-        return create(node, replicas, knobs, replica, true);
+    protected Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world) {
+        return create(node, replicas, knobs, world, true);
     }
 
-    static Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld replica,
+    static Protocol create(int node, Set<Integer> replicas, SplittableRandom knobs, ReplicaWorld world,
             boolean spanning) {
         Map<String, Set<Integer>> clusters = new TreeMap<>(Map.of("braga", new HashSet<>(), "lisbon", new HashSet<>()));
         for (int one : replicas) {
@@ -26,7 +26,7 @@ class WiceSuiteTest extends ProtocolSuite {
         }
         long window = knobs.nextInt(3) == 0 ? 20 + knobs.nextInt(50) : 10_000;
         return new Wice(new Wice.Parameters(node, clusters, knobs.nextBoolean() ? "braga" : "lisbon", spanning,
-                spanning ? knobs.nextInt(20) : 0, 10_000, 1 + knobs.nextLong(200_000), window, 5_000_000), replica);
+                spanning ? knobs.nextInt(20) : 0, 10_000, 1 + knobs.nextLong(200_000), window, 5_000_000), world);
     }
 
     @Override

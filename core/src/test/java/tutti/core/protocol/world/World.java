@@ -104,8 +104,8 @@ final class World {
         }
     }
 
-    Protocol create(int node, ReplicaWorld replica) {
-        return subject.maker().create(node, all, new SplittableRandom(seed + 1), replica);
+    Protocol create(int node, ReplicaWorld world) {
+        return subject.maker().create(node, all, new SplittableRandom(seed + 1), world);
     }
 
     void count(String what) {

@@ -30,7 +30,7 @@ import tutti.pgwire.PostgresException;
 
 /**
  * Applies ordered write sets on one connection: everything of one {@link #apply} in one round trip, with statements that
- * stay prepared (DESIGN section 3, "Apply"). A lost connection is replaced at the next call.
+ * stay prepared. A lost connection is replaced at the next call.
  *
  * <p>
  * All state belongs to the event loop; the methods hand over to it.

@@ -41,7 +41,7 @@ public final class NodeHost {
     /** Makes the protocol of one node. */
     public interface ProtocolFactory {
         /** A replica at the beginning of the order. */
-        Protocol create(int node, Set<Integer> replicas, ReplicaWorld replica);
+        Protocol create(int node, Set<Integer> replicas, ReplicaWorld world);
     }
 
     /** Opens the order of a node for one life, whose number is higher than those before. */

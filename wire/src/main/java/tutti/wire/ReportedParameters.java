@@ -12,7 +12,7 @@ import tutti.pgwire.Backend;
  * transaction that has ended is never taken for the next one's, because the new one is told before the end is; so whatever the client
  * sends when it has heard of an end is known under the name that it has. On the session's event loop.
  */
-final class Reports {
+final class ReportedParameters {
     private final Transactions node;
     private final ClientStream client;
     private final boolean wanted;
@@ -21,7 +21,7 @@ final class Reports {
     private boolean over;
 
     /** Reports if the client's start-up parameters ask for it. */
-    Reports(Transactions node, ClientStream client, Map<String, String> parameters) {
+    ReportedParameters(Transactions node, ClientStream client, Map<String, String> parameters) {
         this.node = node;
         this.client = client;
         this.wanted = parameters.getOrDefault("options", "").contains("tutti.report=on");

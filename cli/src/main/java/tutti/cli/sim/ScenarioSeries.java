@@ -27,14 +27,15 @@ import tutti.sim.world.Campaign;
  * @param checks by checker: how many runs it judged
  * @param violated by checker: in how many runs it found something
  */
-record Series(String protocol, String order, String faults, int scenarios, int failed, long events, long simulatedNanos,
+record ScenarioSeries(String protocol, String order, String faults, int scenarios, int failed, long events,
+        long simulatedNanos,
         long processorNanos, String hash, Map<String, Long> counts, Map<String, Long> planned,
         Map<String, Long> happened, Map<String, Long> checks, Map<String, Long> violated) {
     private static final long HASH_FACTOR = 31;
 
     /** Before the first. */
-    static Series of(String protocol, Scenario.OrderKind order, String faults) {
-        return new Series(protocol, order.name().toLowerCase(Locale.ROOT), faults, 0, 0, 0, 0, 0, "0", Map.of(),
+    static ScenarioSeries of(String protocol, Scenario.OrderKind order, String faults) {
+        return new ScenarioSeries(protocol, order.name().toLowerCase(Locale.ROOT), faults, 0, 0, 0, 0, 0, "0", Map.of(),
                 Map.of(), Map.of(), Map.of(), Map.of());
     }
 
@@ -47,7 +48,7 @@ record Series(String protocol, String order, String faults, int scenarios, int f
     }
 
     /** With the next scenario. */
-    Series plus(Campaign.Finished finished) {
+    ScenarioSeries plus(Campaign.Finished finished) {
         ScenarioResult result = finished.result();
         Map<String, Long> allCounts = new TreeMap<>(counts);
         result.counts().forEach((what, count) -> allCounts.merge(what, (long) count, Long::sum));
@@ -63,7 +64,7 @@ record Series(String protocol, String order, String faults, int scenarios, int f
                 .distinct().forEach(name -> allChecks.merge(name, 1L, Long::sum));
         Map<String, Long> allViolated = new TreeMap<>(violated);
         result.failed().stream().distinct().forEach(name -> allViolated.merge(name, 1L, Long::sum));
-        return new Series(protocol, order, faults, scenarios + 1, failed + (result.passed() ? 0 : 1),
+        return new ScenarioSeries(protocol, order, faults, scenarios + 1, failed + (result.passed() ? 0 : 1),
                 events + result.events(), simulatedNanos + result.simulatedNanos(),
                 processorNanos + finished.processorNanos(),
                 Long.toHexString(HASH_FACTOR * Long.parseUnsignedLong(hash, 16) + result.traceHash()), allCounts,
@@ -82,7 +83,7 @@ record Series(String protocol, String order, String faults, int scenarios, int f
     }
 
     /** Its name, for people. */
-    String name(List<Series> among) {
+    String name(List<ScenarioSeries> among) {
         List<String> words = new ArrayList<>(List.of(protocol));
         if (among.stream().anyMatch(other -> !other.order.equals(order))) {
             words.add("over " + order);

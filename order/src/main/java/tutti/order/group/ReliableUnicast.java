@@ -23,7 +23,7 @@ import tutti.runtime.Loop;
  * sender. A letter says for which life of the receiver it is, once the sender knows; a receiver answers one that is not for
  * its present life by a greeting, which says what that is.
  */
-final class Letters {
+final class ReliableUnicast {
     private static final int WINDOW = 8;
     private static final long AGAIN_NANOS = 15_000_000;
     private static final long UNKNOWN = 0;
@@ -92,7 +92,7 @@ final class Letters {
     private boolean armed;
 
     /** @param messageBytesMax longest message or packet; what is longer was not sent by a node of this group */
-    Letters(int self, long life, Loop loop, long messageBytesMax, Post post) {
+    ReliableUnicast(int self, long life, Loop loop, long messageBytesMax, Post post) {
         this.self = self;
         this.life = life;
         this.loop = loop;

@@ -1,7 +1,7 @@
 package tutti.sim.machine;
 
 /** What does one thing at a time on a machine, and may be further in time than the event that it runs in. */
-abstract class Line {
+abstract class Timeline {
     /** True nanoseconds that what runs now has used so far. */
     private long ahead;
     private boolean killed;

@@ -15,11 +15,11 @@ import tools.jackson.databind.node.ObjectNode;
 /**
  * Files of which each line is a JSON object, the first one saying what the file is: {@code {"format": …, "version": 1}}.
  */
-final class Lines {
+final class JsonLines {
     static final JsonMapper MAPPER = JsonMapper.builder().build();
     private static final int VERSION = 1;
 
-    private Lines() {}
+    private JsonLines() {}
 
     /** The first line of a file, and whatever else it is to hold. */
     static ObjectNode header(String format) {

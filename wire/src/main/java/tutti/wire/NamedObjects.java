@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <T> what is known
  */
-final class Names<T> {
+final class NamedObjects<T> {
     /** Most names. */
     static final int LIMIT = 10_000;
 

@@ -11,7 +11,7 @@ import tutti.macro.call.CallFactory;
 /**
  * The replicas of a component: which take part, who joins and leaves, and what was found wrong with them. From any thread.
  */
-final class Roster {
+final class ReplicaMembership {
     private final Scheduler.Settings settings;
     private final CallFactory calls;
     private final WorkQueue queue;
@@ -20,7 +20,7 @@ final class Roster {
     /** The best replica of each operation when it was last looked for; a hint that is written by anybody. */
     private final @Nullable Replica[] best;
 
-    Roster(Scheduler.Settings settings, CallFactory calls, WorkQueue queue) {
+    ReplicaMembership(Scheduler.Settings settings, CallFactory calls, WorkQueue queue) {
         this.settings = settings;
         this.calls = calls;
         this.queue = queue;
@@ -79,7 +79,7 @@ final class Roster {
     }
 
     /** Goes on without a replica. Returns false if it is the last or is gone already. */
-    boolean exclude(Replica replica, Aftermath after) {
+    boolean exclude(Replica replica, UnlockActions after) {
         queue.lock().lock();
         try {
             if ((replica.active() && active.length == 1) || !queue.leave(replica)) {
@@ -142,7 +142,7 @@ final class Roster {
             int faults = faulty.countFault();
             Voting voting = settings.voting();
             if (voting != null && faults >= voting.excludeAfterFaults()) {
-                Aftermath after = new Aftermath(this);
+                UnlockActions after = new UnlockActions(this);
                 excluded = exclude(faulty, after);
                 after.run();
             }
@@ -174,7 +174,7 @@ final class Roster {
         if (!slowest.active() || others <= active.length / 2) {
             return false;
         }
-        Aftermath after = new Aftermath(this);
+        UnlockActions after = new UnlockActions(this);
         boolean excluded = exclude(slowest, after);
         start(() -> {
             after.run();
@@ -195,7 +195,7 @@ final class Roster {
         if (voting == null || ballot.late().isEmpty() || !watching.compareAndSet(false, true)) {
             return;
         }
-        CompletableFuture.delayedExecutor(voting.slowAfter().toNanos(), TimeUnit.NANOSECONDS, Roster::start)
+        CompletableFuture.delayedExecutor(voting.slowAfter().toNanos(), TimeUnit.NANOSECONDS, ReplicaMembership::start)
                 .execute(() -> {
                     watching.set(false);
                     if (queue.closed()) {

@@ -1,7 +1,7 @@
 package tutti.model;
 
 /** Who holds locks in a {@link LockTable}, or wants them: a transaction of a client, or a write set with its position. */
-abstract class Holder {
+abstract class LockHolder {
     private static final long[] NONE = {};
 
     /** Rows that it writes; no row twice. */

@@ -18,13 +18,13 @@ import tutti.pgwire.Scram;
  * Looks up the SCRAM verifiers of roles: asks the engine, as a superuser, over one connection that is opened when it is needed
  * and again after it was lost. Safe for use from any thread.
  */
-final class Roles {
+final class RoleVerifiers {
     private static final String QUERY = "SELECT rolpassword FROM pg_catalog.pg_authid WHERE rolname = $1";
     private final BackendSettings settings;
     private final EventLoop loop;
     private @Nullable CompletableFuture<BackendConnection> connection;
 
-    Roles(BackendSettings settings, EventLoop loop) {
+    RoleVerifiers(BackendSettings settings, EventLoop loop) {
         this.settings = settings;
         this.loop = loop;
     }

@@ -7,7 +7,7 @@ import tutti.sim.kernel.RandomStream;
 import tutti.sim.world.node.Submission.Form;
 
 /** How many clients there are, how they hand in their transactions, and how long they think: by seed and protocol. */
-final class Mix {
+final class ClientMix {
     private static final int CLIENTS_MIN = 2;
     private static final int CLIENTS_MAX = 8;
     /** Of crowded replicas, where more waits for an applier than one has at a time. */
@@ -21,7 +21,7 @@ final class Mix {
     private final int[] forms;
     private final int clientsPerReplica;
 
-    Mix(RandomStream random, Claims claims) {
+    ClientMix(RandomStream random, Claims claims) {
         int[] base = claims.has(Trait.WHOLE_ONLY) ? WHOLE : claims.has(Trait.NEEDS_CLASSES) ? BY_CLASSES : USUAL;
         forms = base.clone();
         forms[random.nextInt(forms.length)] += claims.has(Trait.WHOLE_ONLY) ? 0 : random.nextInt(4);

@@ -12,11 +12,11 @@ import tutti.sim.kernel.RandomStream;
  * Random values for the parameters of protocols, so that runs differ in character: times short enough for a run of two
  * seconds to see them pass, windows that are sometimes too small, every word of a choice.
  */
-final class Knobs {
+final class RandomParameters {
     private static final long MILLI = 1_000_000;
     private static final double MILLIS_MEAN = 40;
 
-    private Knobs() {}
+    private RandomParameters() {}
 
     static Map<String, String> random(RandomStream dice, ProtocolDescriptor protocol, int replicas) {
         Map<String, String> values = new TreeMap<>();

@@ -29,7 +29,7 @@ import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.QueryResult;
 
 /** Conflict classes of tables that are divided by a column. */
-class DividedTableClassesTest {
+class DivisionClassesTest {
     private static final Division EIGHT = new Division("w", "house", 8);
     private static final TableCatalog CATALOG = catalog();
     private static final References REFERENCES = new References(Map.of("stock", named("stock"), "line", named("line"),

@@ -12,7 +12,7 @@ import tutti.cluster.Cluster;
 import tutti.server.http.NodeStatus;
 
 /** How every node of a cluster is, as of half a second ago at most. Safe for several threads. */
-final class Watch implements AutoCloseable {
+final class NodeWatch implements AutoCloseable {
     private static final long PERIOD_MILLIS = 500;
 
     private final AtomicReferenceArray<@Nullable NodeStatus> latest;
@@ -26,7 +26,7 @@ final class Watch implements AutoCloseable {
      */
     record Look(@Nullable NodeStatus status, @Nullable Long lagPositions) {}
 
-    Watch(Cluster cluster) {
+    NodeWatch(Cluster cluster) {
         int nodes = cluster.nodes().size();
         latest = new AtomicReferenceArray<>(nodes);
         pollers = Executors.newScheduledThreadPool(nodes, Thread.ofPlatform().daemon().name("watch-", 0).factory());

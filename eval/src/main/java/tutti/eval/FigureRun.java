@@ -9,19 +9,19 @@ import java.util.TreeMap;
  * @param scenario a shipped one
  * @param keys of it that have other values
  */
-record Setting(String scenario, Map<String, String> keys) {
-    Setting {
+record FigureRun(String scenario, Map<String, String> keys) {
+    FigureRun {
         keys = Map.copyOf(keys);
     }
 
     /** The same with another key set. */
-    Setting with(String key, String value) {
+    FigureRun with(String key, String value) {
         Map<String, String> more = new TreeMap<>(keys);
         more.put(key, value);
-        return new Setting(scenario, more);
+        return new FigureRun(scenario, more);
     }
 
-    Setting clients(int clients) {
+    FigureRun clients(int clients) {
         return with("workload.clients", Integer.toString(clients));
     }
 

@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
  * as one can be reached. Meanwhile nothing is appended, and what is submitted is sent to the new leader. Any voter may
  * lead as far as correctness goes, so this is advice only; if it does not work out it is tried again later.
  */
-final class Preference {
-    private static final Logger LOGGER = LoggerFactory.getLogger(Preference.class);
+final class LeaderPreference {
+    private static final Logger LOGGER = LoggerFactory.getLogger(LeaderPreference.class);
     /** How often a leader looks, in MicroRaft's seconds: the time of two elections. */
     private static final int HEARTBEATS = 10;
 
@@ -22,7 +22,7 @@ final class Preference {
     private final PeerNetwork network;
     private volatile Set<Integer> wanted = Set.of();
 
-    Preference(RaftOrderConfig config, RaftTime time, RaftNodeImpl raft, PeerNetwork network) {
+    LeaderPreference(RaftOrderConfig config, RaftTime time, RaftNodeImpl raft, PeerNetwork network) {
         this.config = config;
         this.time = time;
         this.raft = raft;

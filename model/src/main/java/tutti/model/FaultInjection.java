@@ -8,7 +8,7 @@ import tutti.sim.net.Impairment;
 import tutti.sim.net.Network;
 
 /** Makes the faults of a run happen (D5.1, table 3.3). Each has random numbers of its own. */
-final class FaultsAtWork {
+final class FaultInjection {
     private static final Label FAULT = Label.of("fault", "begins");
 
     private final Kernel kernel;
@@ -16,7 +16,7 @@ final class FaultsAtWork {
     private final List<ModelReplica> replicas;
     private final Channel channel;
 
-    FaultsAtWork(Kernel kernel, List<Host> hosts, List<ModelReplica> replicas, Channel channel) {
+    FaultInjection(Kernel kernel, List<Host> hosts, List<ModelReplica> replicas, Channel channel) {
         this.kernel = kernel;
         this.hosts = hosts;
         this.replicas = replicas;

@@ -9,13 +9,13 @@ import tutti.sim.kernel.Nanos;
 import tutti.sim.net.Impairment;
 
 /** The faults that are one step simpler than a fault, simplest first. */
-final class Simpler {
+final class SimplerFaults {
     private static final double RATE_MIN = 0.002;
     private static final double FACTOR_MIN = 2;
     private static final double THOUSAND = 1000;
     private static final List<Long> ROUND = List.of(Nanos.SECOND, 100 * Nanos.MILLI, 10 * Nanos.MILLI, Nanos.MILLI);
 
-    private Simpler() {}
+    private SimplerFaults() {}
 
     static List<Fault> than(Fault fault, List<String> hosts) {
         List<Fault> simpler = new ArrayList<>();

@@ -3,7 +3,7 @@ package tutti.core.flight;
 import java.util.Locale;
 
 /** What a record on a tape is of: something the protocol was told, something it asked for, or how an event ended otherwise. */
-enum Kind {
+enum RecordKind {
     /* Events: Protocol. */
     SUBMITTED, EXECUTED, PREPARED, FAILED, VICTIM, COMMITTED, DELIVERED, TENTATIVE, RECEIVED, VIEW, TIMER,
     /** The world took a snapshot. */
@@ -17,10 +17,10 @@ enum Kind {
     /** An event, too. */
     BLOCKED;
 
-    private static final Kind[] VALUES = values();
+    private static final RecordKind[] VALUES = values();
 
     /** The kind with this ordinal, as it is stored. */
-    static Kind of(int ordinal) {
+    static RecordKind of(int ordinal) {
         if (ordinal < 0 || ordinal >= VALUES.length) {
             throw new IllegalArgumentException("no record is of kind " + ordinal);
         }

@@ -23,7 +23,7 @@ import tutti.wire.sql.SqlText.Token;
  * among the inserted ones. A statement that assigns to the column touches all classes. What functions say is held against
  * what they have changed when they are over.
  */
-final class DividedTableClasses {
+final class DivisionClasses {
     private static final int INT2_ARRAY = 1005;
     private static final int INT4_ARRAY = 1007;
     private static final int INT8_ARRAY = 1016;
@@ -33,7 +33,7 @@ final class DividedTableClasses {
     private final References references;
     private final ReadPlan.Values values;
 
-    DividedTableClasses(List<Token> tokens, TableCatalog catalog, References references, ReadPlan.Values values) {
+    DivisionClasses(List<Token> tokens, TableCatalog catalog, References references, ReadPlan.Values values) {
         this.tokens = tokens;
         this.catalog = catalog;
         this.references = references;

@@ -12,7 +12,7 @@ import tutti.pgwire.QueryResult;
  * What a session's open transaction has done so far, or what the cycle has done that may become one. On the session's event
  * loop.
  */
-final class Work {
+final class TransactionActivity {
     /** What may have been changed. */
     enum Change {
         /** Rows of tables. */

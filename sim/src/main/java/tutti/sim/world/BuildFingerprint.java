@@ -25,18 +25,18 @@ import tutti.sim.kernel.Kernel;
 import tutti.workload.client.ClientOutcome;
 
 /** Which build ran: the fingerprint of the class files of all that a scenario runs through, the simulated world included. */
-public final class Build {
+public final class BuildFingerprint {
     private static final int SHOWN_BYTES = 8;
     private static final String ROOT = "tutti.";
     /** One class of each room. */
     private static final List<Class<?>> ROOMS = List.of(TransactionId.class, GroupParameters.class, Machine.class,
             RaftOrder.class, ReplicaNode.class, ClientOutcome.class, CheckResult.class, Kernel.class);
 
-    private Build() {}
+    private BuildFingerprint() {}
 
     /** The names of the rooms whose class files count, as people say them. */
     public static String rooms() {
-        return String.join(", ", ROOMS.stream().map(Build::room).toList());
+        return String.join(", ", ROOMS.stream().map(BuildFingerprint::room).toList());
     }
 
     private static String room(Class<?> one) {

@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /** What is left to do when a replica's lock has been released: futures to complete, faults to report. Of one thread. */
-final class Aftermath implements Consumer<ReplicaFault> {
+final class UnlockActions implements Consumer<ReplicaFault> {
     private final List<Runnable> tasks = new ArrayList<>(0);
-    private final Roster roster;
+    private final ReplicaMembership membership;
 
-    Aftermath(Roster roster) {
-        this.roster = roster;
+    UnlockActions(ReplicaMembership membership) {
+        this.membership = membership;
     }
 
     @Override
     public void accept(ReplicaFault fault) {
-        tasks.add(() -> roster.faultFound(fault));
+        tasks.add(() -> membership.faultFound(fault));
     }
 
     void answered(SequencedCall call) {
@@ -23,7 +23,7 @@ final class Aftermath implements Consumer<ReplicaFault> {
             tasks.add(call::completeFuture);
         }
         if (call instanceof Ballot ballot) {
-            tasks.add(() -> roster.watch(ballot));
+            tasks.add(() -> membership.watch(ballot));
         }
     }
 

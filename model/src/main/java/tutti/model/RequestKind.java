@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.workload.tpcc.TpccTransaction;
 
 /** What a client may ask for: the five transactions of TPC-C, the maintenance of AKARA section 4.1, and whatever was recorded. */
-public enum Kind {
+public enum RequestKind {
     /** Adds an order. */
     NEW_ORDER("neworder", TpccTransaction.NEW_ORDER),
     /** Pays. */
@@ -24,13 +24,13 @@ public enum Kind {
     UPDATE("update", null);
 
     /** Those that clients of the model draw; the others are read from a recording. */
-    public static final List<Kind> DRAWN = List.of(NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL,
+    public static final List<RequestKind> DRAWN = List.of(NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL,
             MAINTENANCE);
 
     private final String label;
     private final @Nullable TpccTransaction tpcc;
 
-    Kind(String label, @Nullable TpccTransaction tpcc) {
+    RequestKind(String label, @Nullable TpccTransaction tpcc) {
         this.label = label;
         this.tpcc = tpcc;
     }

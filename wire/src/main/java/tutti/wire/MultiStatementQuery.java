@@ -11,7 +11,7 @@ import tutti.wire.CommitSequence.Form;
  * statements together, until one fails. As in PostgreSQL, statements outside of a transaction block form one transaction
  * up to the end of the query or the next COMMIT, and a BEGIN makes a block of what came before it.
  */
-final class Script {
+final class MultiStatementQuery {
     private final Session session;
     private final SimpleQueries queries;
     private final CurrentTransaction transaction;
@@ -26,7 +26,7 @@ final class Script {
     private int index;
     private int offset;
 
-    Script(Session session, SimpleQueries queries, Classifier classifier, byte[] sql) {
+    MultiStatementQuery(Session session, SimpleQueries queries, Classifier classifier, byte[] sql) {
         this.session = session;
         this.queries = queries;
         this.transaction = session.transaction();
