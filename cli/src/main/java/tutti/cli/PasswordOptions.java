@@ -42,7 +42,7 @@ final class PasswordOptions {
         }
         if (asked != null) {
             Console console = System.console();
-            char[] typed = console == null || !console.isTerminal()
+            char[] typed = !console.isTerminal()
                     ? null
                     : console.readPassword("Password of the role postgres: ");
             if (typed == null) {

@@ -165,7 +165,8 @@ class SecondariesCommandTest {
             }
             try (Writer writer = new Writer()) {
                 writer.some.await();
-                assertEquals(Program.OK, run("secondaries", "2", "--url", url, "--token-file", token()), () -> out + "\n" + err);
+                assertEquals(Program.OK, run("secondaries", "2", "--url", url, "--token-file", token()),
+                        () -> out + "\n" + err);
                 assertTrue(out.toString().contains(url), out.toString());
             }
             await(() -> now().secondaries().equals(List.of(now().position(), now().position())));
@@ -207,7 +208,8 @@ class SecondariesCommandTest {
         try (NodeRuntime.RunningNode _ = start("h2"); Connection client = connect()) {
             execute(client, "CREATE TABLE item (id int PRIMARY KEY, v int)");
             execute(client, "INSERT INTO item VALUES (1, 1)");
-            assertEquals(Program.OK, run("secondaries", "1", "--url", url, "--token-file", token()), () -> out + "\n" + err);
+            assertEquals(Program.OK, run("secondaries", "1", "--url", url, "--token-file", token()),
+                    () -> out + "\n" + err);
             execute(client, "ALTER TABLE item ADD CHECK (database_path() IS NOT NULL)");
             await(() -> now().dropped() == 1);
             assertEquals(Program.OK, run("secondaries", "--url", url));
@@ -220,7 +222,8 @@ class SecondariesCommandTest {
             assertTrue(get("/metrics").body().contains("tutti_secondaries_dropped_total 1.0\n"));
             assertTrue(get("/").body().contains("0 (1 dropped)"));
 
-            assertEquals(Program.OK, run("secondaries", "2", "--url", url, "--token-file", token()), () -> out + "\n" + err);
+            assertEquals(Program.OK, run("secondaries", "2", "--url", url, "--token-file", token()),
+                    () -> out + "\n" + err);
             assertTrue(out.toString().contains("2 (1 dropped)"), out.toString());
         }
     }

@@ -52,7 +52,8 @@ class NodeFaultsTest {
         try (AdminClient client = new AdminClient(FaultCluster.PATIENCE)) {
             String url = cluster.node(0).httpUrl();
             assertFalse(client.post(url, "/secondaries?count=1", "").well(), "without a token");
-            String token = Files.readString(Path.of(cluster.node(0).config()).resolveSibling("data").resolve("http-token"))
+            String token = Files
+                    .readString(Path.of(cluster.node(0).config()).resolveSibling("data").resolve("http-token"))
                     .strip();
             for (AdminClient.Answer answer : List.of(client.get(url, "/secondaries"),
                     client.post(url, "/secondaries?count=1", token))) {

@@ -238,8 +238,9 @@ public final class AdminServer implements AutoCloseable {
             send(exchange, 403, "text/plain", "not for pages in a browser\n");
         } else if (!mayChange(exchange)) {
             exchange.getResponseHeaders().set("WWW-Authenticate", "Bearer");
-            send(exchange, 401, "text/plain", "changes ask for the token in the file http-token in the node's data directory:"
-                    + " Authorization: Bearer TOKEN\n");
+            send(exchange, 401, "text/plain",
+                    "changes ask for the token in the file http-token in the node's data directory:"
+                            + " Authorization: Bearer TOKEN\n");
         } else {
             send(exchange, type, work);
         }

@@ -120,7 +120,7 @@ class RaftStrangersSimTest {
     }
 
     private final class Listening implements Network.StreamListener {
-        private final @Nullable byte[] sends;
+        private final byte @Nullable [] sends;
         private Network.@Nullable Stream stream;
 
         Listening() {
