@@ -2,6 +2,7 @@ package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.Conversation.extended;
@@ -10,6 +11,7 @@ import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
 import io.netty.buffer.ByteBuf;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -23,6 +25,7 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryResult;
+import tutti.pgwire.Scram;
 
 /** Statements through the front end, message by message. */
 @Timeout(60)
@@ -380,6 +383,39 @@ class FrontEndTest extends OnFrontEnd {
         assertEquals("S alice: create table made_inside (a int);S alice: alter table made_inside add b int;",
                 ScriptedNode.take(fixture.node.committed));
         client.close();
+    }
+
+    @Test
+    void passwordsOfRolesAreHashedBeforeTheyAreOrdered() throws Exception {
+        BackendConnection client = fixture.client();
+        try {
+            assertEquals("C(CREATE ROLE)/I", simple(client, "create role keeper login password 'open sesame'"));
+            assertHashed("alice: create role keeper login password '", ScriptedNode.take(fixture.node.barriers));
+            String stored = fixture.admin.execute(
+                    "select rolpassword from pg_authid where rolname = 'keeper'", Duration.ofSeconds(20)).value();
+            assertEquals(Scram.Verifier.of("open sesame", Scram.Verifier.parse(stored).salt(), 4096).toString(),
+                    stored);
+            assertEquals("12C(ALTER ROLE)/I", extended(client, "alter user keeper password 'open sesame 2'"));
+            assertHashed("alice: alter user keeper password '", ScriptedNode.take(fixture.node.barriers));
+            simple(client, "begin");
+            assertEquals("C(ALTER ROLE)/T", simple(client, "alter role alice password 'wonderland'"));
+            assertEquals("C(COMMIT)/I", simple(client, "commit"));
+            assertHashed("S alice: alter role alice password '", ScriptedNode.take(fixture.node.committed));
+            assertEquals("C(BEGIN)C(ALTER ROLE)C(COMMIT)/I",
+                    simple(client, "begin; alter role alice password 'wonderland'; commit"));
+            assertHashed("S alice: alter role alice password '", ScriptedNode.take(fixture.node.committed));
+            assertEquals("E(0A000)/I", simple(client, "alter role keeper password U&'open sesame 5'"));
+            assertEquals("E(0A000)/I", extended(client, "alter role keeper password n'open sesame 6'"));
+            assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+        } finally {
+            simple(client, "drop role keeper");
+            client.close();
+        }
+    }
+
+    private static void assertHashed(String before, String ordered) {
+        assertTrue(ordered.startsWith(before + "SCRAM-SHA-256$4096:"), ordered);
+        assertFalse(ordered.contains("sesame") || ordered.contains("wonderland"), ordered);
     }
 
     @Test
