@@ -247,6 +247,7 @@ class StrangersTest {
         PeerKeys keys = PeerKeys.open(TestKeys.write(files, authority.issue(1, Instant.now()),
                 authority.certificate()), told::add);
         Instant before = keys.until();
+        told.clear();
         Network network = network(keys);
         connect(network, "first");
         await("first connected");
