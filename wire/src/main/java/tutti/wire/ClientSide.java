@@ -109,7 +109,10 @@ final class ClientSide implements FrameSink {
             case Frontend.EXECUTE -> extended.execute(buffer, start, bodyLength);
             case Frontend.DESCRIBE -> extended.pass(SentMessage.DESCRIBE);
             case Frontend.CLOSE -> extended.close(buffer, start, bodyLength);
-            case Frontend.FLUSH -> true;
+            case Frontend.FLUSH -> {
+                client.flushAsked();
+                yield true;
+            }
             case Frontend.SYNC -> extended.sync();
             default -> {
                 cycle.complete();

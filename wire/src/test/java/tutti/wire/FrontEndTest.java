@@ -10,6 +10,7 @@ import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
+import io.netty.buffer.ByteBuf;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +19,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.core.txn.AbortReason;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ResponseHandler;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
@@ -309,6 +312,58 @@ class FrontEndTest extends OnFrontEnd {
         client.cancel().get(20, TimeUnit.SECONDS);
         assertEquals("TE(57014)/I", running.get(20, TimeUnit.SECONDS));
         assertEquals("TDC(SELECT 1)/I", simple(client, "select 1"));
+        client.close();
+    }
+
+    /** A client that sends Flush waits for what it has asked for, before it sends Sync. */
+    @Test
+    void aWriteByItselfIsAnsweredBeforeSync() throws Exception {
+        BackendConnection client = fixture.client();
+        CompletableFuture<Void> first = new CompletableFuture<>();
+        CompletableFuture<String> end = new CompletableFuture<>();
+        ByteBuf out = client.buffer();
+        Frontend.statement(out, "insert into account values (1, 10), (2, 20) returning id");
+        Frontend.flush(out);
+        StringBuilder seen = new StringBuilder();
+        client.send(out, new ResponseHandler() {
+            @Override
+            public void message(byte type, ByteBuf body) {
+                seen.append((char) type);
+                if (type == Backend.COMMAND_COMPLETE) {
+                    first.complete(null);
+                }
+            }
+
+            @Override
+            public void ready(byte status) {
+                end.complete(seen.append('/').append((char) status).toString());
+            }
+
+            @Override
+            public void lost(Throwable cause) {
+                end.completeExceptionally(cause);
+            }
+        });
+        first.get(20, TimeUnit.SECONDS);
+        assertEquals("null", fixture.accounts());
+        ByteBuf sync = client.buffer();
+        Frontend.sync(sync);
+        client.eventLoop().submit(() -> client.channel().writeAndFlush(sync)).get(20, TimeUnit.SECONDS);
+        assertEquals("12DDC/I", end.get(20, TimeUnit.SECONDS));
+        assertEquals("1:10 2:20", fixture.accounts());
+        client.close();
+    }
+
+    /** Who has seen the end of its request's connection may begin the next statement. */
+    @Test
+    void aCancelRequestDoesNotMeetTheNextStatement() throws Exception {
+        BackendConnection client = fixture.client();
+        for (int i = 0; i < 100; i++) {
+            CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(0.002)"));
+            client.cancel().get(20, TimeUnit.SECONDS);
+            running.get(20, TimeUnit.SECONDS);
+            assertEquals("TDC(SELECT 1)/I", simple(client, "select pg_sleep(0.01)"));
+        }
         client.close();
     }
 

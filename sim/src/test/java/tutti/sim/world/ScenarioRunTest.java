@@ -133,6 +133,15 @@ class ScenarioRunTest {
         assertTrue(result.passed(), result::why);
     }
 
+    /** Clients stayed at a node that had refused to go on, or waited for a cluster that had. */
+    @ParameterizedTest
+    @CsvSource({"1054775863485, passive, 'all,disks'", "1054775863499, passive, disks", "1054775863496, wice, disks"})
+    void nobodyWaitsForANodeThatRefuses(long seed, String protocol, String faults) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse(faults)));
+        assertTrue(result.passed(), result::why);
+    }
+
     /** The replicas were taken to be at rest though one had not been given the last message, which changed nothing. */
     @Test
     void atRestEverybodyHasBeenGivenEverything() {
