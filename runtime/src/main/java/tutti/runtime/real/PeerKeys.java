@@ -114,9 +114,11 @@ public final class PeerKeys {
     public static PeerKeys open(Source source, Consumer<String> people) throws IOException {
         PeerKeys keys = new PeerKeys(source, people);
         if (!OpenSsl.isAvailable()) {
-            people.accept("TLS between nodes is the JDK's, which takes many times the processor time of BoringSSL's: that cannot"
-                    + " be used on this machine (" + OpenSsl.unavailabilityCause() + "); see that programs may run from "
-                    + System.getProperty("java.io.tmpdir"));
+            people.accept(
+                    "TLS between nodes is the JDK's, which takes many times the processor time of BoringSSL's: that cannot"
+                            + " be used on this machine (" + OpenSsl.unavailabilityCause()
+                            + "); see that programs may run from "
+                            + System.getProperty("java.io.tmpdir"));
         }
         return keys;
     }
