@@ -112,7 +112,15 @@ public final class PeerKeys {
      * @throws IOException if they prove nothing; it says which, why, and what to do
      */
     public static PeerKeys open(Source source, Consumer<String> people) throws IOException {
-        return new PeerKeys(source, people);
+        PeerKeys keys = new PeerKeys(source, people);
+        if (!OpenSsl.isAvailable()) {
+            people.accept(
+                    "TLS between nodes is the JDK's, which takes many times the processor time of BoringSSL's: that cannot"
+                            + " be used on this machine (" + OpenSsl.unavailabilityCause()
+                            + "); see that programs may run from "
+                            + System.getProperty("java.io.tmpdir"));
+        }
+        return keys;
     }
 
     /** Who they prove that this node is. */
