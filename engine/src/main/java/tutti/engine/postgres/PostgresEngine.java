@@ -29,10 +29,10 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.capture.CaptureInstaller;
-import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.ReferencesQuery;
 import tutti.engine.postgres.catalog.TableCatalog;
@@ -69,7 +69,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
     private static final long SEQUENCE_STEPS = 16_384;
     private static final BlockedListener NOBODY = (_, _) -> {};
     private static final Map<String, String> APPLIER_SETTINGS = Map.ofEntries(
-            Map.entry("application_name", "tutti applier"), Map.entry("session_replication_role", "replica"),
+            Map.entry("application_name", "tutti applier"),
             Map.entry("default_transaction_isolation", "read committed"),
             Map.entry("default_transaction_read_only", "off"), Map.entry("synchronous_commit", "off"),
             Map.entry("enable_hashjoin", "off"), Map.entry("enable_mergejoin", "off"),
@@ -86,7 +86,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
     private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions = new ConcurrentHashMap<>();
     private final Map<Integer, Applier> appliers = new ConcurrentHashMap<>();
     private final Object adminLock = new Object();
-    private volatile TableCatalog catalog = TableCatalog.EMPTY;
+    private volatile AppliedSchema schema = AppliedSchema.EMPTY;
     private volatile References references = References.NONE;
     private CaptureInstaller.@Nullable Functions functions;
     private volatile BlockedListener listener = NOBODY;
@@ -112,8 +112,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
      */
     public static PostgresEngine open(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Settings capture)
             throws IOException, InterruptedException {
-        byte[] secret = capture.secret().getBytes(StandardCharsets.UTF_8);
-        PostgresEngine engine = new PostgresEngine(loops, settings, "\\x" + HexFormat.of().formatHex(secret));
+        PostgresEngine engine = new PostgresEngine(loops, settings, capture.secret());
         boolean opened = false;
         try {
             BackendConnection connection = await(engine.admin());
@@ -130,7 +129,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
             }
             engine.functions = CaptureInstaller.functions(connection);
             engine.references = ReferencesQuery.read(connection.execute(ReferencesQuery.SQL, TIMEOUT));
-            engine.catalog = CatalogQuery.read(connection.execute(CatalogQuery.SQL, TIMEOUT));
+            engine.schema = await(AppliedSchema.read(connection));
             opened = true;
             return engine;
         } finally {
@@ -161,17 +160,27 @@ public final class PostgresEngine implements Engine, ApplierServices {
         return value == null ? 0 : Long.parseLong(value);
     }
 
-    @Override
+    /** The secret in bytea's text form, which the functions of capture take. */
     public String secret() {
-        return secret;
+        return "\\x" + HexFormat.of().formatHex(functionSecret());
     }
 
     @Override
-    public TableCatalog catalog() {
-        return catalog;
+    public byte[] functionSecret() {
+        return secret.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** The functions that clients' sessions have the server call. */
+    @Override
+    public AppliedSchema schema() {
+        return schema;
+    }
+
+    /** The tables as of the last schema change that the engine has made or was told of. */
+    public TableCatalog catalog() {
+        return schema.catalog();
+    }
+
+    @Override
     public CaptureInstaller.Functions functions() {
         return Objects.requireNonNull(functions, "opened");
     }
@@ -185,9 +194,9 @@ public final class PostgresEngine implements Engine, ApplierServices {
     public CompletableFuture<Void> refreshCatalog() {
         return admin().thenCompose(connection -> connection.query(ReferencesQuery.SQL).thenCompose(result -> {
             references = ReferencesQuery.read(result);
-            return connection.query(CatalogQuery.SQL);
-        })).thenAccept(result -> {
-            catalog = CatalogQuery.read(result);
+            return AppliedSchema.read(connection);
+        })).thenAccept(read -> {
+            schema = read;
         });
     }
 
@@ -261,8 +270,10 @@ public final class PostgresEngine implements Engine, ApplierServices {
     }
 
     @Override
-    public CompletableFuture<BackendConnection> connectApplier(EventLoop loop) {
-        return BackendConnection.connect(loop, settings.withParameters(APPLIER_SETTINGS))
+    public CompletableFuture<BackendConnection> connectApplier(EventLoop loop, CaptureInstaller.Role role) {
+        BackendSettings powerless = settings.as(functions().name(role),
+                new BackendSettings.Credentials.Password(CaptureInstaller.password(secret)));
+        return BackendConnection.connect(loop, powerless.withParameters(APPLIER_SETTINGS))
                 .thenCompose(connection -> confirm().handle((_, failed) -> {
                     if (failed != null) {
                         connection.abort();
