@@ -17,6 +17,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.OwnSessions;
 import tutti.node.Transactions;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -86,7 +87,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), registry);
-        this.roles = new Roles(settings.engine(), loops.next());
+        this.roles = new Roles(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }
 

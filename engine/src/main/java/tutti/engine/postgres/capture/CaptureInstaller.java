@@ -89,20 +89,10 @@ public final class CaptureInstaller {
             throw new IllegalStateException("the database's encoding is " + encoding
                     + "; only UTF8 can be replicated: create the database with ENCODING 'UTF8'");
         }
-        if (connection.execute("SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = 'tutti'", TIMEOUT).value() != null) {
-            throw new IllegalStateException(
-                    "there is a role named tutti: what it creates would land in the schema tutti,"
-                            + " which is not replicated; give the role another name (ALTER ROLE tutti RENAME TO ...)");
-        }
-        String foreign = connection
-                .execute("SELECT pg_catalog.string_agg(c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
-                        + " FROM pg_catalog.pg_class c WHERE c.relkind = 'f'", TIMEOUT)
-                .value();
-        if (foreign != null) {
-            throw new IllegalStateException("foreign tables cannot be replicated: " + foreign + "; drop them");
-        }
         connection.execute("BEGIN;\nSET LOCAL search_path = pg_catalog;\nSET LOCAL client_min_messages = warning;\n"
-                + "SET LOCAL session_replication_role = origin;\n" + script(settings, roleNames(connection)) + "\nCOMMIT;", TIMEOUT);
+                + "SET LOCAL session_replication_role = origin;\n"
+                + script("roles.sql", settings.secret(), roleNames(connection)) + "\n" + script(settings, roleNames(connection))
+                + "\nCOMMIT;", TIMEOUT);
     }
 
     /**
@@ -141,7 +131,12 @@ public final class CaptureInstaller {
         /** Writes rows; its sessions are in the replica role, so that triggers and foreign keys do not fire. */
         APPLIER,
         /** Executes requests as a client's session would. */
-        EXECUTOR
+        EXECUTOR;
+
+        /** The value of {@code session_replication_role} in its sessions. */
+        public String replicationRole() {
+            return this == APPLIER ? "replica" : "origin";
+        }
     }
 
     /**
@@ -199,13 +194,26 @@ public final class CaptureInstaller {
         return Integer.parseUnsignedInt(value);
     }
 
+    /**
+     * The statements that make the {@link Role roles} what they should be, in a transaction of their own.
+     *
+     * @throws IOException if the resource cannot be read
+     */
+    public static String roles(String secret, Functions functions) throws IOException {
+        return "BEGIN;\nSET LOCAL search_path = pg_catalog;\n" + script("roles.sql", secret, functions.roleNames())
+                + "\nCOMMIT;";
+    }
+
+    private static String script(String name, String secret, List<String> roleNames) throws IOException {
+        return resource(name).replace("<applier>", roleNames.get(Role.APPLIER.ordinal()))
+                .replace("<executor>", roleNames.get(Role.EXECUTOR.ordinal()))
+                .replace("<verifier>", verifier(secret));
+    }
+
     private static String script(Settings settings, List<String> roleNames) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
-        return resource("install.sql").replace("<append before>", APPEND_BEFORE).replace("<append after>", APPEND_AFTER)
+        return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE).replace("<append after>", APPEND_AFTER)
                 .replace("<mark>", MARK)
-                .replace("<applier>", roleNames.get(Role.APPLIER.ordinal()))
-                .replace("<executor>", roleNames.get(Role.EXECUTOR.ordinal()))
-                .replace("<verifier>", verifier(settings.secret()))
                 .replace("<node_index>", Integer.toString(settings.nodeIndex()))
                 .replace("<stride>", Integer.toString(settings.stride()))
                 .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")

@@ -35,33 +35,9 @@ SELECT set_config('<mark>', 'tutti adopting', true);
 CREATE SCHEMA IF NOT EXISTS tutti;
 GRANT USAGE ON SCHEMA tutti TO PUBLIC;
 
--- The roles that apply. Their password is derived from the secret. Whatever somebody has made of them is taken back.
-DO $block$
-DECLARE
-    name text;
-    g record;
-BEGIN
-    FOREACH name IN ARRAY ARRAY['<applier>', '<executor>'] LOOP
-        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
-            EXECUTE format('CREATE ROLE %I', name);
-        END IF;
-        EXECUTE format('ALTER ROLE %I WITH LOGIN NOSUPERUSER NOINHERIT NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS '
-            'CONNECTION LIMIT -1 PASSWORD %L VALID UNTIL ''infinity''', name, '<verifier>');
-        EXECUTE format('ALTER ROLE %I RESET ALL', name);
-        EXECUTE format('ALTER ROLE %I IN DATABASE %I RESET ALL', name, current_database());
-        EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
-        FOR g IN SELECT m.roleid::regrole AS role, m.member::regrole AS member, m.grantor::regrole AS grantor
-                FROM pg_auth_members m WHERE name::regrole IN (m.roleid, m.member) LOOP
-            EXECUTE format('REVOKE %s FROM %s GRANTED BY %s CASCADE', g.role, g.member, g.grantor);
-        END LOOP;
-    END LOOP;
-    ALTER ROLE <applier> SET session_replication_role = 'replica';
-END
-$block$;
-
 -- What an earlier release had in another form.
 DROP VIEW IF EXISTS tutti.declared_sequences;
-DROP TABLE IF EXISTS tutti.node, tutti.pending;
+DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
     tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints();
 
@@ -94,6 +70,11 @@ GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 -- (or those of several positions, of which it is the last). The last row tells how far the database has come.
 CREATE TABLE IF NOT EXISTS tutti.applied (
     position bigint PRIMARY KEY
+);
+
+-- What the node has written here since it read the position: a crash empties the table together with the commits that it loses.
+CREATE UNLOGGED TABLE tutti.life (
+    token text NOT NULL
 );
 
 -- What was captured before the end of a transaction: the rows before a schema change or TRUNCATE, and these themselves.
