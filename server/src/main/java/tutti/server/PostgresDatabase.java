@@ -25,6 +25,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.NodeRole;
@@ -62,7 +63,8 @@ final class PostgresDatabase implements NodeDatabase {
         this.loops = loops;
         settings = server();
         engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
-                config.sequences().stride(), secret(), config.limits().transactionBytes()));
+                config.sequences().stride(), secret(), config.limits().transactionBytes(),
+                config.chosenProtocol().guarantee() == Guarantee.SERIALIZABILITY));
         life.started(engine);
     }
 

@@ -52,8 +52,14 @@ public final class CaptureInstaller {
      * @param stride most nodes that the cluster will ever have
      * @param secret arms a commit; any text, the same on all nodes
      * @param transactionLimitBytes most bytes of rows that one transaction may change, 8 KiB to 256 MiB
+     * @param serializable whether a SERIALIZABLE transaction may commit: whether the cluster's protocol guarantees what it asks for
      */
-    public record Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes) {
+    public record Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes, boolean serializable) {
+        /** Of a cluster that guarantees snapshot isolation. */
+        public Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes) {
+            this(nodeIndex, stride, secret, transactionLimitBytes, false);
+        }
+
         /** Default for the number of nodes. */
         public static final int DEFAULT_STRIDE = 16;
         /** Default bound of a transaction: 64 MiB. */
@@ -214,6 +220,7 @@ public final class CaptureInstaller {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
         return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE).replace("<append after>", APPEND_AFTER)
                 .replace("<mark>", MARK)
+                .replace("<snapshots_only>", settings.serializable() ? "false" : "true")
                 .replace("<node_index>", Integer.toString(settings.nodeIndex()))
                 .replace("<stride>", Integer.toString(settings.stride()))
                 .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")

@@ -108,6 +108,14 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION tutti.refuse_isolation() RETURNS text LANGUAGE plpgsql STABLE AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000',
+        MESSAGE = 'the cluster''s protocol guarantees snapshot isolation, not SERIALIZABLE, so the transaction cannot commit',
+        HINT = 'Use REPEATABLE READ, or a cluster whose protocol is serializable, such as dbsm.';
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.refuse_size() RETURNS void LANGUAGE plpgsql STABLE AS $function$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = '54000',
@@ -191,6 +199,8 @@ BEGIN
         THEN tutti.refuse_secret() IS NULL
         WHEN pg_catalog.current_setting('session_replication_role') OPERATOR(pg_catalog.<>) 'origin'
         THEN tutti.refuse_role() IS NULL
+        WHEN <snapshots_only> AND pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.=) 'serializable'
+        THEN tutti.refuse_isolation() IS NULL
         ELSE pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.g', session_key, '_1'), true) IS NOT NULL
             AND pg_catalog.starts_with(pg_catalog.current_setting('DateStyle'), 'ISO')
             AND pg_catalog.current_setting('IntervalStyle') OPERATOR(pg_catalog.=) 'postgres'
@@ -540,10 +550,9 @@ BEGIN
         IF NOT starts_with(current_setting('<mark>'), 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change('DROP', dropped.object_identity);
         END IF;
-        IF dropped.schema_name = 'tutti' AND NOT (dropped.object_type = 'function'
-                AND dropped.object_name ~ '^(update|apply_[a-z_]+)_[0-9]+$'
-                AND NOT EXISTS (SELECT FROM tutti.user_tables u
-                    WHERE u.table_oid = substring(dropped.object_name FROM '[0-9]+$')::oid))
+        IF dropped.schema_name = 'tutti' AND NOT EXISTS (
+                SELECT FROM regexp_match(dropped.object_identity, '^tutti\.(?:update|apply_[a-z_]+)_([0-9]+)\(') m
+                WHERE m IS NOT NULL AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = m[1]::oid))
                 OR dropped.object_type = 'schema' AND dropped.object_name = 'tutti' THEN
             PERFORM tutti.refuse_reserved('DROP', dropped.object_identity);
         END IF;
