@@ -16,8 +16,8 @@ import tutti.command.Screen;
 @Command(name = "kernel", description = "The simulator's kernel: events per second on one core, with one and with 10,000 pending."
         + " Runs JMH in JVMs of its own.")
 final class KernelCommand implements Callable<Integer> {
-    private static final double AIM_FEW = 3;
-    private static final double AIM_MANY = 1;
+    private static final double AIM_FEW = 10;
+    private static final double AIM_MANY = 10;
     private static final double MILLION = 1e6;
 
     @Mixin

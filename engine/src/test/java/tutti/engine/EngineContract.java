@@ -221,6 +221,30 @@ public abstract class EngineContract {
         assertEquals(Map.of(1, "theirs"), harness.contents());
     }
 
+    /** What is applied side by side need not wait for one another: one that waits keeps only local transactions out. */
+    @Test
+    void whoWaitsForALocalTransactionKeepsNoOtherApplierOut() throws Exception {
+        BlockingQueue<LocalTransaction> blockers = new LinkedBlockingQueue<>();
+        harness.engine().onBlocked((_, holder) -> blockers.add(holder));
+        Local local = harness.begin(1, "mine");
+        Result<Void> waiting = apply(3, harness.put(1, "theirs"));
+        assertNotNull(blockers.poll(20, TimeUnit.SECONDS));
+        try (Applier earlier = harness.engine().openApplier()) {
+            Result<Void> applied = new Result<>();
+            earlier.apply(2, List.of(harness.put(2, "earlier")), applied);
+            applied.success();
+            Result<Void> committed = new Result<>();
+            earlier.commit(2, committed);
+            committed.success();
+        }
+        assertFalse(waiting.isDone());
+        assertEquals(2, position(harness.engine()));
+        local.transaction().rollback(() -> {});
+        waiting.success();
+        commit(3);
+        assertEquals(Map.of(1, "theirs", 2, "earlier"), harness.contents());
+    }
+
     @Test
     void barrierStatementsTakeEffectOrAreRefusedAtTheirPosition() throws Exception {
         Result<ExecuteResult> first = new Result<>();

@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import tutti.core.protocol.Stage;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.RunResult;
 
 /** AKARA section 4.2: figures 7 to 9 and table 1. */
@@ -23,14 +23,14 @@ final class AkaraFigures {
     private static final String ROWS = "workload.maintenance.rows";
     private static final String TABLE = "table 1";
 
-    private final Map<String, Setting> curves = new LinkedHashMap<>();
-    private final Map<String, Setting> akara = new LinkedHashMap<>();
-    private final Setting lockedDelivery;
-    private final Setting base;
+    private final Map<String, FigureRun> curves = new LinkedHashMap<>();
+    private final Map<String, FigureRun> akara = new LinkedHashMap<>();
+    private final FigureRun lockedDelivery;
+    private final FigureRun base;
 
     /** @param transactions of each run */
     AkaraFigures(long transactions) {
-        base = new Setting(SCENARIO, Map.of("run.transactions", Long.toString(transactions)));
+        base = new FigureRun(SCENARIO, Map.of("run.transactions", Long.toString(transactions)));
         curves.put("DBSM", base.with(PROTOCOL, "si"));
         curves.put("PGR", base.with(PROTOCOL, "postgres-r"));
         curves.put("NODO", base.with(PROTOCOL, "nodo").with(CLASSES, "written-tables"));
@@ -39,21 +39,21 @@ final class AkaraFigures {
         akara.put("AKARA-25", akara(25));
         akara.put("AKARA-45", akara(45));
         akara.put("AKARA-n", akara(10_000));
-        Setting upkeep = akara(25).with(NEW_ORDERS, "43").with(MAINTENANCE, "1");
+        FigureRun upkeep = akara(25).with(NEW_ORDERS, "43").with(MAINTENANCE, "1");
         akara.put("AKARA-25 with Light-Tran",
                 upkeep.with(ACTIVE, "true").with("workload.maintenance.structure", "true"));
-        Setting prices = upkeep.with(ROWS, "50000").with("run.transactions", Long.toString(transactions / 10 + 1));
+        FigureRun prices = upkeep.with(ROWS, "50000").with("run.transactions", Long.toString(transactions / 10 + 1));
         akara.put("AKARA-25 with Active-Tran", prices.with(ACTIVE, "true"));
         akara.put("AKARA-25 with Passive-Tran", prices);
     }
 
-    private Setting akara(int optimistic) {
+    private FigureRun akara(int optimistic) {
         return base.with(PROTOCOL, "akara").with("protocol.parameters.optimistic", Integer.toString(optimistic))
                 .with(CLASSES, "written-tables");
     }
 
     List<Figure> figures() {
-        Map<String, Setting> three = Figure.only(curves, "DBSM", "PGR", "NODO");
+        Map<String, FigureRun> three = Figure.only(curves, "DBSM", "PGR", "NODO");
         List<Figure> figures = new ArrayList<>();
         figures.add(Figure.overClients("7a", "akara-7a", "Throughput", "tpm", CLIENTS, three, RunResult::tpm));
         figures.add(Figure.overClients("7b", "akara-7b", "Requests inside the database", "requests/s", CLIENTS, three,
@@ -68,7 +68,7 @@ final class AkaraFigures {
         figures.add(Figure.overClients("8b", "akara-8b", "Aborts", "%", CLIENTS, three,
                 result -> 100 * result.total().abortRate()));
         figures.add(fairness());
-        Map<String, Setting> last = Figure.only(curves, "DBSM", "NODO", "AKARA-25");
+        Map<String, FigureRun> last = Figure.only(curves, "DBSM", "NODO", "AKARA-25");
         figures.add(Figure.overClients("9a", "akara-9a", "Latency", "ms", CLIENTS, last, AkaraFigures::latency));
         figures.add(Figure.overClients("9b", "akara-9b", "Throughput", "tpm", CLIENTS, last, RunResult::tpm));
         figures.add(new Figure("9", List.of(curve("DBSM").clients(LOADED), curve("AKARA-25").clients(LOADED),
@@ -80,9 +80,9 @@ final class AkaraFigures {
 
     /** Not in the paper: the limit with more clients, and with clients that do not all begin at once. */
     private Figure limit() {
-        Map<String, Setting> rows = new LinkedHashMap<>();
+        Map<String, FigureRun> rows = new LinkedHashMap<>();
         for (String name : List.of("AKARA-25", "AKARA-45", "AKARA-n")) {
-            Setting setting = Figure.only(akara, name).getOrDefault(name, base);
+            FigureRun setting = Figure.only(akara, name).getOrDefault(name, base);
             rows.put(name + ", 3240 clients, all at once", setting.clients(LOADED));
             rows.put(name + ", 3240 clients, who think first", setting.clients(LOADED).with(START, "thinking"));
             rows.put(name + ", 3960 clients, all at once", setting.clients(SATURATED));
@@ -119,7 +119,7 @@ final class AkaraFigures {
                 .average().orElse(0);
     }
 
-    private Setting curve(String name) {
+    private FigureRun curve(String name) {
         return Figure.only(curves, name).getOrDefault(name, base);
     }
 
@@ -160,7 +160,7 @@ final class AkaraFigures {
     private static double stage(RunResult result, Stage stage) {
         double sum = 0;
         long count = 0;
-        for (Kind kind : Kind.values()) {
+        for (RequestKind kind : RequestKind.values()) {
             if (!kind.readOnly()) {
                 RunResult.Outcomes one = result.of(kind);
                 long all = one.committed() + one.aborted();
@@ -176,8 +176,8 @@ final class AkaraFigures {
             RunResult result = sheet.result(lockedDelivery.clients(LOADED));
             List<List<String>> rows = new ArrayList<>();
             rows.add(List.of("DBSM with a table lock of Delivery, 3240 clients", "aborts %"));
-            for (Kind kind : Kind.DRAWN) {
-                if (kind != Kind.MAINTENANCE) {
+            for (RequestKind kind : RequestKind.DRAWN) {
+                if (kind != RequestKind.MAINTENANCE) {
                     rows.add(List.of(kind.label(), Figure.text(100 * result.of(kind).abortRate(), 2)));
                 }
             }
@@ -186,7 +186,7 @@ final class AkaraFigures {
             sheet.table("akara-8c", rows);
             sheet.compare("8c", "all, aborts %", "about 5", Figure.text(100 * result.total().abortRate(), 2));
             sheet.compare("8c", "Delivery, aborts %", "about 99",
-                    Figure.text(100 * result.of(Kind.DELIVERY).abortRate(), 2));
+                    Figure.text(100 * result.of(RequestKind.DELIVERY).abortRate(), 2));
         });
     }
 
@@ -207,7 +207,7 @@ final class AkaraFigures {
             rows.add(List.of("3240 clients", "latency ms, paper", "here", "tpm, paper", "here", "unsuccessful %, paper",
                     "here"));
             int line = 0;
-            for (Map.Entry<String, Setting> one : akara.entrySet()) {
+            for (Map.Entry<String, FigureRun> one : akara.entrySet()) {
                 RunResult result = sheet.result(one.getValue().clients(LOADED));
                 String[] theirs = paper[line++];
                 List<String> ours = List.of(Figure.text(latency(result), 0), Figure.text(result.tpm(), 0),

@@ -17,11 +17,11 @@ import tutti.report.Chart;
  * @param needs the runs that it is made from
  * @param draw draws it
  */
-record Figure(String id, List<Setting> needs, Consumer<FigurePages> draw) {
+record Figure(String id, List<FigureRun> needs, Consumer<FigurePages> draw) {
     /** Curves over the number of clients: one for each setting, by its name. */
     static Figure overClients(String id, String file, String title, String up, List<Integer> clients,
-            Map<String, Setting> curves, ToDoubleFunction<RunResult> value) {
-        List<Setting> needs = new ArrayList<>();
+            Map<String, FigureRun> curves, ToDoubleFunction<RunResult> value) {
+        List<FigureRun> needs = new ArrayList<>();
         curves.values().forEach(setting -> clients.forEach(count -> needs.add(setting.clients(count))));
         return new Figure(id, needs, sheet -> {
             List<Chart.Curve> drawn = new ArrayList<>();
@@ -34,10 +34,10 @@ record Figure(String id, List<Setting> needs, Consumer<FigurePages> draw) {
     }
 
     /** Some of the curves. */
-    static Map<String, Setting> only(Map<String, Setting> curves, String... names) {
-        Map<String, Setting> some = new LinkedHashMap<>();
+    static Map<String, FigureRun> only(Map<String, FigureRun> curves, String... names) {
+        Map<String, FigureRun> some = new LinkedHashMap<>();
         for (String name : names) {
-            Setting found = curves.get(name);
+            FigureRun found = curves.get(name);
             if (found == null) {
                 throw new IllegalArgumentException("no curve " + name);
             }

@@ -15,13 +15,13 @@ import tutti.report.Page;
 /** Where figures are drawn: files in a directory, and one page with all of them. */
 final class FigurePages {
     private final Path directory;
-    private final Map<Setting, RunResult> results;
+    private final Map<FigureRun, RunResult> results;
     private final boolean pictures;
     private final Page page;
     private final List<List<String>> values = new ArrayList<>();
 
     /** @param pictures whether charts are written as PNG as well */
-    FigurePages(Path directory, Map<Setting, RunResult> results, boolean pictures, Page page) {
+    FigurePages(Path directory, Map<FigureRun, RunResult> results, boolean pictures, Page page) {
         this.directory = directory;
         this.pictures = pictures;
         this.results = results;
@@ -29,7 +29,7 @@ final class FigurePages {
         values.add(List.of("figure", "what", "paper", "here"));
     }
 
-    RunResult result(Setting setting) {
+    RunResult result(FigureRun setting) {
         RunResult result = results.get(setting);
         if (result == null) {
             throw new IllegalStateException("a figure uses a run that it has not asked for: " + setting.name());

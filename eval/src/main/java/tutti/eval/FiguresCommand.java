@@ -84,19 +84,19 @@ public final class FiguresCommand implements Callable<Integer> {
         }
         List<Figure> figures = chosen(
                 paper == Paper.akara ? new AkaraFigures(length).figures() : new GordaFigures(length).figures());
-        Set<Setting> settings = new LinkedHashSet<>();
+        Set<FigureRun> settings = new LinkedHashSet<>();
         figures.forEach(figure -> settings.addAll(figure.needs()));
         List<ModelRuns.Job> jobs = new ArrayList<>();
-        for (Setting setting : settings) {
+        for (FigureRun setting : settings) {
             ScenarioFile scenario = RunCommand.valid(() -> ScenarioReader.read(setting.scenario(), setting.keys()));
             jobs.add(new ModelRuns.Job(setting.name(), scenario, seed));
         }
         long began = System.nanoTime();
         List<RunResult> results = new ModelRuns(screen, workers).run(jobs);
         double seconds = (System.nanoTime() - began) / 1e9;
-        Map<Setting, RunResult> bySetting = new LinkedHashMap<>();
+        Map<FigureRun, RunResult> bySetting = new LinkedHashMap<>();
         int next = 0;
-        for (Setting setting : settings) {
+        for (FigureRun setting : settings) {
             bySetting.put(setting, results.get(next++));
         }
         Path directory = out == null ? Path.of("reports", "figures-" + paper) : out;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Screen;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.Latencies;
 import tutti.model.RunResult;
 import tutti.report.Chart;
@@ -107,7 +107,7 @@ final class Findings {
     private static List<List<String>> kinds(RunResult result) {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("transaction", "committed", "tpm", "mean ms", "p95 ms", "p99 ms", "aborts %"));
-        for (Kind kind : Kind.values()) {
+        for (RequestKind kind : RequestKind.values()) {
             RunResult.Outcomes one = result.of(kind);
             if (one.committed() + one.aborted() > 0) {
                 rows.add(List.of(kind.label(), Long.toString(one.committed()),
@@ -132,7 +132,8 @@ final class Findings {
 
     private static List<List<String>> stages(RunResult result, ProtocolDescriptor protocol) {
         List<List<String>> rows = new ArrayList<>();
-        List<Kind> kinds = Arrays.stream(Kind.values()).filter(kind -> result.of(kind).committed() > 0).toList();
+        List<RequestKind> kinds = Arrays.stream(RequestKind.values()).filter(kind -> result.of(kind).committed() > 0)
+                .toList();
         List<String> heading = new ArrayList<>(List.of("mean ms"));
         kinds.forEach(kind -> heading.add(kind.label()));
         rows.add(heading);
@@ -178,7 +179,7 @@ final class Findings {
         one.put("seconds", result.seconds());
         COLUMNS.forEach(column -> one.put(column.name, column.value.applyAsDouble(result)));
         Map<String, Object> kinds = new LinkedHashMap<>();
-        for (Kind kind : Kind.values()) {
+        for (RequestKind kind : RequestKind.values()) {
             RunResult.Outcomes outcomes = result.of(kind);
             Map<String, Object> numbers = new LinkedHashMap<>();
             numbers.put("committed", outcomes.committed());
@@ -316,7 +317,7 @@ final class Findings {
         page.table(kinds(result)).heading("Where time goes, in milliseconds").table(stages(result, protocol));
         page.heading("Latency");
         List<Chart.Curve> curves = new ArrayList<>();
-        for (Kind kind : Kind.values()) {
+        for (RequestKind kind : RequestKind.values()) {
             if (result.of(kind).committed() > 0) {
                 curves.add(ecdf(kind.label(), result.of(kind).latencies()));
             }

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.RunResult;
 import tutti.report.Chart;
 import tutti.core.protocol.Stage;
@@ -26,18 +26,18 @@ final class GordaFigures {
     /** Messages of the order, data and positions, that a site receives for each client and second. */
     private static final double MESSAGES_PER_CLIENT = 0.15;
 
-    private final Map<String, Setting> coarse = new LinkedHashMap<>();
-    private final Map<String, Setting> fine = new LinkedHashMap<>();
-    private final Map<String, Setting> snapshot = new LinkedHashMap<>();
-    private final Map<String, Setting> wide = new LinkedHashMap<>();
-    private final Map<String, Setting> termination = new LinkedHashMap<>();
-    private final Map<String, Setting> faulty = new LinkedHashMap<>();
-    private final Setting lan;
+    private final Map<String, FigureRun> coarse = new LinkedHashMap<>();
+    private final Map<String, FigureRun> fine = new LinkedHashMap<>();
+    private final Map<String, FigureRun> snapshot = new LinkedHashMap<>();
+    private final Map<String, FigureRun> wide = new LinkedHashMap<>();
+    private final Map<String, FigureRun> termination = new LinkedHashMap<>();
+    private final Map<String, FigureRun> faulty = new LinkedHashMap<>();
+    private final FigureRun lan;
 
     /** @param transactions of each run */
     GordaFigures(long transactions) {
         Map<String, String> length = Map.of("run.transactions", Long.toString(transactions));
-        lan = new Setting("gorda-lan", length);
+        lan = new FigureRun("gorda-lan", length);
         coarse.put("DBSM-G", lan.with(PROTOCOL, "dbsm").with(ROWS, "50"));
         coarse.put("CONS-G", lan.with(PROTOCOL, "nodo"));
         fine.put("DBSM-g", lan.with(PROTOCOL, "dbsm"));
@@ -45,15 +45,15 @@ final class GordaFigures {
         fine.put("CONS-g", lan.with(PROTOCOL, "nodo").with(CLASSES, "warehouses"));
         snapshot.put("DBSM-SI", lan.with(PROTOCOL, "si"));
         snapshot.put("CONS-SI", lan.with(PROTOCOL, "nodo").with(CLASSES, "written-tables"));
-        wide.put("DBSM CLUSTER", new Setting("gorda-cluster", length));
-        wide.put("DBSM", new Setting("gorda-wan", length));
-        wide.put("WICE", new Setting("gorda-wan", length).with(PROTOCOL, "wice").with("order.members",
+        wide.put("DBSM CLUSTER", new FigureRun("gorda-cluster", length));
+        wide.put("DBSM", new FigureRun("gorda-wan", length));
+        wide.put("WICE", new FigureRun("gorda-wan", length).with(PROTOCOL, "wice").with("order.members",
                 "first-cluster"));
-        Setting three = new Setting("gorda-lan-3", length);
+        FigureRun three = new FigureRun("gorda-lan-3", length);
         termination.put("no faults", three);
         termination.put("random loss 5%", three.with(FAULTS, RANDOM));
         termination.put("bursty loss 5%", three.with(FAULTS, bursty(1000)));
-        Setting group = lan.with("order.kind", "group");
+        FigureRun group = lan.with("order.kind", "group");
         faulty.put("DBSM-g", group.with(PROTOCOL, "dbsm"));
         faulty.put("DBSM-SI", group.with(PROTOCOL, "si"));
     }
@@ -66,8 +66,8 @@ final class GordaFigures {
                 2 * 95 * perMessage);
     }
 
-    private static Setting of(Map<String, Setting> curves, String name) {
-        Setting found = curves.get(name);
+    private static FigureRun of(Map<String, FigureRun> curves, String name) {
+        FigureRun found = curves.get(name);
         if (found == null) {
             throw new IllegalArgumentException("no curve " + name);
         }
@@ -109,7 +109,7 @@ final class GordaFigures {
         return figures;
     }
 
-    private static void study(List<Figure> figures, String id, Map<String, Setting> curves) {
+    private static void study(List<Figure> figures, String id, Map<String, FigureRun> curves) {
         figures.add(Figure.overClients(id + "a", "gorda-" + id + "a", "Throughput", "tpm", CLIENTS, curves,
                 RunResult::tpm));
         figures.add(Figure.overClients(id + "b", "gorda-" + id + "b", "Latency", "ms", CLIENTS, curves,
@@ -119,12 +119,12 @@ final class GordaFigures {
     }
 
     private Figure abortsByKind() {
-        Setting dbsm = of(coarse, "DBSM-G");
-        List<Setting> needs = CLIENTS.stream().map(dbsm::clients).toList();
+        FigureRun dbsm = of(coarse, "DBSM-G");
+        List<FigureRun> needs = CLIENTS.stream().map(dbsm::clients).toList();
         return new Figure("3.3d", needs, sheet -> {
             List<Chart.Curve> curves = new ArrayList<>();
-            for (Kind kind : Kind.DRAWN) {
-                if (kind != Kind.MAINTENANCE) {
+            for (RequestKind kind : RequestKind.DRAWN) {
+                if (kind != RequestKind.MAINTENANCE) {
                     curves.add(new Chart.Curve(kind.label(), false,
                             CLIENTS.stream().mapToDouble(Integer::doubleValue).toArray(), needs.stream()
                                     .mapToDouble(one -> 100 * sheet.result(one).of(kind).abortRate()).toArray()));
@@ -138,9 +138,11 @@ final class GordaFigures {
                             + Figure.text(sheet.result(of(coarse, "CONS-G").clients(LOADED)).tpm(), 0));
             sheet.compare("3.3c", "DBSM-G, aborts %", "4", Figure.text(aborts(loaded), 2));
             sheet.compare("3.3d", "DBSM-G, Delivery, aborts %", "nearly all",
-                    Figure.text(100 * loaded.of(Kind.DELIVERY).abortRate(), 1));
+                    Figure.text(100 * loaded.of(RequestKind.DELIVERY).abortRate(), 1));
             sheet.compare("3.3d", "DBSM-G, Delivery among all aborts", "all",
-                    Figure.text(100.0 * loaded.of(Kind.DELIVERY).aborted() / Math.max(1, loaded.total().aborted()), 0)
+                    Figure.text(
+                            100.0 * loaded.of(RequestKind.DELIVERY).aborted() / Math.max(1, loaded.total().aborted()),
+                            0)
                             + " %");
         });
     }
@@ -152,7 +154,7 @@ final class GordaFigures {
             List<List<String>> rows = new ArrayList<>();
             List<String> heading = new ArrayList<>(List.of("mean ms, 270 clients"));
             for (String name : names) {
-                for (Kind kind : List.of(Kind.NEW_ORDER, Kind.PAYMENT, Kind.DELIVERY)) {
+                for (RequestKind kind : List.of(RequestKind.NEW_ORDER, RequestKind.PAYMENT, RequestKind.DELIVERY)) {
                     heading.add(name + " " + kind.label());
                 }
             }
@@ -160,7 +162,7 @@ final class GordaFigures {
             for (Stage stage : Stage.values()) {
                 List<String> row = new ArrayList<>(List.of(stage.description()));
                 for (String name : names) {
-                    for (Kind kind : List.of(Kind.NEW_ORDER, Kind.PAYMENT, Kind.DELIVERY)) {
+                    for (RequestKind kind : List.of(RequestKind.NEW_ORDER, RequestKind.PAYMENT, RequestKind.DELIVERY)) {
                         row.add(Figure.text(sheet.result(of(coarse, name).clients(270)).of(kind).stageMillis()[stage
                                 .ordinal()], 2));
                     }
@@ -208,7 +210,7 @@ final class GordaFigures {
                             sheet.compare("3.7b", "WICE, primary cluster, 3000 clients, Payment, ms",
                                     "very close to 400",
                                     Figure.text(wice.kinds().getOrDefault("a", Map.of()).entrySet().stream()
-                                            .filter(kind -> kind.getKey() == Kind.PAYMENT)
+                                            .filter(kind -> kind.getKey() == RequestKind.PAYMENT)
                                             .mapToDouble(kind -> kind.getValue().latencies().meanMillis()).sum(), 0));
                             sheet.compare("3.7c", "WICE, primary cluster, 3000 clients, aborts %", "negligible",
                                     Figure.text(100 * wice.total("a").abortRate(), 2));
@@ -228,7 +230,7 @@ final class GordaFigures {
         double share = up.equals("tpm") ? 0.5 : 1;
         for (String cluster : List.of("a", "b")) {
             String id = "3.7" + (cluster.equals("a") ? primary : other);
-            List<Setting> needs = new ArrayList<>();
+            List<FigureRun> needs = new ArrayList<>();
             wide.values().forEach(setting -> WIDE_CLIENTS.forEach(count -> needs.add(setting.clients(count))));
             figures.add(new Figure(id, needs, sheet -> {
                 List<Chart.Curve> curves = new ArrayList<>();
@@ -252,7 +254,7 @@ final class GordaFigures {
     // ------------------------------------------------------------------------------------------ section 3.5
 
     private void termination(List<Figure> figures) {
-        List<Setting> needs = List.copyOf(termination.values());
+        List<FigureRun> needs = List.copyOf(termination.values());
         figures.add(new Figure("3.8", needs, sheet -> {
             List<Chart.Curve> curves = new ArrayList<>();
             termination.forEach((name, setting) -> curves
@@ -284,12 +286,12 @@ final class GordaFigures {
     }
 
     private void abortTable(FigurePages sheet) {
-        Map<Kind, List<String>> paper = new LinkedHashMap<>();
-        paper.put(Kind.DELIVERY, List.of("1.41", "9.84", "4.46"));
-        paper.put(Kind.NEW_ORDER, List.of("1.46", "3.38", "1.63"));
-        paper.put(Kind.PAYMENT, List.of("12.78", "22.54", "14.15"));
-        paper.put(Kind.ORDER_STATUS, List.of("2.43", "2.93", "1.82"));
-        paper.put(Kind.STOCK_LEVEL, List.of("0.00", "0.00", "0.00"));
+        Map<RequestKind, List<String>> paper = new LinkedHashMap<>();
+        paper.put(RequestKind.DELIVERY, List.of("1.41", "9.84", "4.46"));
+        paper.put(RequestKind.NEW_ORDER, List.of("1.46", "3.38", "1.63"));
+        paper.put(RequestKind.PAYMENT, List.of("12.78", "22.54", "14.15"));
+        paper.put(RequestKind.ORDER_STATUS, List.of("2.43", "2.93", "1.82"));
+        paper.put(RequestKind.STOCK_LEVEL, List.of("0.00", "0.00", "0.00"));
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("aborts %, 3 sites, 1000 clients", "no faults, paper", "here", "random 5%, paper", "here",
                 "bursty 5%, paper", "here"));
@@ -317,7 +319,7 @@ final class GordaFigures {
     }
 
     private void performability(List<Figure> figures) {
-        Map<String, List<Setting>> curves = new LinkedHashMap<>();
+        Map<String, List<FigureRun>> curves = new LinkedHashMap<>();
         faulty.forEach((name, setting) -> {
             curves.put(name, FAULTY_CLIENTS.stream().map(setting::clients).toList());
             curves.put(name + " bursty",
@@ -325,18 +327,19 @@ final class GordaFigures {
             curves.put(name + " random",
                     FAULTY_CLIENTS.stream().map(count -> setting.clients(count).with(FAULTS, RANDOM)).toList());
         });
-        List<Setting> needs = curves.values().stream().flatMap(List::stream).toList();
+        List<FigureRun> needs = curves.values().stream().flatMap(List::stream).toList();
         double[] at = FAULTY_CLIENTS.stream().mapToDouble(Integer::doubleValue).toArray();
         figures.add(new Figure("3.9", needs, sheet -> {
             List<Chart.Curve> drawn = new ArrayList<>();
             curves.forEach((name, settings) -> {
                 if (!faulty.containsKey(name)) {
-                    List<Setting> faultless = curves.getOrDefault(name.split(" ", 2)[0], List.of());
+                    List<FigureRun> faultless = curves.getOrDefault(name.split(" ", 2)[0], List.of());
                     double[] within = new double[at.length];
                     for (int i = 0; i < at.length; i++) {
-                        double tau = sheet.result(faultless.get(i)).of(Kind.NEW_ORDER).latencies()
+                        double tau = sheet.result(faultless.get(i)).of(RequestKind.NEW_ORDER).latencies()
                                 .percentileMillis(0.9);
-                        within[i] = sheet.result(settings.get(i)).of(Kind.NEW_ORDER).latencies().shareWithin(tau);
+                        within[i] = sheet.result(settings.get(i)).of(RequestKind.NEW_ORDER).latencies()
+                                .shareWithin(tau);
                     }
                     drawn.add(new Chart.Curve(name, false, at, within));
                     sheet.compare("3.9", name + ", 270 and 3960 clients, P(L <= tau)",
@@ -356,11 +359,11 @@ final class GordaFigures {
         })));
         figures.add(overFaults("3.10a", "Aborts", "%", needs, curves, at, GordaFigures::aborts));
         figures.add(overFaults("3.10b", "Committed NewOrders", "per minute", needs, curves, at,
-                result -> result.of(Kind.NEW_ORDER).committed() * 60 / result.seconds()));
+                result -> result.of(RequestKind.NEW_ORDER).committed() * 60 / result.seconds()));
     }
 
-    private static Figure overFaults(String id, String title, String up, List<Setting> needs,
-            Map<String, List<Setting>> curves, double[] at, ToDoubleFunction<RunResult> value) {
+    private static Figure overFaults(String id, String title, String up, List<FigureRun> needs,
+            Map<String, List<FigureRun>> curves, double[] at, ToDoubleFunction<RunResult> value) {
         return new Figure(id, needs, sheet -> {
             List<Chart.Curve> drawn = new ArrayList<>();
             curves.forEach((name, settings) -> drawn.add(new Chart.Curve(name, false, at,

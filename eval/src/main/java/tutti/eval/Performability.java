@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.RunResult;
 
 /**
@@ -27,7 +27,7 @@ final class Performability {
         rows.add(List.of("performability", "without faults, p90 ms", "with faults, p90 ms", "P(L <= tau)",
                 "aborts % without", "with"));
         for (int i = 0; i < faulty.size(); i++) {
-            for (Kind kind : Kind.values()) {
+            for (RequestKind kind : RequestKind.values()) {
                 if (mean(calm.get(i), result -> (double) result.of(kind).committed()) > 0) {
                     rows.add(row(faulty.get(i), calm.get(i), kind));
                 }
@@ -36,7 +36,7 @@ final class Performability {
         return rows;
     }
 
-    private static List<String> row(Point faulty, Point calm, Kind kind) {
+    private static List<String> row(Point faulty, Point calm, RequestKind kind) {
         double tau = mean(calm, result -> result.of(kind).latencies().percentileMillis(PERCENTILE));
         String where = faulty.values().isEmpty() ? "" : String.join(", ", faulty.values().values()) + ": ";
         return List.of(where + kind.label(), text(tau, 2),

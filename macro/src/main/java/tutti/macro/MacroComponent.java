@@ -91,9 +91,9 @@ public final class MacroComponent<T> implements AutoCloseable {
         boolean complete = false;
         try {
             builder.replicas.forEach((name, given) -> {
-                Replica replica = scheduler.roster().replica(name, given.implementation, given.exclusiveReads);
+                Replica replica = scheduler.membership().replica(name, given.implementation, given.exclusiveReads);
                 scheduler.queue().join(replica, null);
-                scheduler.roster().activate(replica, scheduler.reads());
+                scheduler.membership().activate(replica, scheduler.reads());
             });
             complete = true;
         } finally {
@@ -218,9 +218,9 @@ public final class MacroComponent<T> implements AutoCloseable {
         if (empty == component) {
             throw new IllegalArgumentException("replica " + name + " would be the component itself");
         }
-        Replica replica = scheduler.roster().replica(name, empty, exclusiveReads);
-        Replica donor = scheduler.roster().donor();
-        Aftermath after = new Aftermath(scheduler.roster());
+        Replica replica = scheduler.membership().replica(name, empty, exclusiveReads);
+        Replica donor = scheduler.membership().donor();
+        UnlockActions after = new UnlockActions(scheduler.membership());
         long stamp = donor.acquireRead(0, limitNanos, scheduler.queue(), scheduler.invoker(), after);
         if (stamp == 0) {
             throw new CallTimeoutException("replica " + donor.name() + " was not free to be copied");
@@ -240,7 +240,7 @@ public final class MacroComponent<T> implements AutoCloseable {
             donor.lock().unlock(stamp);
             after.run();
         }
-        scheduler.roster().activate(replica, scheduler.reads());
+        scheduler.membership().activate(replica, scheduler.reads());
     }
 
     private static void checkReplica(Class<?> type, String name, Object implementation) {
@@ -264,8 +264,8 @@ public final class MacroComponent<T> implements AutoCloseable {
     public boolean remove(String name) {
         Replica replica = Arrays.stream(scheduler.queue().members()).filter(m -> m.name().equals(name)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("there is no replica named " + name));
-        Aftermath after = new Aftermath(scheduler.roster());
-        boolean removed = scheduler.roster().exclude(replica, after);
+        UnlockActions after = new UnlockActions(scheduler.membership());
+        boolean removed = scheduler.membership().exclude(replica, after);
         after.run();
         if (!removed && replica.active()) {
             throw new IllegalStateException(
@@ -283,7 +283,7 @@ public final class MacroComponent<T> implements AutoCloseable {
         long target = scheduler.queue().sequenced();
         long deadline = System.nanoTime() + limitNanos;
         for (Replica replica : scheduler.queue().members()) {
-            Aftermath after = new Aftermath(scheduler.roster());
+            UnlockActions after = new UnlockActions(scheduler.membership());
             while (replica.state() != ReplicaStatus.State.REMOVED && replica.applied() < target) {
                 long left = deadline - System.nanoTime();
                 long stamp = left <= 0
@@ -334,7 +334,7 @@ public final class MacroComponent<T> implements AutoCloseable {
                 }
             }
         }
-        scheduler.roster().dismissAll();
+        scheduler.membership().dismissAll();
         for (Replica replica : members) {
             scheduler.reads().rescueReads(replica);
         }

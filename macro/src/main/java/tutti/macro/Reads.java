@@ -25,14 +25,14 @@ final class Reads {
     private final Scheduler.Settings settings;
     private final Invoker invoker;
     private final WorkQueue queue;
-    private final Roster roster;
+    private final ReplicaMembership membership;
     private final long limitNanos;
 
-    Reads(Scheduler.Settings settings, Invoker invoker, WorkQueue queue, Roster roster) {
+    Reads(Scheduler.Settings settings, Invoker invoker, WorkQueue queue, ReplicaMembership membership) {
         this.settings = settings;
         this.invoker = invoker;
         this.queue = queue;
-        this.roster = roster;
+        this.membership = membership;
         limitNanos = settings.callLimit().toNanos();
     }
 
@@ -43,13 +43,13 @@ final class Reads {
             throw new IllegalStateException("the component is closed");
         }
         long required = queue.completed();
-        Aftermath after = new Aftermath(roster);
-        Replica chosen = cheapestReader(roster.active(), operation, required);
+        UnlockActions after = new UnlockActions(membership);
+        Replica chosen = cheapestReader(membership.active(), operation, required);
         long stamp = chosen.acquireRead(required, 0, queue, invoker, after);
         if (stamp == 0) {
-            Waiting waiting = new Waiting(settings, operation, roster.active().length);
+            Waiting waiting = new Waiting(settings, operation, membership.active().length);
             while (stamp == 0) {
-                for (Replica replica : byCost(roster.active(), operation, required)) {
+                for (Replica replica : byCost(membership.active(), operation, required)) {
                     stamp = replica.acquireRead(required, waiting.nextNanos(), queue, invoker, after);
                     if (stamp != 0) {
                         chosen = replica;
@@ -94,7 +94,7 @@ final class Reads {
                 cheapest = replica;
             }
         }
-        roster.best()[operation.index()] = cheapest;
+        membership.best()[operation.index()] = cheapest;
         return all.length > 1 ? maybeAnother(all, cheapest, operation) : cheapest;
     }
 
@@ -131,7 +131,7 @@ final class Reads {
         if (queue.closed()) {
             throw new IllegalStateException("the component is closed");
         }
-        Replica[] all = roster.active();
+        Replica[] all = membership.active();
         int wanted = Math.min(settings.readStrategy().replicas(), all.length);
         ReadTask task = new ReadTask(answer, operation, arguments, required);
         if (wanted == 1) {
@@ -199,7 +199,7 @@ final class Reads {
         if (executor == null || executor.ended()) {
             rescueReads(replica);
         } else {
-            Roster.wake(replica, true);
+            ReplicaMembership.wake(replica, true);
         }
     }
 
@@ -208,7 +208,7 @@ final class Reads {
         if (task.answer().given()) {
             return;
         }
-        Aftermath after = new Aftermath(roster);
+        UnlockActions after = new UnlockActions(membership);
         long stamp = replica.acquireRead(task.required(), limitNanos, queue, invoker, after);
         if (stamp == 0) {
             elsewhere(replica, task);

@@ -129,7 +129,7 @@ final class Replica implements DirectRead {
     }
 
     /** Executes the next calls of the order up to a position. The caller holds the lock exclusively. */
-    void advance(long upTo, WorkQueue queue, Invoker invoker, Aftermath after) {
+    void advance(long upTo, WorkQueue queue, Invoker invoker, UnlockActions after) {
         executedBy = Thread.currentThread();
         try {
             execute(upTo, queue, invoker, after);
@@ -138,7 +138,7 @@ final class Replica implements DirectRead {
         }
     }
 
-    private void execute(long upTo, WorkQueue queue, Invoker invoker, Aftermath after) {
+    private void execute(long upTo, WorkQueue queue, Invoker invoker, UnlockActions after) {
         for (long next = applied + 1; next <= upTo; next++) {
             SequencedCall call = queue.at(next);
             if (call == null || state == ReplicaStatus.State.REMOVED) {
@@ -176,7 +176,7 @@ final class Replica implements DirectRead {
      * @param waitNanos how long to wait for the lock, 0 not to wait
      * @return the lock's stamp, or 0 if the lock was not free or the replica has been removed
      */
-    long acquireRead(long required, long waitNanos, WorkQueue queue, Invoker invoker, Aftermath after) {
+    long acquireRead(long required, long waitNanos, WorkQueue queue, Invoker invoker, UnlockActions after) {
         if (!exclusiveReads && applied >= required) {
             long stamp = waitNanos == 0 ? lock.tryReadLock() : waitRead(waitNanos);
             return stamp != 0 && state == ReplicaStatus.State.REMOVED ? release(stamp) : stamp;

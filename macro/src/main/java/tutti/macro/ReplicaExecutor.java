@@ -27,18 +27,18 @@ final class ReplicaExecutor implements Runnable {
     private final Replica replica;
     private final WorkQueue queue;
     private final Invoker invoker;
-    private final Roster roster;
+    private final ReplicaMembership membership;
     private final Reads reads;
     private final Thread thread;
     private final AtomicReference<Rest> rest = new AtomicReference<>(Rest.AWAKE);
     private volatile boolean ended;
 
-    ReplicaExecutor(Replica replica, WorkQueue queue, Invoker invoker, Roster roster, Reads reads,
+    ReplicaExecutor(Replica replica, WorkQueue queue, Invoker invoker, ReplicaMembership membership, Reads reads,
             ThreadFactory threads, String name) {
         this.replica = replica;
         this.queue = queue;
         this.invoker = invoker;
-        this.roster = roster;
+        this.membership = membership;
         this.reads = reads;
         Thread made = threads.newThread(this);
         if (made == null) {
@@ -133,7 +133,7 @@ final class ReplicaExecutor implements Runnable {
         try {
             return turn();
         } catch (RuntimeException | Error e) {
-            Roster.uncaught(e);
+            ReplicaMembership.uncaught(e);
             LockSupport.parkNanos(this, NAP_NANOS);
             return false;
         }
@@ -144,7 +144,7 @@ final class ReplicaExecutor implements Runnable {
         if (replica.state() == ReplicaStatus.State.REMOVED) {
             return false;
         }
-        Aftermath after = new Aftermath(roster);
+        UnlockActions after = new UnlockActions(membership);
         boolean did = false;
         if (replica.applied() < queue.sequenced()) {
             long before = replica.applied();

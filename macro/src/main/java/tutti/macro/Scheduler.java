@@ -31,11 +31,11 @@ final class Scheduler implements Dispatcher {
     private final CallFactory calls;
     private final Invoker invoker;
     private final WorkQueue queue;
-    private final Roster roster;
+    private final ReplicaMembership membership;
     private final Reads reads;
     private final long limitNanos;
     private final boolean direct;
-    /** The roster's. */
+    /** The membership's. */
     private final @Nullable Replica[] best;
 
     Scheduler(Settings settings, CallFactory calls) {
@@ -43,9 +43,9 @@ final class Scheduler implements Dispatcher {
         this.calls = calls;
         invoker = calls.invoker();
         queue = new WorkQueue(settings.queueCapacity());
-        roster = new Roster(settings, calls, queue);
-        reads = new Reads(settings, invoker, queue, roster);
-        best = roster.best();
+        membership = new ReplicaMembership(settings, calls, queue);
+        reads = new Reads(settings, invoker, queue, membership);
+        best = membership.best();
         limitNanos = settings.callLimit().toNanos();
         direct = settings.voting() == null && settings.execution() == Execution.CALLER
                 && settings.readStrategy().replicas() == 1;
@@ -59,8 +59,8 @@ final class Scheduler implements Dispatcher {
         return queue;
     }
 
-    Roster roster() {
-        return roster;
+    ReplicaMembership membership() {
+        return membership;
     }
 
     Reads reads() {
@@ -71,7 +71,7 @@ final class Scheduler implements Dispatcher {
     @Override
     public String toString() {
         return "Macro-component of " + calls.table().type().getName() + " "
-                + Arrays.stream(roster.active()).map(Replica::name).toList();
+                + Arrays.stream(membership.active()).map(Replica::name).toList();
     }
 
     @Override
@@ -97,7 +97,7 @@ final class Scheduler implements Dispatcher {
         if (voting != null) {
             Ballot ballot = new Ballot(operation, arguments, null, voting);
             append(ballot);
-            roster.wakeAll(true);
+            membership.wakeAll(true);
             return await(ballot, operation);
         }
         if (!operation.reads()) {
@@ -115,7 +115,7 @@ final class Scheduler implements Dispatcher {
      */
     private void refuseFromWithin(Operation operation) {
         Thread caller = Thread.currentThread();
-        for (Replica replica : roster.active()) {
+        for (Replica replica : membership.active()) {
             if (replica.isExecutedBy(caller)) {
                 throw new IllegalStateException(operation + " was called from within an operation of replica "
                         + replica.name()
@@ -142,7 +142,7 @@ final class Scheduler implements Dispatcher {
             append(voting == null
                     ? new SequencedCall(operation, arguments, future)
                     : new Ballot(operation, arguments, future, voting));
-            roster.wakeAll(true);
+            membership.wakeAll(true);
         }
         return operation.presents() ? future.thenApply(operation::present) : future;
     }
@@ -153,7 +153,7 @@ final class Scheduler implements Dispatcher {
         SequencedCall call = new SequencedCall(operation, arguments, null);
         append(call);
         if (settings.execution() == Execution.EXECUTOR) {
-            roster.wakeAll(true);
+            membership.wakeAll(true);
             return await(call, operation);
         }
         lead(call);
@@ -165,16 +165,16 @@ final class Scheduler implements Dispatcher {
      * others follow by their executors.
      */
     private void lead(SequencedCall call) {
-        Aftermath after = new Aftermath(roster);
+        UnlockActions after = new UnlockActions(membership);
         Replica leader = cheapestWriter(call.operation);
         long stamp = leader.acquireExclusively(0);
         if (stamp != 0) {
             advance(leader, stamp, call, after);
         }
         if (!call.given()) {
-            Waiting waiting = new Waiting(settings, call.operation, roster.active().length);
+            Waiting waiting = new Waiting(settings, call.operation, membership.active().length);
             while (!call.given()) {
-                for (Replica replica : roster.active()) {
+                for (Replica replica : membership.active()) {
                     stamp = call.given() ? 0 : replica.acquireExclusively(waiting.nextNanos());
                     if (stamp != 0) {
                         leader = replica;
@@ -183,14 +183,14 @@ final class Scheduler implements Dispatcher {
                 }
             }
         }
-        for (Replica replica : roster.active()) {
+        for (Replica replica : membership.active()) {
             if (!replica.equals(leader)) {
-                Roster.wake(replica, false);
+                ReplicaMembership.wake(replica, false);
             }
         }
     }
 
-    private void advance(Replica leader, long stamp, SequencedCall call, Aftermath after) {
+    private void advance(Replica leader, long stamp, SequencedCall call, UnlockActions after) {
         try {
             leader.advance(call.position, queue, invoker, after);
         } finally {
@@ -201,7 +201,7 @@ final class Scheduler implements Dispatcher {
     }
 
     private Replica cheapestWriter(Operation operation) {
-        Replica[] all = roster.active();
+        Replica[] all = membership.active();
         Replica cheapest = all[0];
         double least = Double.MAX_VALUE;
         for (Replica replica : all) {
@@ -221,13 +221,13 @@ final class Scheduler implements Dispatcher {
 
             @Override
             public void makeRoom() {
-                if (settings.voting() != null && roster.excludeLaggard()) {
+                if (settings.voting() != null && membership.excludeLaggard()) {
                     return;
                 }
                 if (deadline == 0) {
                     deadline = System.nanoTime() + limitNanos;
                 }
-                roster.wakeAll(true);
+                membership.wakeAll(true);
                 boolean room = switch (settings.overflow()) {
                     case REJECT -> false;
                     case WAIT -> queue.awaitRoom(deadline);
@@ -248,7 +248,7 @@ final class Scheduler implements Dispatcher {
         try {
             long stamp = slowest.active() ? slowest.acquireExclusively(Math.max(1, deadline - System.nanoTime())) : 0;
             if (stamp != 0) {
-                Aftermath after = new Aftermath(roster);
+                UnlockActions after = new UnlockActions(membership);
                 try {
                     slowest.advance(slowest.applied() + queue.capacity() / 2, queue, invoker, after);
                 } finally {

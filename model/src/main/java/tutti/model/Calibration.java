@@ -14,7 +14,7 @@ import tutti.sim.kernel.Distribution;
  * @param client what a transaction takes besides, on its client's side
  * @param code what real code costs
  */
-public record Calibration(Map<Kind, Distribution> cpu, Log log, double applyShare, Client client, Code code) {
+public record Calibration(Map<RequestKind, Distribution> cpu, Log log, double applyShare, Client client, Code code) {
     /**
      * The storage that commits wait for (table 2.5).
      *
@@ -25,7 +25,8 @@ public record Calibration(Map<Kind, Distribution> cpu, Log log, double applyShar
      * @param shared whether commits that wait are written by one log write together, one at a time, as PostgreSQL's group
      *            commit does; there is no parallelism then, and a commit is one write however many rows it has
      */
-    public record Log(double writesPerRow, Distribution access, Map<Kind, Distribution> accessOf, int parallelism,
+    public record Log(double writesPerRow, Distribution access, Map<RequestKind, Distribution> accessOf,
+            int parallelism,
             boolean shared) {
         /** Log writes that take equally long for all. */
         public Log(double writesPerRow, Distribution access, int parallelism, boolean shared) {
@@ -41,7 +42,7 @@ public record Calibration(Map<Kind, Distribution> cpu, Log log, double applyShar
         }
 
         /** How long a log write takes for a kind of transaction. */
-        Distribution access(Kind kind) {
+        Distribution access(RequestKind kind) {
             return accessOf.getOrDefault(kind, access);
         }
 
@@ -58,7 +59,7 @@ public record Calibration(Map<Kind, Distribution> cpu, Log log, double applyShar
      * @param cpu processor time of the client, which it takes from the database
      * @param waiting time in which neither side computes: the network between statements, and waking up
      */
-    public record Client(Map<Kind, Distribution> cpu, Map<Kind, Distribution> waiting) {
+    public record Client(Map<RequestKind, Distribution> cpu, Map<RequestKind, Distribution> waiting) {
         /** Nothing. */
         public static final Client NONE = new Client(Map.of(), Map.of());
 
@@ -80,7 +81,7 @@ public record Calibration(Map<Kind, Distribution> cpu, Log log, double applyShar
 
     public Calibration {
         cpu = Collections.unmodifiableMap(new EnumMap<>(cpu));
-        for (Kind kind : Kind.DRAWN) {
+        for (RequestKind kind : RequestKind.DRAWN) {
             if (!cpu.containsKey(kind)) {
                 throw new IllegalArgumentException("no processor time for " + kind.label());
             }
@@ -96,7 +97,7 @@ public record Calibration(Map<Kind, Distribution> cpu, Log log, double applyShar
     }
 
     /** Processor time of a kind of transaction. */
-    Distribution cpuOf(Kind kind) {
+    Distribution cpuOf(RequestKind kind) {
         Distribution found = cpu.get(kind);
         if (found == null) {
             throw new IllegalStateException("no processor time for " + kind);

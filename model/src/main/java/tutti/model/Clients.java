@@ -78,7 +78,7 @@ final class Clients implements Load {
                 if (workload.atOnce()) {
                     ask(i, null);
                 } else {
-                    think(i, Kind.NEW_ORDER, null);
+                    think(i, RequestKind.NEW_ORDER, null);
                 }
             }
         } else {
@@ -94,7 +94,7 @@ final class Clients implements Load {
         });
     }
 
-    private void think(int client, Kind after, @Nullable Work again) {
+    private void think(int client, RequestKind after, @Nullable Work again) {
         Distribution thinking = workload.thinking().getOrDefault(after, Distribution.ZERO);
         kernel.schedule(thinking.sample(random), THINK, () -> ask(client, again));
     }

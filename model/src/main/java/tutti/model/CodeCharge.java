@@ -1,6 +1,6 @@
 package tutti.model;
 
-/** Runs real code, and says how much processor time it is charged (DESIGN section 7; D5.1 section 2.1.3). */
+/** Runs real code, and says how much processor time it is charged (D5.1 section 2.1.3). */
 interface CodeCharge {
     /**
      * Runs an event of a protocol.

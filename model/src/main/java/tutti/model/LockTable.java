@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * A transaction asks for all its locks at once and gets all or waits for all, so there are no deadlocks. Under the
  * <i>timestamp</i> policy only rows that are written are locked, and who waits for a lock whose holder commits is
- * {@linkplain Holder#overtaken overtaken}: first updater wins. Under <i>locking</i> (strict two-phase) rows that are read
+ * {@linkplain LockHolder#overtaken overtaken}: first updater wins. Under <i>locking</i> (strict two-phase) rows that are read
  * are locked as well, shared, and who waits goes on waiting.
  *
  * <p>
@@ -30,10 +30,10 @@ final class LockTable {
     /** A row that somebody waits for, or shares. */
     private static final class Lock {
         @Nullable
-        Holder holder;
-        final List<Holder> sharers = new ArrayList<>(0);
-        final ArrayDeque<Holder> queue = new ArrayDeque<>(2);
-        final List<Holder> waiting = new ArrayList<>(2);
+        LockHolder holder;
+        final List<LockHolder> sharers = new ArrayList<>(0);
+        final ArrayDeque<LockHolder> queue = new ArrayDeque<>(2);
+        final List<LockHolder> waiting = new ArrayList<>(2);
 
         boolean isIdle() {
             return holder == null && sharers.isEmpty() && queue.isEmpty() && waiting.isEmpty();
@@ -66,12 +66,12 @@ final class LockTable {
      *
      * @return whether it has them; otherwise it waits
      */
-    boolean acquire(Holder asking) {
+    boolean acquire(LockHolder asking) {
         requests += asking.exclusive.length + asking.shared.length;
         return acquireOrWait(asking);
     }
 
-    private boolean acquireOrWait(Holder asking) {
+    private boolean acquireOrWait(LockHolder asking) {
         // Whoever waited for one that is pushed aside may get its locks first, and is pushed aside in turn.
         while (asking.pushesAside() && pushAside(asking)) {
             requests++;
@@ -100,17 +100,17 @@ final class LockTable {
         return true;
     }
 
-    private boolean isBlocked(Holder asking) {
+    private boolean isBlocked(LockHolder asking) {
         for (long row : asking.exclusive) {
             Object there = rows.get(row);
-            if (there instanceof Holder || (there instanceof Lock lock
+            if (there instanceof LockHolder || (there instanceof Lock lock
                     && (lock.holder != null || !lock.queue.isEmpty() || !lock.sharers.isEmpty()))) {
                 return true;
             }
         }
         for (long row : asking.shared) {
             Object there = rows.get(row);
-            if (there instanceof Holder
+            if (there instanceof LockHolder
                     || (there instanceof Lock lock && (lock.holder != null || !lock.queue.isEmpty()))) {
                 return true;
             }
@@ -118,11 +118,11 @@ final class LockTable {
         return false;
     }
 
-    private boolean pushAside(Holder asking) {
-        Set<Holder> aside = new LinkedHashSet<>();
+    private boolean pushAside(LockHolder asking) {
+        Set<LockHolder> aside = new LinkedHashSet<>();
         for (long row : asking.exclusive) {
             Object there = rows.get(row);
-            if (there instanceof Holder holder && !holder.decided) {
+            if (there instanceof LockHolder holder && !holder.decided) {
                 aside.add(holder);
             } else if (there instanceof Lock lock) {
                 if (lock.holder != null && !lock.holder.decided) {
@@ -131,8 +131,8 @@ final class LockTable {
                 lock.sharers.stream().filter(sharer -> !sharer.decided).forEach(aside::add);
             }
         }
-        aside.removeIf(Holder::pushesAside);
-        for (Holder one : aside) {
+        aside.removeIf(LockHolder::pushesAside);
+        for (LockHolder one : aside) {
             release(one, false);
             one.pushedAside();
         }
@@ -140,11 +140,11 @@ final class LockTable {
     }
 
     /** Who holds what somebody waits for. */
-    Set<Holder> inTheWay(Holder waiter) {
-        Set<Holder> holders = new LinkedHashSet<>();
+    Set<LockHolder> inTheWay(LockHolder waiter) {
+        Set<LockHolder> holders = new LinkedHashSet<>();
         for (long row : waiter.exclusive) {
             Object there = rows.get(row);
-            if (there instanceof Holder holder) {
+            if (there instanceof LockHolder holder) {
                 holders.add(holder);
             } else if (there instanceof Lock lock) {
                 if (lock.holder != null) {
@@ -163,13 +163,13 @@ final class LockTable {
             return lock;
         }
         Lock lock = new Lock();
-        lock.holder = (Holder) there;
+        lock.holder = (LockHolder) there;
         rows.put(row, lock);
         return lock;
     }
 
     /** A transaction that holds its locks has got its place in the order. */
-    void decide(Holder holding) {
+    void decide(LockHolder holding) {
         holding.decided = true;
     }
 
@@ -178,17 +178,17 @@ final class LockTable {
      *
      * @return whether it has them; otherwise it is told
      */
-    boolean claim(Holder claiming) {
+    boolean claim(LockHolder claiming) {
         claiming.decided = true;
         requests += claiming.exclusive.length;
-        Set<Holder> aside = null;
+        Set<LockHolder> aside = null;
         for (long row : claiming.exclusive) {
             Object there = rows.get(row);
             if (there == null) {
                 rows.put(row, claiming);
                 continue;
             }
-            if (there instanceof Holder holder && !holder.decided) {
+            if (there instanceof LockHolder holder && !holder.decided) {
                 rows.put(row, claiming);
                 aside = aside == null ? new LinkedHashSet<>() : aside;
                 aside.add(holder);
@@ -200,7 +200,7 @@ final class LockTable {
                 aside.add(lock.holder);
                 lock.holder = null;
             }
-            for (Holder sharer : List.copyOf(lock.sharers)) {
+            for (LockHolder sharer : List.copyOf(lock.sharers)) {
                 if (!sharer.decided) {
                     aside = aside == null ? new LinkedHashSet<>() : aside;
                     aside.add(sharer);
@@ -215,7 +215,7 @@ final class LockTable {
             }
         }
         if (aside != null) {
-            for (Holder one : aside) {
+            for (LockHolder one : aside) {
                 release(one, false);
                 one.pushedAside();
             }
@@ -224,7 +224,7 @@ final class LockTable {
     }
 
     /** Gives up waiting; without effect if it does not. */
-    private void giveUp(Holder waiter) {
+    private void giveUp(LockHolder waiter) {
         if (!waiter.waiting) {
             return;
         }
@@ -238,7 +238,7 @@ final class LockTable {
         }
     }
 
-    private void leave(long row, Holder waiter) {
+    private void leave(long row, LockHolder waiter) {
         if (rows.get(row) instanceof Lock lock) {
             lock.waiting.remove(waiter);
             if (lock.isIdle()) {
@@ -252,13 +252,13 @@ final class LockTable {
      *
      * @param committed whether it has changed the rows for good
      */
-    void release(Holder holder, boolean committed) {
+    void release(LockHolder holder, boolean committed) {
         if (holder.waiting) {
             giveUp(holder);
             return;
         }
-        List<Holder> granted = new ArrayList<>(0);
-        Set<Holder> next = new LinkedHashSet<>(0);
+        List<LockHolder> granted = new ArrayList<>(0);
+        Set<LockHolder> next = new LinkedHashSet<>(0);
         for (long row : holder.exclusive) {
             Object there = rows.get(row);
             if (holder.equals(there)) {
@@ -273,10 +273,10 @@ final class LockTable {
                 passOn(row, lock, granted, next);
             }
         }
-        for (Holder one : granted) {
+        for (LockHolder one : granted) {
             one.acquired();
         }
-        for (Holder one : next) {
+        for (LockHolder one : next) {
             if (!one.waiting) {
                 continue;
             }
@@ -289,9 +289,9 @@ final class LockTable {
         }
     }
 
-    private void passOn(long row, Lock lock, List<Holder> granted, Set<Holder> next) {
+    private void passOn(long row, Lock lock, List<LockHolder> granted, Set<LockHolder> next) {
         if (lock.holder == null && lock.sharers.isEmpty()) {
-            Holder first = lock.queue.poll();
+            LockHolder first = lock.queue.poll();
             if (first != null) {
                 lock.holder = first;
                 if (--first.blockers == 0) {

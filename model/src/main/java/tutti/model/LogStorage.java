@@ -34,7 +34,7 @@ final class LogStorage {
     private long busyNanos;
     private int open;
 
-    private record Request(Kind kind, int rows, Runnable done) {}
+    private record Request(RequestKind kind, int rows, Runnable done) {}
 
     LogStorage(Kernel kernel, String host, Calibration.Log log) {
         this.kernel = kernel;
@@ -67,7 +67,7 @@ final class LogStorage {
     }
 
     /** Writes what a transaction of some kind has changed, so many rows, and then does something. */
-    void write(Kind kind, int rows, Runnable done) {
+    void write(RequestKind kind, int rows, Runnable done) {
         open++;
         int count = log.writes(rows);
         if (shared && count > 0) {

@@ -28,7 +28,7 @@ public record ModelConfig(Topology topology, Calibration calibration, WorkloadMo
         LOCKING
     }
 
-    /** How real code is charged time (DESIGN section 7). */
+    /** How the processor time of real code that runs in the model is found. */
     public enum Charge {
         /** By the calibration. */
         MODEL,

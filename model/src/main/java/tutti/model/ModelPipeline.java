@@ -22,18 +22,18 @@ final class ModelPipeline {
     }
 
     /** A position that has been decided and is not visible. */
-    static final class Slot extends Holder {
+    static final class Slot extends LockHolder {
         final long position;
         final Action action;
         final @Nullable Work work;
         /** Whose locks they are if it commits. */
-        final @Nullable Holder local;
+        final @Nullable LockHolder local;
         private final ModelPipeline pipeline;
         private boolean granted;
         private boolean begun;
         private boolean done;
 
-        Slot(ModelPipeline pipeline, long position, Action action, @Nullable Work work, @Nullable Holder local) {
+        Slot(ModelPipeline pipeline, long position, Action action, @Nullable Work work, @Nullable LockHolder local) {
             this.pipeline = pipeline;
             this.position = position;
             this.action = action;
@@ -98,7 +98,7 @@ final class ModelPipeline {
     }
 
     /** The next position has been decided. */
-    void add(long position, Action action, @Nullable Work work, @Nullable Holder local) {
+    void add(long position, Action action, @Nullable Work work, @Nullable LockHolder local) {
         Slot slot = new Slot(this, position, action, work, local);
         slots.add(slot);
         if (action == Action.SKIP) {

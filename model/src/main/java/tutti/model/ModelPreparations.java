@@ -26,11 +26,11 @@ final class ModelPreparations {
     private final ModelReplica replica;
     private final Site site;
     /** Who a holder of locks is to the protocol, if it is a transaction that has executed. */
-    private final Function<Holder, @Nullable TransactionId> names;
+    private final Function<LockHolder, @Nullable TransactionId> names;
     private final Map<TransactionId, Prepared> open = new HashMap<>();
 
     /** A write set of another replica. */
-    private final class Prepared extends Holder {
+    private final class Prepared extends LockHolder {
         final TransactionId id;
         /** Null if the transaction was over when it was to be prepared. */
         final @Nullable Work work;
@@ -77,7 +77,7 @@ final class ModelPreparations {
         }
     }
 
-    ModelPreparations(ModelReplica replica, Site site, Function<Holder, @Nullable TransactionId> names) {
+    ModelPreparations(ModelReplica replica, Site site, Function<LockHolder, @Nullable TransactionId> names) {
         this.replica = replica;
         this.site = site;
         this.names = names;
@@ -117,7 +117,7 @@ final class ModelPreparations {
             return;
         }
         Set<TransactionId> holders = new LinkedHashSet<>();
-        for (Holder holder : site.locks().inTheWay(prepared)) {
+        for (LockHolder holder : site.locks().inTheWay(prepared)) {
             TransactionId name = holder instanceof Prepared other ? other.id : names.apply(holder);
             if (name != null) {
                 holders.add(name);
@@ -148,7 +148,7 @@ final class ModelPreparations {
 
     /** The transaction commits: who holds its locks here, or null if nobody does. */
     @Nullable
-    Holder decided(TransactionId id) {
+    LockHolder decided(TransactionId id) {
         Prepared prepared = open.remove(id);
         if (prepared == null) {
             return null;

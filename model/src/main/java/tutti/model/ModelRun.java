@@ -39,7 +39,7 @@ public final class ModelRun {
     private final Channel channel;
     private final List<ModelReplica> replicas = new ArrayList<>();
     private final Load clients;
-    private final FaultsAtWork faults;
+    private final FaultInjection faults;
     private final List<Costs> costs;
     private long busyBefore;
     private long realBefore;
@@ -93,7 +93,7 @@ public final class ModelRun {
                     new LockTable(config.policy() == ModelConfig.LockPolicy.TIMESTAMP), world);
             replicas.add(new ModelReplica(site, channel, charge(node), claims, protocol(node)));
         }
-        this.faults = new FaultsAtWork(kernel, hosts, replicas, channel);
+        this.faults = new FaultInjection(kernel, hosts, replicas, channel);
         this.clients = recordedClients != null
                 ? recordedClients
                 : new Clients(kernel, config.workload(), tpcc, replicas,
@@ -238,7 +238,7 @@ public final class ModelRun {
 
     private RunResult result(double realSeconds) {
         double seconds = (kernel.now() - recorder.began()) / NANOS;
-        Map<String, Map<Kind, RunResult.Outcomes>> kinds = new HashMap<>();
+        Map<String, Map<RequestKind, RunResult.Outcomes>> kinds = new HashMap<>();
         Topology topology = config.topology();
         kinds.put(RunResult.ALL_SITES, outcomes(topology.all()));
         topology.byCluster().forEach((name, sites) -> kinds.put(name, outcomes(sites)));
@@ -251,7 +251,7 @@ public final class ModelRun {
                 new RunResult.Speed(kernel.executed(), kernel.now() / NANOS, realSeconds));
     }
 
-    private Map<Kind, RunResult.Outcomes> outcomes(Set<Integer> sites) {
+    private Map<RequestKind, RunResult.Outcomes> outcomes(Set<Integer> sites) {
         return RunResult.outcomes(sites.stream().map(recorder::tallies).toList());
     }
 }

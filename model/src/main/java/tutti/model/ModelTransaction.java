@@ -7,7 +7,7 @@ import tutti.core.txn.TransactionId;
 import tutti.sim.host.CpuPool;
 
 /** A transaction of a client at its site, from the client's asking to its answer. */
-final class ModelTransaction extends Holder {
+final class ModelTransaction extends LockHolder {
     final TransactionId id;
     final Work work;
     final ClientModel client;

@@ -47,7 +47,7 @@ final class ModelTransactions {
     }
 
     /** As a protocol knows it: it does not know of transactions that have not executed. */
-    private static @Nullable TransactionId executed(Holder holder) {
+    private static @Nullable TransactionId executed(LockHolder holder) {
         return holder instanceof ModelTransaction local && local.told ? local.id : null;
     }
 
@@ -319,7 +319,7 @@ final class ModelTransactions {
         Work work = site.world().work(id);
         ModelTransaction local = open.get(id);
         if (local == null) {
-            Holder prepared = preparations.decided(id);
+            LockHolder prepared = preparations.decided(id);
             pipeline.add(position, prepared == null ? ModelPipeline.Action.APPLY : ModelPipeline.Action.COMMIT, work,
                     prepared);
             return;

@@ -93,7 +93,7 @@ final class RecordedClients implements Load, WorkSource {
     }
 
     private Work work(RecordedTransaction transaction, ConflictClasses touched) {
-        Kind kind = transaction.readOnly() ? Kind.READ : Kind.UPDATE;
+        RequestKind kind = transaction.readOnly() ? RequestKind.READ : RequestKind.UPDATE;
         boolean active = everywhere && !transaction.readOnly();
         // Every protocol may execute it again: a simulation needs nobody to type it in once more.
         TransactionRequest request = new TransactionRequest.Whole(bytes(1), touched, KeySet.EMPTY,

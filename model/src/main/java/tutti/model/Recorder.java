@@ -13,7 +13,7 @@ import tutti.sim.kernel.Kernel;
  * it ends.
  */
 final class Recorder {
-    private static final Kind[] KINDS = Kind.values();
+    private static final RequestKind[] KINDS = RequestKind.values();
     private static final Stage[] STAGES = Stage.values();
 
     /** Of one kind of transaction. */

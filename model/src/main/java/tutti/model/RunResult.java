@@ -23,7 +23,8 @@ import tutti.core.protocol.Stage;
  * @param fingerprint equal for equal runs
  * @param speed how fast it was computed
  */
-public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, List<Sample> samples, double cpuShare,
+public record RunResult(double seconds, Map<String, Map<RequestKind, Outcomes>> kinds, List<Sample> samples,
+        double cpuShare,
         double codeShare, double storageShare, double requestsPerSecond, Traffic traffic,
         Latencies certification, String safety, String fingerprint, Speed speed) {
     /** The name under which all sites together are found. */
@@ -103,7 +104,7 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
     }
 
     /** A kind, at all sites. */
-    public Outcomes of(Kind kind) {
+    public Outcomes of(RequestKind kind) {
         Outcomes found = kinds.getOrDefault(ALL_SITES, Map.of()).get(kind);
         return found == null ? sum(List.of()) : found;
     }
@@ -143,9 +144,9 @@ public record RunResult(double seconds, Map<String, Map<Kind, Outcomes>> kinds, 
     }
 
     /** Adds up what sites have counted. */
-    static Map<Kind, Outcomes> outcomes(List<Recorder.Tally[]> sites) {
-        Map<Kind, Outcomes> outcomes = new EnumMap<>(Kind.class);
-        for (Kind kind : Kind.values()) {
+    static Map<RequestKind, Outcomes> outcomes(List<Recorder.Tally[]> sites) {
+        Map<RequestKind, Outcomes> outcomes = new EnumMap<>(RequestKind.class);
+        for (RequestKind kind : RequestKind.values()) {
             outcomes.put(kind, sum(sites.stream().map(tallies -> outcomes(tallies[kind.ordinal()])).toList()));
         }
         return outcomes;

@@ -67,7 +67,7 @@ final class TpccModel implements WorkSource {
     private final int[] nextOrder;
     private final int[] nextDelivery;
     private final Map<Integer, byte[]> changes = new HashMap<>();
-    private final Map<Kind, ConflictClasses> tableClasses = new HashMap<>();
+    private final Map<RequestKind, ConflictClasses> tableClasses = new HashMap<>();
     private final Map<Long, ConflictClasses> warehouseClasses = new HashMap<>();
     private long number;
     private long historyNumber;
@@ -96,7 +96,7 @@ final class TpccModel implements WorkSource {
         this.nextDelivery = new int[nextOrder.length];
         Arrays.fill(nextOrder, FIRST_ORDER);
         Arrays.fill(nextDelivery, FIRST_UNDELIVERED);
-        for (Kind kind : Kind.DRAWN) {
+        for (RequestKind kind : RequestKind.DRAWN) {
             tableClasses.put(kind, tables(kind));
         }
     }
@@ -114,12 +114,12 @@ final class TpccModel implements WorkSource {
 
     /** The next transaction of a client. */
     Work next(TpccInputs inputs, int warehouse) {
-        Kind kind = draw();
+        RequestKind kind = draw();
         TpccTransaction type = kind.tpcc();
         TpccInput input = type == null ? new TpccInput.Delivery(warehouse, 1) : inputs.next(type);
         long cpu = Math.max(1, calibration.cpuOf(kind).sample(random));
         boolean active = (everywhere && !kind.readOnly())
-                || (kind == Kind.MAINTENANCE && workload.maintenance().active());
+                || (kind == RequestKind.MAINTENANCE && workload.maintenance().active());
         TransactionRequest request = request(kind, input, active);
         Calibration.Client client = calibration.client();
         Work work = new Work(++number, kind, warehouse, input, request, active, cpu,
@@ -136,10 +136,10 @@ final class TpccModel implements WorkSource {
                 work.clientNanos, work.waitingNanos);
     }
 
-    private Kind draw() {
+    private RequestKind draw() {
         double left = random.nextDouble();
-        Kind last = Kind.NEW_ORDER;
-        for (Map.Entry<Kind, Double> share : workload.shares().entrySet()) {
+        RequestKind last = RequestKind.NEW_ORDER;
+        for (Map.Entry<RequestKind, Double> share : workload.shares().entrySet()) {
             last = share.getValue() > 0 ? share.getKey() : last;
             left -= share.getValue();
             if (left < 0) {
@@ -149,13 +149,15 @@ final class TpccModel implements WorkSource {
         return last;
     }
 
-    private TransactionRequest request(Kind kind, TpccInput input, boolean active) {
+    private TransactionRequest request(RequestKind kind, TpccInput input, boolean active) {
         ConflictClasses classes = workload.granularity() == WorkloadModel.Granularity.WAREHOUSES
-                && kind != Kind.MAINTENANCE ? warehouses(input) : tableClasses.getOrDefault(kind, ConflictClasses.ALL);
+                && kind != RequestKind.MAINTENANCE
+                        ? warehouses(input)
+                        : tableClasses.getOrDefault(kind, ConflictClasses.ALL);
         if (!whole && !active) {
             return new TransactionRequest.Interactive(classes);
         }
-        KeySet keys = kind == Kind.MAINTENANCE && workload.maintenance().structure()
+        KeySet keys = kind == RequestKind.MAINTENANCE && workload.maintenance().structure()
                 ? new KeySet.Builder().add(table(STOCK), KeyKind.EXCLUSIVE).build()
                 : KeySet.EMPTY;
         return new TransactionRequest.Whole(bytes(STATEMENT_BYTES), classes, keys,
@@ -163,7 +165,7 @@ final class TpccModel implements WorkSource {
     }
 
     /** Table 3.2. */
-    private ConflictClasses tables(Kind kind) {
+    private ConflictClasses tables(RequestKind kind) {
         boolean written = workload.granularity() == WorkloadModel.Granularity.WRITTEN_TABLES;
         List<Integer> tables = switch (kind) {
             case NEW_ORDER -> written
@@ -216,7 +218,7 @@ final class TpccModel implements WorkSource {
         work.writes = new WriteSet(rows.keys(), bytes(rows.bytes));
         if (readSets) {
             work.reads = workload.deliveryLocks()
-                    ? work.kind == Kind.DELIVERY
+                    ? work.kind == RequestKind.DELIVERY
                             ? new ReadSet.Builder().scan(table(ORDER_LINE)).build()
                             : ReadSet.EMPTY
                     : rows.reads.build();
@@ -228,7 +230,7 @@ final class TpccModel implements WorkSource {
 
     @Override
     public void committed(Work work) {
-        if (work.kind == Kind.DELIVERY) {
+        if (work.kind == RequestKind.DELIVERY) {
             for (int district = 1; district <= DISTRICTS; district++) {
                 nextDelivery[index(work.warehouse, district)]++;
             }

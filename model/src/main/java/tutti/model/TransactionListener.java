@@ -10,5 +10,5 @@ public interface TransactionListener {
      * @param nowNanos when the client had its answer
      * @param cause label of the reason of an abort; empty if it has committed
      */
-    void ended(Kind kind, long sinceNanos, long nowNanos, String cause);
+    void ended(RequestKind kind, long sinceNanos, long nowNanos, String cause);
 }

@@ -11,7 +11,7 @@ import tutti.workload.tpcc.TpccInput;
 final class Work {
     private static final long[] NONE = {};
 
-    final Kind kind;
+    final RequestKind kind;
     /** Warehouse of the client. */
     final int warehouse;
     /** What its user typed in; of no meaning for maintenance. */
@@ -37,7 +37,7 @@ final class Work {
     /* Known when a replica takes it. */
     TransactionId id = new TransactionId(0, 0);
 
-    Work(long number, Kind kind, int warehouse, TpccInput input, TransactionRequest request, boolean active,
+    Work(long number, RequestKind kind, int warehouse, TpccInput input, TransactionRequest request, boolean active,
             long cpuNanos,
             long clientNanos, long waitingNanos) {
         this.number = number;

@@ -27,8 +27,10 @@ import tutti.sim.kernel.Distribution;
  *            thinking first
  * @param recorded what is done instead of all that, if anything
  */
-public record WorkloadModel(int clients, int clientsPerWarehouse, Attachment attachment, Map<Kind, Double> shares,
-        Map<Kind, Distribution> thinking, Arrival arrival, double arrivalsPerSecond, double staying, boolean rollbacks,
+public record WorkloadModel(int clients, int clientsPerWarehouse, Attachment attachment,
+        Map<RequestKind, Double> shares,
+        Map<RequestKind, Distribution> thinking, Arrival arrival, double arrivalsPerSecond, double staying,
+        boolean rollbacks,
         boolean resubmit, boolean deliveryLocks, Maintenance maintenance, Granularity granularity,
         boolean atOnce, @Nullable RecordedWorkload recorded) {
     /** How clients come. */

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class LockTableTest {
     private final List<String> told = new ArrayList<>();
 
-    private final class Somebody extends Holder {
+    private final class Somebody extends LockHolder {
         private final String name;
         private final boolean urgent;
 

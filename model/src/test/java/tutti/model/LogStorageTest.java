@@ -21,7 +21,8 @@ class LogStorageTest {
     }
 
     private void ask(LogStorage storage, String name, long at, int writes) {
-        kernel.schedule(at, ASK, () -> storage.write(Kind.PAYMENT, writes, () -> done.add(name + "@" + kernel.now())));
+        kernel.schedule(at, ASK,
+                () -> storage.write(RequestKind.PAYMENT, writes, () -> done.add(name + "@" + kernel.now())));
     }
 
     @Test
@@ -69,9 +70,10 @@ class LogStorageTest {
     @Test
     void aSharedWriteTakesAsLongAsForTheBiggestThatItServes() {
         LogStorage storage = storage(new Calibration.Log(1, new Distribution.Constant(1000),
-                Map.of(Kind.DELIVERY, new Distribution.Constant(3000)), 8, true));
+                Map.of(RequestKind.DELIVERY, new Distribution.Constant(3000)), 8, true));
         ask(storage, "payment", 0, 4);
-        kernel.schedule(100, ASK, () -> storage.write(Kind.DELIVERY, 130, () -> done.add("delivery@" + kernel.now())));
+        kernel.schedule(100, ASK,
+                () -> storage.write(RequestKind.DELIVERY, 130, () -> done.add("delivery@" + kernel.now())));
         ask(storage, "another", 200, 4);
         ask(storage, "last", 1500, 4);
         kernel.run();

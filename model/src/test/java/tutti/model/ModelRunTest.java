@@ -52,7 +52,7 @@ class ModelRunTest {
     void usersRollBackOneNewOrderOfAHundred(String protocol) throws UnusableFileException {
         RunResult result = run(config("gorda-lan", "protocol.name", protocol, "workload.clients", "360",
                 "workload.rollbacks", "true", "workload.resubmit", "true"), 1);
-        long given = result.of(Kind.NEW_ORDER).aborts().getOrDefault("user", 0L);
+        long given = result.of(RequestKind.NEW_ORDER).aborts().getOrDefault("user", 0L);
         assertTrue(given >= 1 && given <= 20, () -> protocol + " aborts " + result.total().aborts());
         assertEquals(given, result.total().aborts().get("user"), "of no other kind");
     }
@@ -65,22 +65,24 @@ class ModelRunTest {
         RunResult nodo = run(slow, 1);
         assertTrue(si > 9000, () -> "si makes " + si + " tpm");
         assertTrue(nodo.tpm() > 3000 && nodo.tpm() < 5000, () -> "nodo makes " + nodo.tpm() + " tpm");
-        assertTrue(nodo.of(Kind.NEW_ORDER).stageMillis()[Stage.ORDERING.ordinal()] > 1000, "it waits in Q2");
+        assertTrue(nodo.of(RequestKind.NEW_ORDER).stageMillis()[Stage.ORDERING.ordinal()] > 1000, "it waits in Q2");
     }
 
     @Test
     void coarseReadSetsStarveDelivery() throws UnusableFileException {
         RunResult coarse = run(config("gorda-lan", "workload.clients", "1980", "protocol.name", "dbsm",
                 "protocol.parameters.rows-per-table", "50"), 1);
-        assertTrue(coarse.of(Kind.DELIVERY).abortRate() > 0.9, () -> "aborts " + coarse.of(Kind.DELIVERY).aborts());
-        assertTrue(coarse.of(Kind.NEW_ORDER).abortRate() < 0.05, () -> "aborts " + coarse.of(Kind.NEW_ORDER).aborts());
+        assertTrue(coarse.of(RequestKind.DELIVERY).abortRate() > 0.9,
+                () -> "aborts " + coarse.of(RequestKind.DELIVERY).aborts());
+        assertTrue(coarse.of(RequestKind.NEW_ORDER).abortRate() < 0.05,
+                () -> "aborts " + coarse.of(RequestKind.NEW_ORDER).aborts());
     }
 
     @Test
     void wiceAnswersAtThePrimaryAfterTwoOneWayDelays() throws UnusableFileException {
         RunResult wice = run(config("gorda-wan", "workload.clients", "600", "protocol.name", "wice", "order.members",
                 "first-cluster"), 1);
-        RunResult.Outcomes payments = wice.kinds().getOrDefault("a", Map.of()).get(Kind.PAYMENT);
+        RunResult.Outcomes payments = wice.kinds().getOrDefault("a", Map.of()).get(RequestKind.PAYMENT);
         assertEquals(405, payments.latencies().percentileMillis(0.5), 10);
         assertTrue(wice.total("a").abortRate() < 0.01, () -> "aborts " + wice.total("a").aborts());
     }
@@ -115,9 +117,9 @@ class ModelRunTest {
         ModelConfig read = config("one-database", "database.calibration", file.toString(), "workload.clients", "2");
         RunResult result = run(new ModelConfig(read.topology(), read.calibration().withoutCode(), read.workload(),
                 read.policy(), read.protocol(), read.order(), read.length(), read.faults(), read.charge()), 1);
-        assertEquals(6.5, result.of(Kind.NEW_ORDER).latencies().percentileMillis(0.5), 0.05);
-        assertEquals(3.25, result.of(Kind.ORDER_STATUS).latencies().percentileMillis(0.5), 0.03);
-        assertEquals(5, result.of(Kind.PAYMENT).latencies().percentileMillis(0.5), 0.05);
+        assertEquals(6.5, result.of(RequestKind.NEW_ORDER).latencies().percentileMillis(0.5), 0.05);
+        assertEquals(3.25, result.of(RequestKind.ORDER_STATUS).latencies().percentileMillis(0.5), 0.03);
+        assertEquals(5, result.of(RequestKind.PAYMENT).latencies().percentileMillis(0.5), 0.05);
     }
 
     @Test
@@ -126,7 +128,7 @@ class ModelRunTest {
         long[] heard = new long[2];
         run.onEnd((kind, since, now, cause) -> {
             heard[cause.isEmpty() ? 0 : 1]++;
-            heard[0] += kind == Kind.MAINTENANCE || now < since ? 1_000_000 : 0;
+            heard[0] += kind == RequestKind.MAINTENANCE || now < since ? 1_000_000 : 0;
         });
         RunResult result = run.run();
         assertEquals(result.total().committed(), heard[0]);
@@ -165,9 +167,10 @@ class ModelRunTest {
     void changesAreMadeAtThePrimaryAndByAnotherWhenItIsGone() throws UnusableFileException {
         String[] passive = {"protocol.name", "passive", "workload.clients", "600"};
         RunResult wide = run(config("gorda-wan", passive), 1);
-        double near = wide.kinds().getOrDefault("a", Map.of()).get(Kind.PAYMENT).latencies().percentileMillis(0.5);
-        assertEquals(0, wide.total("b").committed() - committed(wide, "b", Kind.ORDER_STATUS)
-                - committed(wide, "b", Kind.STOCK_LEVEL), "updates run at the primary");
+        double near = wide.kinds().getOrDefault("a", Map.of()).get(RequestKind.PAYMENT).latencies()
+                .percentileMillis(0.5);
+        assertEquals(0, wide.total("b").committed() - committed(wide, "b", RequestKind.ORDER_STATUS)
+                - committed(wide, "b", RequestKind.STOCK_LEVEL), "updates run at the primary");
         assertTrue(near > 400, () -> "those of the other cluster travel; half of them wait " + near + " ms");
         ModelConfig config = config("gorda-lan-3", "protocol.name", "passive", "run.transactions", "3000");
         ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
@@ -178,7 +181,7 @@ class ModelRunTest {
                 () -> "then " + result.samples().getLast().committedPerSecond());
     }
 
-    private static long committed(RunResult result, String cluster, Kind kind) {
+    private static long committed(RunResult result, String cluster, RequestKind kind) {
         return result.kinds().getOrDefault(cluster, Map.of()).get(kind).committed();
     }
 
@@ -189,9 +192,10 @@ class ModelRunTest {
         RunResult locks = run(locking, 1);
         RunResult certified = run(config("gorda-lan", busy[0], busy[1], busy[2], busy[3]), 1);
         assertTrue(
-                locks.of(Kind.PAYMENT).latencies().meanMillis() > certified.of(Kind.PAYMENT).latencies().meanMillis()
-                        + 1,
-                () -> locks.of(Kind.PAYMENT).latencies().meanMillis() + " ms");
+                locks.of(RequestKind.PAYMENT).latencies()
+                        .meanMillis() > certified.of(RequestKind.PAYMENT).latencies().meanMillis()
+                                + 1,
+                () -> locks.of(RequestKind.PAYMENT).latencies().meanMillis() + " ms");
         assertTrue(locks.total().abortRate() < 0.1, () -> "aborts " + locks.total().aborts());
     }
 

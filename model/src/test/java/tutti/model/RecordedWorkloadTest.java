@@ -72,7 +72,7 @@ class RecordedWorkloadTest {
         for (String protocol : List.of("si", "postgres-r", "2pc", "passive", "active")) {
             RunResult result = run("protocol.name", protocol);
             assertEquals(800, result.total().committed() + result.total().aborted(), protocol);
-            assertEquals(200, result.of(Kind.READ).committed());
+            assertEquals(200, result.of(RequestKind.READ).committed());
             assertTrue(result.seconds() >= 3.99, protocol);
             // The others are behind at the end: locks are handed on slowly, or everything is executed one by one.
             assertTrue(result.seconds() < 4.1 || protocol.equals("2pc") || protocol.equals("active"), protocol);
@@ -80,7 +80,7 @@ class RecordedWorkloadTest {
         RunResult twice = run("workload.speed-up", "2", "workload.cpu-share", "0.1");
         assertEquals(2, twice.seconds(), 0.1);
         assertEquals(3, run("workload.from", "1s").seconds(), 0.1);
-        assertTrue(twice.of(Kind.UPDATE).latencies().meanMillis() > 15, "the rest of its time passes as well");
+        assertTrue(twice.of(RequestKind.UPDATE).latencies().meanMillis() > 15, "the rest of its time passes as well");
         assertTrue(twice.cpuShare() < 0.1, () -> "it uses " + twice.cpuShare() + " of the processors");
     }
 
@@ -93,8 +93,10 @@ class RecordedWorkloadTest {
         assertTrue(optimistic.total().aborted() >= 90, () -> "aborted " + optimistic.total().aborts());
         RunResult conservative = run("protocol.name", "nodo");
         assertEquals(0, conservative.total().aborted(), () -> "aborted " + conservative.total().aborts());
-        assertTrue(conservative.of(Kind.UPDATE).latencies().meanMillis() > optimistic.of(Kind.UPDATE).latencies()
-                .meanMillis() + 3, "tables are classes");
+        assertTrue(conservative.of(RequestKind.UPDATE).latencies()
+                .meanMillis() > optimistic.of(RequestKind.UPDATE).latencies()
+                        .meanMillis() + 3,
+                "tables are classes");
     }
 
     @Test

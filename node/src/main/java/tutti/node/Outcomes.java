@@ -217,6 +217,12 @@ final class Outcomes {
         return answer == Answer.OPEN ? Answer.ABORTED : answer;
     }
 
+    /** Whether the life of its node is known in which it began, and is over. */
+    boolean isOver(TransactionId id) {
+        Life life = life(id);
+        return life != null && life.over;
+    }
+
     // ------------------------------------------------------------------------------------------ snapshots
 
     /**

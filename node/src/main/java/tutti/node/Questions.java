@@ -3,11 +3,9 @@ package tutti.node;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
-import java.util.Set;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.TransactionId;
@@ -19,9 +17,14 @@ import tutti.core.txn.TransactionId;
  * <p>
  * <b>What became of a transaction</b> is answered from {@link Outcomes}, if they tell. If not, the question is put into
  * the order. The transaction's node, if it lives, answers there when the transaction has ended: one that has not asked to
- * commit is rolled back first, and one that has not begun can no longer begin. If the node is not in sight, its life is
- * fenced. Whichever comes first in the order decides, for everybody alike, and no answer can be
+ * commit is rolled back first, and one that has not begun can no longer begin. If the node is not in sight of a majority, its
+ * life is fenced. Whichever comes first in the order decides, for everybody alike, and no answer can be
  * overtaken by a commit: what the node had sent was ordered before its answer, or is skipped behind the fence.
+ *
+ * <p>
+ * <b>That it has committed</b> is known as soon as that is delivered here, but where updates have seen all that anybody was told
+ * of before they began, the node at which they begin must show it first ({@link Node#tellsFirst}): its word is waited for, too,
+ * unless that life of it is over, in which it could begin another, or no more updates begin there.
  */
 final class Questions {
     private static final long PATIENCE_NANOS = 5_000_000_000L;
@@ -32,7 +35,11 @@ final class Questions {
 
         long deliveredPosition();
 
-        Set<Integer> members();
+        /**
+         * Whether a majority, of which this node is one, cannot see a node. One that sees no majority may be cut off itself, and
+         * what it has ordered comes when the others are well.
+         */
+        boolean isGone(int node);
 
         void send(Control control);
 
@@ -40,6 +47,9 @@ final class Questions {
 
         /** Somebody waits for this position. */
         void hurry(long position);
+
+        /** Whether nobody may be told that a transaction of a node has committed before that node shows it. */
+        boolean tellsFirst(int node);
     }
 
     private record Waiter(long position, Completion<Long> done) {}
@@ -48,6 +58,8 @@ final class Questions {
         private final TransactionId about;
         private final Completion<TransactionOutcome> done;
         private boolean fenced;
+        /** Its node has said, in the order, that it has ended; then that node shows it, too, if it has committed. */
+        private boolean ended;
 
         Question(TransactionId about, Completion<TransactionOutcome> done) {
             this.about = about;
@@ -71,13 +83,12 @@ final class Questions {
 
     void ask(TransactionId about, Completion<TransactionOutcome> done) {
         Question question = new Question(about, done);
-        Outcomes.Answer answer = outcomes.of(about);
-        if (!undecided(answer)) {
-            answer(question, answer);
+        if (isDecided(question)) {
+            answer(question);
             return;
         }
         open.add(question);
-        if (answer != Outcomes.Answer.EXECUTING) {
+        if (outcomes.of(about) != Outcomes.Answer.EXECUTING || node.tellsFirst(about.node())) {
             node.send(new Control.Question(about));
             fenceIfGone(question);
         }
@@ -88,21 +99,30 @@ final class Questions {
         });
     }
 
-    private static boolean undecided(Outcomes.Answer answer) {
-        return answer == Outcomes.Answer.OPEN || answer == Outcomes.Answer.UNHEARD
-                || answer == Outcomes.Answer.EXECUTING;
+    private Outcomes.Answer known(Question question) {
+        return question.ended ? outcomes.ofEnded(question.about) : outcomes.of(question.about);
+    }
+
+    private boolean isDecided(Question question) {
+        return switch (known(question)) {
+            case OPEN, EXECUTING -> false;
+            case UNHEARD -> question.ended;
+            case COMMITTED -> question.ended || outcomes.isOver(question.about)
+                    || !node.tellsFirst(question.about.node());
+            case ABORTED, UNKNOWN -> true;
+        };
     }
 
     private void fenceIfGone(Question question) {
         if (!question.fenced && outcomes.of(question.about) == Outcomes.Answer.OPEN
-                && !node.members().contains(question.about.node())) {
+                && node.isGone(question.about.node())) {
             question.fenced = true;
             node.send(new Control.Fence(question.about.node(), question.about.incarnation()));
         }
     }
 
-    private void answer(Question question, Outcomes.Answer answer) {
-        switch (answer) {
+    private void answer(Question question) {
+        switch (known(question)) {
             case COMMITTED -> await(node.deliveredPosition(), new Completion<>() {
                 @Override
                 public void succeeded(Long visible) {
@@ -125,18 +145,10 @@ final class Questions {
         if (open.isEmpty()) {
             return;
         }
-        Iterator<Question> each = open.iterator();
-        List<Question> answered = new ArrayList<>();
-        while (each.hasNext()) {
-            Question question = each.next();
-            if (!undecided(outcomes.of(question.about))) {
-                each.remove();
-                answered.add(question);
-            } else {
-                fenceIfGone(question);
-            }
-        }
-        answered.forEach(question -> answer(question, outcomes.of(question.about)));
+        List<Question> decided = open.stream().filter(this::isDecided).toList();
+        open.removeAll(decided);
+        open.forEach(this::fenceIfGone);
+        decided.forEach(this::answer);
     }
 
     /**
@@ -151,13 +163,10 @@ final class Questions {
 
     /** The node of a transaction has said that it has ended. */
     void ended(TransactionId transaction) {
-        if (outcomes.of(transaction) == Outcomes.Answer.EXECUTING) {
-            // It has been, at its own node; here that follows.
-            return;
+        for (Question question : open) {
+            question.ended |= question.about.equals(transaction);
         }
-        List<Question> answered = open.stream().filter(question -> question.about.equals(transaction)).toList();
-        open.removeAll(answered);
-        answered.forEach(question -> answer(question, outcomes.ofEnded(transaction)));
+        reconsider();
     }
 
     /** Told the visible position once it is this one or higher; fails if that takes too long. */

@@ -3,6 +3,7 @@ package tutti.node;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -12,6 +13,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Claims;
+import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.DurableLog;
@@ -319,6 +321,13 @@ final class ReplicaCore {
         }
 
         @Override
+        public boolean tellsFirst(int node) {
+            OptionalInt primary = protocol.primary();
+            return claims.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION && primary.isPresent()
+                    && primary.getAsInt() == node;
+        }
+
+        @Override
         public boolean locksExclude() {
             return engine.locksReferencedRows();
         }
@@ -329,8 +338,9 @@ final class ReplicaCore {
         }
 
         @Override
-        public Set<Integer> members() {
-            return inbox.view().members();
+        public boolean isGone(int node) {
+            Group.View view = inbox.view();
+            return view.majority() && !view.members().contains(node);
         }
 
         @Override

@@ -103,6 +103,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     private final Settings settings;
     private final Order order;
     private final ReplicaCore core;
+    private final NodeMetrics metrics;
 
     /**
      * Puts a replica together; {@link #start} begins.
@@ -117,6 +118,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             throws IOException {
         this.settings = settings;
         this.order = order;
+        this.metrics = metrics;
         this.core = new ReplicaCore(settings, machine, directory, order, engine, protocol, metrics, failureListener);
     }
 
@@ -213,6 +215,16 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public boolean needsClasses() {
         return core.claims().has(Trait.NEEDS_CLASSES);
+    }
+
+    @Override
+    public void repeats() {
+        metrics.repeated();
+    }
+
+    @Override
+    public void repeatedInVain() {
+        metrics.repeatedInVain();
     }
 
     @Override

@@ -173,6 +173,12 @@ public interface Transactions {
         barrier(request, keys, name, done);
     }
 
+    /** A session runs a transaction again that has lost, so that its client hears nothing of that. From any thread. */
+    default void repeats() {}
+
+    /** A client has to hear after all that its transaction has lost, since it would have seen something else this time. From any thread. */
+    default void repeatedInVain() {}
+
     /**
      * Why writes are refused at the moment (no majority, recovering, stopping), or null if they are accepted. Asked by
      * the front end at the first write of a transaction, so that the client hears early.

@@ -17,6 +17,8 @@ import tutti.runtime.Machine;
 final class ListEngine implements Engine {
     private final Loop loop;
     private final List<String> committed = new ArrayList<>();
+    private final List<Runnable> held = new ArrayList<>();
+    private boolean holds;
     private long applied;
     /** How far it is behind the truth in what it says is durable; negative to claim too much. */
     volatile long durabilityLag;
@@ -39,6 +41,26 @@ final class ListEngine implements Engine {
         }
         applied = position;
         committed.addAll(changes);
+    }
+
+    /** From now on local transactions are not committed, until {@link #goOn}. */
+    synchronized void hold() {
+        holds = true;
+    }
+
+    /** Commits what has been held. */
+    synchronized void goOn() {
+        holds = false;
+        held.forEach(loop::execute);
+        held.clear();
+    }
+
+    private synchronized void unlessHeld(Runnable commit) {
+        if (holds) {
+            held.add(commit);
+        } else {
+            loop.execute(commit);
+        }
     }
 
     private synchronized long applied() {
@@ -123,7 +145,7 @@ final class ListEngine implements Engine {
 
         @Override
         public void commit(long position, Completion<Void> done) {
-            loop.execute(() -> {
+            unlessHeld(() -> {
                 ListEngine.this.commit(position, List.of(change));
                 done.succeeded(null);
             });

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import tutti.core.spi.Completion;
@@ -142,7 +143,38 @@ class OutcomesTest {
         outcomes.born(1, 1);
         outcomes.request(id(1, 1, 7), 3, false);
         List<Control> sent = new ArrayList<>();
-        Questions questions = new Questions(new Questions.Node() {
+        Questions questions = new Questions(node(sent, Set.of(1)), outcomes, 0);
+        List<TransactionOutcome> told = new ArrayList<>();
+        ask(questions, id(1, 1, 7), told);
+        questions.reconsider();
+        questions.ended(id(1, 1, 7));
+        assertEquals(List.of(), told);
+
+        outcomes.executed(3, true);
+        questions.reconsider();
+        assertEquals(List.of(TransactionOutcome.COMMITTED), told);
+        assertEquals(List.of(), sent);
+    }
+
+    /** A node that sees nobody is cut off itself: what it has the others do comes when they are well. */
+    @Test
+    void whoIsInSightOrNotMissedByAMajorityIsNotFenced() {
+        Outcomes outcomes = new Outcomes(true);
+        outcomes.born(1, 1);
+        List<Control> sent = new ArrayList<>();
+        Set<Integer> gone = new HashSet<>();
+        Questions questions = new Questions(node(sent, gone), outcomes, 0);
+        ask(questions, id(1, 1, 7), new ArrayList<>());
+        questions.reconsider();
+        assertEquals(List.of(new Control.Question(id(1, 1, 7))), sent);
+        gone.add(1);
+        questions.reconsider();
+        questions.reconsider();
+        assertEquals(List.of(new Control.Question(id(1, 1, 7)), new Control.Fence(1, 1)), sent);
+    }
+
+    private static Questions.Node node(List<Control> sent, Set<Integer> gone) {
+        return new Questions.Node() {
             @Override
             public long visible() {
                 return 3;
@@ -159,8 +191,13 @@ class OutcomesTest {
             }
 
             @Override
-            public Set<Integer> members() {
-                return Set.of(0);
+            public boolean tellsFirst(int node) {
+                return false;
+            }
+
+            @Override
+            public boolean isGone(int node) {
+                return gone.contains(node);
             }
 
             @Override
@@ -172,9 +209,11 @@ class OutcomesTest {
             public void schedule(long delayNanos, Runnable task) {
                 // Nobody loses patience here.
             }
-        }, outcomes, 0);
-        List<TransactionOutcome> told = new ArrayList<>();
-        questions.ask(id(1, 1, 7), new Completion<>() {
+        };
+    }
+
+    private static void ask(Questions questions, TransactionId about, List<TransactionOutcome> told) {
+        questions.ask(about, new Completion<>() {
             @Override
             public void succeeded(TransactionOutcome outcome) {
                 told.add(outcome);
@@ -185,13 +224,5 @@ class OutcomesTest {
                 throw new AssertionError(failure.toString());
             }
         });
-        questions.reconsider();
-        questions.ended(id(1, 1, 7));
-        assertEquals(List.of(), told);
-
-        outcomes.executed(3, true);
-        questions.reconsider();
-        assertEquals(List.of(TransactionOutcome.COMMITTED), told);
-        assertEquals(List.of(), sent);
     }
 }

@@ -1,14 +1,19 @@
 package tutti.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 
@@ -97,6 +102,60 @@ class QuestionsTest extends ReplicaTrio {
         new Client(0, next, true).committed();
         assertTrue(this.<Long>told(done -> nodes.get(2).awaitAll(done)) > position);
         assertTrue(engines.get(2).changes().contains(next.toString()));
+    }
+
+    /** Asks node 1 for a transaction that has committed at node 0 and is not shown there yet. */
+    private CompletableFuture<TransactionOutcome> askWhileItIsHeld(String protocol) throws IOException {
+        openAll(protocol);
+        TransactionId name = reserve(0);
+        engines.get(0).hold();
+        new Client(0, name, true);
+        await(() -> engines.get(1).changes().contains(name.toString()));
+        CompletableFuture<TransactionOutcome> told = new CompletableFuture<>();
+        nodes.get(1).outcome(name, new Completion<>() {
+            @Override
+            public void succeeded(TransactionOutcome outcome) {
+                told.complete(outcome);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                told.completeExceptionally(new AssertionError(failure.toString()));
+            }
+        });
+        ((TestMachine) machine).runFor(1_000_000_000L);
+        return told;
+    }
+
+    /** Updates begin at the primary, and have seen all that anybody was told of before. */
+    @Test
+    void nobodyIsToldBeforeThePrimaryShowsIt() throws IOException {
+        CompletableFuture<TransactionOutcome> told = askWhileItIsHeld("passive");
+        assertFalse(told.isDone());
+        engines.get(0).goOn();
+        assertEquals(TransactionOutcome.COMMITTED, get(told));
+    }
+
+    @Test
+    void whoTakesOverHasShownIt() throws IOException {
+        CompletableFuture<TransactionOutcome> told = askWhileItIsHeld("passive");
+        assertFalse(told.isDone());
+        nodes.get(0).close();
+        assertEquals(TransactionOutcome.COMMITTED, get(told));
+    }
+
+    @Test
+    void aPrimaryThatBeginsAnewHasShownIt() throws IOException {
+        CompletableFuture<TransactionOutcome> told = askWhileItIsHeld("passive");
+        nodes.get(0).close();
+        engines.get(0).goOn();
+        openReady("passive", 0);
+        assertEquals(TransactionOutcome.COMMITTED, get(told));
+    }
+
+    @Test
+    void whereUpdatesMayHaveSeenLessItIsToldAtOnce() throws IOException {
+        assertEquals(TransactionOutcome.COMMITTED, askWhileItIsHeld("si").getNow(null));
     }
 
     @ParameterizedTest

@@ -33,7 +33,7 @@ import tutti.node.Transactions;
 
 /**
  * A client of a node in the same virtual machine: transactions on the local engine, certified and ordered by the node when
- * they commit (DESIGN section 3, "The life of a transaction on a real engine"). For one thread at a time; its methods
+ * they commit (docs/tour.md follows one). For one thread at a time; its methods
  * block.
  *
  * <p>

@@ -42,6 +42,9 @@ final class BackendSide implements FrameSink {
                 if (client.suppressed()) {
                     return 0;
                 }
+                if (type == Backend.DATA_ROW && session.repetition().hidesRows()) {
+                    client.withholdIfPossible();
+                }
                 if (!client.writable()) {
                     session.pauseEngine();
                 }
@@ -159,7 +162,14 @@ final class BackendSide implements FrameSink {
             return true;
         }
         cycle.noCopy();
-        if (first != null && !first.query() && backend.skipsToSync()) {
+        boolean skips = first != null && !first.query() && backend.skipsToSync();
+        OpenTransaction current = session.transaction().orNull();
+        if (current != null && (first == null || !first.own()) && !client.suppressed()
+                && session.repetition().repeats(fields)) {
+            repeat(current, fields, skips);
+            return false;
+        }
+        if (skips) {
             // the engine skips messages up to Sync, and so does the node
             cycle.skip();
         }
@@ -178,18 +188,28 @@ final class BackendSide implements FrameSink {
             return false;
         }
         cycle.fail();
-        OpenTransaction current = session.transaction().orNull();
         if (current != null && session.turns().repeatable(fields)) {
             current.retryFor(fields);
             return false;
         }
-        Script script = cycle.script();
+        MultiStatementQuery script = cycle.script();
         String position = fields.get('P');
         if (script != null && script.offset() > 0 && position != null) {
             session.error(fields.with('P', String.valueOf(Integer.parseInt(position) + script.offset())));
             return false;
         }
         return true;
+    }
+
+    /** What has run of the open transaction is rolled back at the end of the cycle, which is now unless the client has ended it. */
+    private void repeat(OpenTransaction current, ErrorFields fields, boolean skips) {
+        session.repetition().failed(current, fields);
+        cycle.fail();
+        client.suppress();
+        if (skips) {
+            cycle.await();
+            backend.batch().sync(_ -> session.rollback().begin());
+        }
     }
 
     @Override
@@ -205,11 +225,6 @@ final class BackendSide implements FrameSink {
     @Override
     public void writabilityChanged(boolean writable) {
         session.settle();
-    }
-
-    @Override
-    public void violated(ProtocolViolation violation) {
-        failed(violation);
     }
 
     @Override

@@ -499,7 +499,8 @@ final class Classifier {
         boolean schema = false;
         boolean own = false;
         while (token != SqlTokens.END && (token != ';' || atomicDepth > 0)) {
-            own = changes && (token == SqlTokens.WORD || token == SqlTokens.QUOTED) && named(OWN_SCHEMA) || own && token == '.';
+            own = changes && (token == SqlTokens.WORD || token == SqlTokens.QUOTED) && named(OWN_SCHEMA)
+                    || own && token == '.';
             if (reserved() || own && (schema || token == '.')) {
                 return refuse(own ? RESERVED_SCHEMA : RESERVED);
             }

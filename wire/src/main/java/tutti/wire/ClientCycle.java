@@ -58,7 +58,7 @@ final class ClientCycle {
     private boolean failed;
     private boolean staysHere;
     private int executed;
-    private @Nullable Script script;
+    private @Nullable MultiStatementQuery script;
 
     private void to(State next) {
         state = State.STEPS.step(state, next);
@@ -139,6 +139,12 @@ final class ClientCycle {
     /** The cycle is over. */
     void over() {
         to(State.NONE);
+        forget();
+    }
+
+    /** It never was: its messages will be said again, or not be answered. */
+    void forget() {
+        state = State.NONE;
         copy = Copy.NONE;
         failed = false;
         staysHere = false;
@@ -220,11 +226,11 @@ final class ClientCycle {
 
     /** The statements of a simple query that are run one by one, or null. */
     @Nullable
-    Script script() {
+    MultiStatementQuery script() {
         return script;
     }
 
-    void script(Script running) {
+    void script(MultiStatementQuery running) {
         script = running;
     }
 

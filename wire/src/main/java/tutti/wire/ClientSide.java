@@ -18,18 +18,21 @@ final class ClientSide implements FrameSink {
     private final DeferredMessages deferred;
     private final SimpleQueries queries;
     private final ExtendedMessages extended;
+    private final RolePasswords passwords;
 
     ClientSide(Session session, TextSettings texts, Classifier classifier) {
         this.session = session;
         this.cycle = session.cycle();
         this.backend = session.backend();
         this.client = session.client();
+        this.passwords = new RolePasswords(texts);
         ClientSql sql = new ClientSql(classifier, texts);
         StatementRules rules = new StatementRules(session, texts);
         ActiveRequests active = new ActiveRequests(session, texts, rules);
-        this.deferred = new DeferredMessages(session, rules, active, this::frame);
+        this.deferred = new DeferredMessages(session, rules, active, this::take);
         this.queries = new SimpleQueries(session, sql, rules, deferred, active);
         this.extended = new ExtendedMessages(session, sql, texts, rules, deferred, active);
+        session.repetition().speaksTo(this::take);
     }
 
     @Override
@@ -37,7 +40,7 @@ final class ClientSide implements FrameSink {
         if (!Frontend.isType(type) || type == Frontend.PASSWORD) {
             throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
         }
-        if (!copies(type) && session.blocked()) {
+        if (session.repetition().running() || (!copies(type) && session.blocked())) {
             session.pauseClient();
         } else if (cycle.isEnding() && type != Frontend.SYNC) {
             cycle.await();
@@ -47,23 +50,50 @@ final class ClientSide implements FrameSink {
         return bodyLength;
     }
 
-    private static boolean copies(byte type) {
+    /** Whether a message has to do with data that a client copies into a table. */
+    static boolean copies(byte type) {
         return type == Frontend.COPY_DATA || type == Frontend.COPY_DONE || type == Frontend.COPY_FAIL;
     }
 
     @Override
     public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
-        if (copies(type)) {
-            return cycle.copies();
-        }
         if (type == Frontend.TERMINATE) {
             client.close();
             return false;
+        }
+        session.repetition().said(type, buffer, start, bodyLength);
+        return take(type, buffer, start, bodyLength);
+    }
+
+    /** A message that the client has sent now, or before. */
+    private boolean take(byte type, ByteBuf buffer, int start, int bodyLength) {
+        if (copies(type)) {
+            return cycle.copies();
         }
         if (cycle.skipping()) {
             return type == Frontend.SYNC && extended.syncAfterSkipping();
         }
         session.cycleMayBegin();
+        ByteBuf hashed;
+        try {
+            hashed = passwords.hashed(type, buffer, start, bodyLength);
+        } catch (RolePasswords.RefusedException refused) {
+            return type == Frontend.QUERY
+                    ? queries.refuseWhole(refused.fields())
+                    : extended.refuseParse(refused.fields());
+        }
+        if (hashed == null) {
+            return message(type, buffer, start, bodyLength);
+        }
+        if (message(type, hashed, Messages.HEADER, hashed.readableBytes() - Messages.HEADER)) {
+            backend.write(hashed);
+        } else {
+            hashed.release();
+        }
+        return false;
+    }
+
+    private boolean message(byte type, ByteBuf buffer, int start, int bodyLength) {
         if (deferred.recording()) {
             Prepared about = switch (type) {
                 case Frontend.PARSE -> extended.parseLater(buffer, start, bodyLength);
@@ -79,7 +109,10 @@ final class ClientSide implements FrameSink {
             case Frontend.EXECUTE -> extended.execute(buffer, start, bodyLength);
             case Frontend.DESCRIBE -> extended.pass(SentMessage.DESCRIBE);
             case Frontend.CLOSE -> extended.close(buffer, start, bodyLength);
-            case Frontend.FLUSH -> true;
+            case Frontend.FLUSH -> {
+                client.flushAsked();
+                yield true;
+            }
             case Frontend.SYNC -> extended.sync();
             default -> {
                 cycle.complete();

@@ -11,7 +11,8 @@ import tutti.pgwire.FrameReader;
 /**
  * What goes to a session's client, and what of the engine's answers concerns it. Responses are withheld while it must not
  * know them: from the first CommandComplete of a statement that commits by itself until the transaction's outcome is known, and
- * all of a request that may have to be run again. That is bounded: beyond the limit they are let through, as PostgreSQL itself
+ * all of a request that may have to be run again. That is bounded: beyond the limit, and if the client asks for them by Flush, they are let
+ * through, as PostgreSQL itself
  * does with the extended protocol, where an error of the commit may come after CommandComplete and before ReadyForQuery.
  * On the session's event loop.
  */
@@ -24,6 +25,12 @@ final class ClientStream {
         WITHHELD
     }
 
+    /** Looks at what goes to the client. */
+    interface Ear {
+        /** What of it the client is to hear; the ownership passes both ways. */
+        ByteBuf heard(ByteBuf bytes);
+    }
+
     private final Channel client;
     private final FrameReader backendReader;
     private final int limit;
@@ -31,9 +38,11 @@ final class ClientStream {
     private int withheldBytes;
     private Responses responses = Responses.PASS;
     private boolean overflowed;
+    private boolean flushed;
     private boolean suppressed;
     private boolean hidesWarnings;
     private boolean gone;
+    private Ear ear = bytes -> bytes;
 
     /**
      * A stream on which nothing is withheld.
@@ -45,6 +54,11 @@ final class ClientStream {
         this.client = client;
         this.backendReader = backendReader;
         this.limit = limit;
+    }
+
+    /** Who looks at the responses that go to the client. */
+    void overheardBy(Ear by) {
+        ear = by;
     }
 
     // ------------------------------------------------------------------------------------------ what concerns the client
@@ -91,8 +105,31 @@ final class ClientStream {
 
     /** From now on responses are withheld, after those that have come. */
     void withhold() {
-        backendReader.emitRun();
-        responses = Responses.WITHHELD;
+        if (!flushed) {
+            backendReader.emitRun();
+            responses = Responses.WITHHELD;
+        }
+    }
+
+    /** The client has asked for what there is, and waits for it: nothing of this cycle is withheld any more. */
+    void flushAsked() {
+        flushed = true;
+        release();
+    }
+
+    /** Likewise, unless that was too much before in this cycle. */
+    void withholdIfPossible() {
+        if (responses == Responses.PASS && !overflowed) {
+            withhold();
+        }
+    }
+
+    /** The client's cycle is over: what comes from the engine is for it again. */
+    void cycleOver() {
+        hidesWarnings = false;
+        suppressed = false;
+        overflowed = false;
+        flushed = false;
     }
 
     /** From now on responses are withheld, and {@link #overflowed} says if that was too much. */
@@ -111,7 +148,7 @@ final class ClientStream {
         responses = Responses.PASS;
         withheldBytes = 0;
         for (ByteBuf message = withheld.poll(); message != null; message = withheld.poll()) {
-            client.write(message, client.voidPromise());
+            pass(message);
         }
     }
 
@@ -129,7 +166,7 @@ final class ClientStream {
     /** What the engine has sent, as it came. */
     void run(ByteBuf bytes) {
         if (responses == Responses.PASS) {
-            client.write(bytes, client.voidPromise());
+            pass(bytes);
             return;
         }
         withheld.add(bytes);
@@ -137,6 +174,15 @@ final class ClientStream {
         if (withheldBytes > limit) {
             overflowed = true;
             release();
+        }
+    }
+
+    private void pass(ByteBuf bytes) {
+        ByteBuf rest = ear.heard(bytes);
+        if (rest.isReadable()) {
+            client.write(rest, client.voidPromise());
+        } else {
+            rest.release();
         }
     }
 

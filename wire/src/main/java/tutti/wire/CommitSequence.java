@@ -106,7 +106,12 @@ final class CommitSequence {
         if (retry == null && failure != null && session.turns().repeatable(failure)) {
             retry = failure;
         }
+        if (retry == null && closing != null) {
+            retry = repeats(closing, failure);
+        }
         if (transaction.rollbackWanted()) {
+            session.rollback().begin();
+        } else if (retry != null && closing != null && !closing.repeatable()) {
             session.rollback().begin();
         } else if (retry != null) {
             session.turns().askForRepetition(retry);
@@ -115,6 +120,16 @@ final class CommitSequence {
         } else {
             giveUp(cycle.failed() ? null : failure);
         }
+    }
+
+    /** Why a transaction that the session can repeat must not commit now; null if it may, or fails. */
+    private @Nullable ErrorFields repeats(OpenTransaction closing, @Nullable ErrorFields failure) {
+        if (!session.repetition().proven()) {
+            session.repetition().refuseCommit(closing);
+        } else if (failure != null && session.repetition().repeats(failure)) {
+            session.repetition().failed(closing, failure);
+        }
+        return closing.retry();
     }
 
     /**
@@ -153,7 +168,7 @@ final class CommitSequence {
     private void captured(byte @Nullable [] changes) {
         if (changes == null) {
             check();
-        } else if (transaction.work().mayHaveChanged(Work.Change.SCHEMA)) {
+        } else if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
             readCatalog(changes);
         } else {
             read(changes, List.of());
@@ -338,11 +353,12 @@ final class CommitSequence {
     void finish(@Nullable ErrorFields cause, boolean decided) {
         Commit over = commit;
         commit = null;
+        session.repetition().transactionEnded();
         OpenTransaction ended = transaction.forget();
         if (ended != null && (!decided || ended.writes().isEmpty())) {
             ended.ticket().ended();
         }
-        if (transaction.work().mayHaveChanged(Work.Change.SCHEMA) && cause == null) {
+        if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA) && cause == null) {
             capture.schemaChanged();
         }
         transaction.workOver();

@@ -20,10 +20,10 @@ final class CurrentTransaction {
     private final OpenTransaction.Control control;
     private final EventLoop loop;
     private final Modes modes;
-    private final Reports reports;
+    private final ReportedParameters reports;
     private SessionState state = SessionState.IDLE;
     private volatile @Nullable OpenTransaction open;
-    private Work work = new Work();
+    private TransactionActivity work = new TransactionActivity();
     /** The transaction was rolled back while its client was idle, who will hear why at its next message. */
     private @Nullable ErrorFields unheardAbort;
     /** A position that was visible before anything of the current cycle was sent. */
@@ -32,7 +32,7 @@ final class CurrentTransaction {
     private boolean holding;
 
     CurrentTransaction(Transactions node, OpenTransaction.Control control, EventLoop loop, Modes modes,
-            Reports reports) {
+            ReportedParameters reports) {
         this.node = node;
         this.control = control;
         this.loop = loop;
@@ -94,7 +94,7 @@ final class CurrentTransaction {
     }
 
     /** What the open transaction has done. */
-    Work work() {
+    TransactionActivity work() {
         return work;
     }
 
@@ -203,7 +203,7 @@ final class CurrentTransaction {
 
     /** What it has done is gone, or has been committed. */
     void workOver() {
-        work = new Work();
+        work = new TransactionActivity();
     }
 
     /** It is over as far as the session is concerned. Returns it, or null if none was open. */

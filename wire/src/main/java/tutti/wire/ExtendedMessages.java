@@ -22,8 +22,8 @@ final class ExtendedMessages {
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientCycle cycle;
-    private final Names<Prepared> statements = new Names<>();
-    private final Names<Prepared> portals = new Names<>();
+    private final NamedObjects<Prepared> statements = new NamedObjects<>();
+    private final NamedObjects<Prepared> portals = new NamedObjects<>();
 
     ExtendedMessages(Session session, ClientSql sql, TextSettings texts, StatementRules rules,
             DeferredMessages deferred, ActiveRequests active) {
@@ -96,7 +96,8 @@ final class ExtendedMessages {
     }
 
     private static ErrorFields tooMany(String what) {
-        return Errors.error("53400", "the session has more than " + Names.LIMIT + " named " + what + ": close some");
+        return Errors.error("53400",
+                "the session has more than " + NamedObjects.LIMIT + " named " + what + ": close some");
     }
 
     // ------------------------------------------------------------------------------------------ Bind, Close
@@ -140,7 +141,7 @@ final class ExtendedMessages {
         if (bodyLength < 2) {
             throw new ProtocolViolation("Close of " + bodyLength + " bytes");
         }
-        Names<Prepared> names = buffer.getByte(start) == 'S' ? statements : portals;
+        NamedObjects<Prepared> names = buffer.getByte(start) == 'S' ? statements : portals;
         names.remove(buffer, start + 1, Messages.end(buffer, start + 1, start + bodyLength));
         return pass(SentMessage.CLOSE);
     }
@@ -204,7 +205,7 @@ final class ExtendedMessages {
         if (refusal != null) {
             return refuse(refusal);
         }
-        transaction.work().mayChange(Work.Change.ROWS);
+        transaction.work().mayChange(TransactionActivity.Change.ROWS);
         if (kind == StatementKind.COPY_IN) {
             cycle.copyAsked();
         }
@@ -228,7 +229,7 @@ final class ExtendedMessages {
         if (!inTransaction) {
             return pass(SentMessage.EXECUTE);
         }
-        if (first && !transaction.work().mayHaveChanged()) {
+        if (first && !transaction.work().mayHaveChanged() && session.repetition().proven()) {
             return end(kind);
         }
         cycle.inBlock(kind.chains());
@@ -296,6 +297,11 @@ final class ExtendedMessages {
             return false;
         }
         return pass(SentMessage.SYNC);
+    }
+
+    /** The same, to a Parse that has not been looked at. */
+    boolean refuseParse(ErrorFields fields) {
+        return refuse(fields);
     }
 
     /** Makes the engine answer with an error to a message, and the client see the node's. */

@@ -18,6 +18,7 @@ import tutti.pgwire.BackendSettings;
  * @param authenticationTimeout from connecting to the end of authentication
  * @param messageLimit longest message of a client, in bytes
  * @param heldLimit most bytes of responses that are held back until a transaction's outcome is known, per session
+ * @param repetitions how often a transaction that has lost is run again before its client hears of it; 0 if not at all
  */
 public record FrontEndSettings(
         InetSocketAddress listen,
@@ -28,7 +29,8 @@ public record FrontEndSettings(
         int connectionLimit,
         Duration authenticationTimeout,
         int messageLimit,
-        int heldLimit) {
+        int heldLimit,
+        int repetitions) {
 
     /** Who may connect. */
     public enum Authentication {
@@ -38,10 +40,10 @@ public record FrontEndSettings(
         TRUST
     }
 
-    /** With defaults: SCRAM, no TLS, 100 clients, 60 s, 256 MiB, 1 MiB. */
+    /** With defaults: SCRAM, no TLS, 100 clients, 60 s, 256 MiB, 1 MiB, no repetitions. */
     public static FrontEndSettings of(InetSocketAddress listen, BackendSettings engine) {
         return new FrontEndSettings(listen, engine, Authentication.SCRAM, null, false, 100, Duration.ofSeconds(60),
-                256 << 20, 1 << 20);
+                256 << 20, 1 << 20, 0);
     }
 
     /** What it asks of clients before it lets them in. */
@@ -53,18 +55,24 @@ public record FrontEndSettings(
     /** The same with another authentication. */
     public FrontEndSettings with(Authentication other) {
         return new FrontEndSettings(listen, engine, other, tls, tlsRequired, connectionLimit, authenticationTimeout,
-                messageLimit, heldLimit);
+                messageLimit, heldLimit, repetitions);
     }
 
     /** The same with TLS. */
     public FrontEndSettings withTls(SslContext context, boolean required) {
         return new FrontEndSettings(listen, engine, authentication, context, required, connectionLimit,
-                authenticationTimeout, messageLimit, heldLimit);
+                authenticationTimeout, messageLimit, heldLimit, repetitions);
     }
 
     /** The same with other bounds. */
     public FrontEndSettings withLimits(int connections, Duration timeout, int messageBytes) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, connections, timeout,
-                messageBytes, heldLimit);
+                messageBytes, heldLimit, repetitions);
+    }
+
+    /** The same with transactions that are run again so often. */
+    public FrontEndSettings withRepetitions(int times) {
+        return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, connectionLimit,
+                authenticationTimeout, messageLimit, heldLimit, times);
     }
 }

@@ -114,7 +114,7 @@ final class OrderedStatements {
 
     /** A change to a temporary relation concerns nobody else. */
     private void onlyHere(String sql, boolean simple) {
-        transaction.work().mayChange(Work.Change.TEMPORARY_RELATION);
+        transaction.work().mayChange(TransactionActivity.Change.TEMPORARY_RELATION);
         session.beginImplicit(false);
         if (simple) {
             ByteBuf query = client.buffer();

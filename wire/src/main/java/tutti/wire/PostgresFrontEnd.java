@@ -28,7 +28,7 @@ import tutti.pgwire.StartupPacket;
 
 /**
  * A node's PostgreSQL server: unmodified clients connect to it, each gets a connection of its own to the node's engine,
- * and its transactions commit by way of the node (DESIGN section 3).
+ * and its transactions commit by way of the node (docs/tour.md follows one).
  *
  * <p>
  * Thread rules: {@link #start} and {@link #close} from any thread but an event loop; they wait.
@@ -37,7 +37,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     private final FrontEndSettings settings;
     private final SessionServices services;
     private final SessionRegistry registry;
-    private final Roles roles;
+    private final RoleVerifiers roles;
     private final byte[] mockSecret = new byte[32];
     private final ConcurrentHashMap<Integer, Session> sessions = new ConcurrentHashMap<>();
     private final ClientPort port;
@@ -86,8 +86,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.port = new ClientPort(loops);
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
-                settings.heldLimit(), registry);
-        this.roles = new Roles(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
+                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(), registry);
+        this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }
 
@@ -235,11 +235,11 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public void cancel(StartupPacket.Cancel request) {
+    public CompletableFuture<Void> cancel(StartupPacket.Cancel request) {
         Session session = sessions.get(request.processId());
-        if (session != null && MessageDigest.isEqual(session.secretKey(), request.secretKey())) {
-            session.onLoop(session::cancelByClient);
-        }
+        return session != null && MessageDigest.isEqual(session.secretKey(), request.secretKey())
+                ? session.cancelByClient()
+                : CompletableFuture.completedFuture(null);
     }
 
     @Override

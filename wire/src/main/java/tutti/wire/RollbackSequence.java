@@ -83,6 +83,15 @@ final class RollbackSequence {
         }
     }
 
+    /** The session itself gives its transaction up: rolls back, whatever is going on. */
+    void ofItself(OpenTransaction current) {
+        if (backend.idle() && cycle.none()) {
+            begin();
+        } else {
+            interrupt(current);
+        }
+    }
+
     /** From the node: the end. */
     void answer(OpenTransaction asked, Outcome end) {
         if (!transaction.is(asked)) {
@@ -106,6 +115,8 @@ final class RollbackSequence {
             OpenTransaction current = transaction.orNull();
             if (current != null && current.repeatAsked()) {
                 session.turns().repeat(current);
+            } else if (current != null && current.retry() != null && !current.repeatable()) {
+                session.repetition().rolledBack(current, current.rollbackAsked() || current.outcome() != null);
             } else {
                 tryAnswer();
             }
@@ -147,6 +158,10 @@ final class RollbackSequence {
             return;
         }
         ErrorFields fields = Errors.of(end, answered.describe());
+        if (fields != null && end instanceof Outcome.Aborted aborted
+                && session.repetition().lost(answered, aborted, fields)) {
+            return;
+        }
         client.show();
         if (!answered.writes().isEmpty() || session.commit().askedByClient()) {
             session.commit().finish(fields, true);
@@ -166,20 +181,29 @@ final class RollbackSequence {
         if (cycle.none()) {
             transaction.abortUnheard(fields);
         } else {
-            client.drop();
-            session.error(fields);
-            if (!cycle.busy() && block) {
-                cycle.skipToFailure();
-            } else if (!cycle.busy()) {
-                cycle.skip();
-            } else if (block) {
-                failBlock();
-            } else {
-                session.finishCycle(Backend.IDLE);
-            }
+            tell(fields, block);
         }
         if (client.gone()) {
             backend.close();
+        }
+    }
+
+    /**
+     * The client hears in its present cycle that its transaction is over.
+     *
+     * @param block whether it has to see a transaction block that has failed
+     */
+    void tell(ErrorFields fields, boolean block) {
+        client.drop();
+        session.error(fields);
+        if (!cycle.busy() && block) {
+            cycle.skipToFailure();
+        } else if (!cycle.busy()) {
+            cycle.skip();
+        } else if (block) {
+            failBlock();
+        } else {
+            session.finishCycle(Backend.IDLE);
         }
     }
 

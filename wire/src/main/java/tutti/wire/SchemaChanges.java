@@ -35,8 +35,8 @@ final class SchemaChanges {
      */
     void change(UtilityStatement statement, ByteBuf message, SentMessage as) {
         Waiting waiting = new Waiting(statement, message, as);
-        boolean wroteRows = transaction.work().mayHaveChanged(Work.Change.ROWS);
-        transaction.work().mayChange(Work.Change.SCHEMA);
+        boolean wroteRows = transaction.work().mayHaveChanged(TransactionActivity.Change.ROWS);
+        transaction.work().mayChange(TransactionActivity.Change.SCHEMA);
         cycle.await();
         backend.batch().settings(statement.target()).sync(reply -> {
             if (refused(waiting, reply.error())) {

@@ -3,7 +3,9 @@ package tutti.wire;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +30,7 @@ import tutti.wire.OpenTransaction.Extent;
  * <li>{@link BackendRequests}: what the engine has been asked, by the client and by the node, and has not answered;
  * <li>{@link CurrentTransaction}: the open transaction, what it has done, and what the engine's side does with it;
  * <li>{@link DeferredExecution}, {@link CommitSequence}, {@link RollbackSequence}: how a transaction waits, commits and is rolled back;
+ * <li>{@link Repetition}: how one that has lost is run again, unknown to its client;
  * <li>{@link OrderedStatements}, {@link SchemaChanges}: what every node executes, and what the capture has to be told of.
  * </ul>
  * Here is what concerns several of them: the end of a cycle, and the end of the session. Everything happens on the event loop
@@ -48,6 +51,7 @@ final class Session {
     private final DeferredExecution turns;
     private final CommitSequence commit;
     private final RollbackSequence rollback;
+    private final Repetition repetition;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
     private AbortReason.Failed end = new AbortReason.Failed("engine");
@@ -68,10 +72,12 @@ final class Session {
         this.client = new ClientStream(client, connection.reader(), services.heldLimit());
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
         this.transaction = new CurrentTransaction(services.transactions(), new NodeControl(), loop, modes,
-                new Reports(services.transactions(), this.client, parameters));
+                new ReportedParameters(services.transactions(), this.client, parameters));
         this.turns = new DeferredExecution(this);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
+        this.repetition = new Repetition(this, services.repetitions(), services.repeated());
+        this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
     }
@@ -141,6 +147,10 @@ final class Session {
         return rollback;
     }
 
+    Repetition repetition() {
+        return repetition;
+    }
+
     OrderedStatements ordered() {
         return ordered;
     }
@@ -199,10 +209,11 @@ final class Session {
 
     /** Goes on with both sides' messages if it can, and flushes them. Called whenever something has happened. */
     void settle() {
+        repetition.proceed();
         if (connection.reader().paused() && (client.writable() || client.suppressed())) {
             connection.reader().resume();
         }
-        if (clientReader.paused() && !blocked() && backend.writable()) {
+        if (clientReader.paused() && !blocked() && !repetition.running() && backend.writable()) {
             clientReader.resume();
         }
         backend.flush();
@@ -221,6 +232,11 @@ final class Session {
         } catch (RejectedExecutionException stopped) {
             LOG.debug("answer after the event loop stopped", stopped);
         }
+    }
+
+    /** Does something after a time, on the event loop. */
+    void later(int millis, Runnable task) {
+        loop.schedule(task, millis, TimeUnit.MILLISECONDS);
     }
 
     /** The client hears an error of the node's; its cycle has failed. */
@@ -272,7 +288,7 @@ final class Session {
     boolean clientReady() {
         cycle.noCopy();
         if (transaction.implicit()) {
-            Script script = cycle.script();
+            MultiStatementQuery script = cycle.script();
             if (commit.underWay()) {
                 // goes on when the capture is closed
             } else if (script == null || transaction.rollbackWanted() || script.last() || cycle.failed()) {
@@ -303,6 +319,7 @@ final class Session {
 
     /** The engine has completed an Execute of the client's that ends its transaction, and perhaps begins another. */
     void transactionEnded(boolean another) {
+        repetition.transactionEnded();
         transaction.ended();
         backend.transactionEnded(another);
         if (client.suppressed() && !cycle.busy()) {
@@ -319,12 +336,13 @@ final class Session {
 
     /** The engine has completed a simple query of the client's that ends its transaction. */
     void transactionEndedByQuery() {
+        repetition.transactionEnded();
         transaction.ended();
     }
 
     /** The cycle is over, or one statement of a script is; the client sees this transaction status. */
     void finishCycle(byte shown) {
-        Script running = cycle.script();
+        MultiStatementQuery running = cycle.script();
         if (running != null && running.next(cycle.failed())) {
             return;
         }
@@ -335,20 +353,24 @@ final class Session {
 
     private void cycleOver() {
         cycle.over();
+        forgetCycle();
+    }
+
+    /** Nothing is left of the cycle. */
+    void forgetCycle() {
+        cycle.forget();
         transaction.cycleOver();
         backend.cycleOver();
-        client.hideWarnings(false);
-        client.show();
+        client.cycleOver();
         modes.requestOver();
     }
 
     // ------------------------------------------------------------------------------------------ cancelling, the end
 
-    /** A client's cancel request. Nothing that commits is cancelled. */
-    void cancelByClient() {
-        if (transaction.state().executing()) {
-            backend.cancel();
-        }
+    /** A client's cancel request. Nothing that commits is cancelled. From any thread; completed when it has reached the engine. */
+    CompletableFuture<Void> cancelByClient() {
+        CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
+        return none.thenComposeAsync(_ -> transaction.state().executing() ? backend.cancel() : none, loop);
     }
 
     /** The client is gone. What has asked to commit is finished first. */
@@ -384,6 +406,7 @@ final class Session {
         if (transaction.is(SessionState.CLOSED)) {
             return;
         }
+        repetition.leave();
         boolean committing = transaction.state().outlivesClient();
         OpenTransaction lost = transaction.orNull();
         boolean asked = lost != null && !lost.writes().isEmpty();

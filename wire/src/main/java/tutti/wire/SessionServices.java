@@ -9,6 +9,8 @@ import tutti.node.Transactions;
  * @param capture the engine's capture service
  * @param own our own messages to the engine
  * @param heldLimit bytes of responses that a session holds back at most
+ * @param repetitions how often a session runs a transaction again that has lost
+ * @param repeated lets transactions that have lost more than once run one after the other
  * @param registry the engine, as far as sessions concern it
  */
 record SessionServices(
@@ -16,4 +18,6 @@ record SessionServices(
         Capture capture,
         OwnMessages own,
         int heldLimit,
+        int repetitions,
+        RepeatedOneByOne repeated,
         PostgresFrontEnd.SessionRegistry registry) {}

@@ -54,7 +54,7 @@ final class SimpleQueries {
             return refuse(refusal);
         }
         if (!plain) {
-            Script script = new Script(session, this, classified, sql.copy());
+            MultiStatementQuery script = new MultiStatementQuery(session, this, classified, sql.copy());
             cycle.script(script);
             script.next(false);
             return false;
@@ -144,7 +144,8 @@ final class SimpleQueries {
                 yield false;
             }
             case COMMIT, COMMIT_CHAIN -> {
-                if (!backend.inTransaction() || !transaction.work().mayHaveChanged()) {
+                if (!backend.inTransaction()
+                        || (!transaction.work().mayHaveChanged() && session.repetition().proven())) {
                     yield pass(SentMessage.QUERY);
                 }
                 session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN);
@@ -204,7 +205,7 @@ final class SimpleQueries {
     }
 
     private void writes(StatementKind kind) {
-        transaction.work().mayChange(Work.Change.ROWS);
+        transaction.work().mayChange(TransactionActivity.Change.ROWS);
         if (kind == StatementKind.COPY_IN) {
             cycle.copyAsked();
         } else {
@@ -255,6 +256,12 @@ final class SimpleQueries {
         } else {
             refuse(refusal);
         }
+    }
+
+    /** The same, of a query that has not been looked at. */
+    boolean refuseWhole(ErrorFields fields) {
+        cycle.complete();
+        return refuse(fields);
     }
 
     /** Makes the engine answer with an error to a query, and the client see the node's. */

@@ -271,7 +271,8 @@ class ForgedCaptureTest {
     @Test
     void serializableIsNotPromisedInAnyForm() throws Exception {
         for (String sql : List.of("BEGIN ISOLATION LEVEL SERIALIZABLE",
-                "SET default_transaction_isolation = 'serializable'", "SET \"default_transaction_isolation\" TO SERIALIZABLE",
+                "SET default_transaction_isolation = 'serializable'",
+                "SET \"default_transaction_isolation\" TO SERIALIZABLE",
                 "SET default_transaction_isolation TO \"serializable\"",
                 "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE",
                 "SELECT set_config('transaction_isolation', 'serializable', true)",
@@ -286,7 +287,8 @@ class ForgedCaptureTest {
                 Map.of("options", "-c default_transaction_isolation=serializable"))) {
             assertEquals("0A000", refusedStart(superuser(parameters)));
         }
-        mallory.execute("DO $$ BEGIN PERFORM set_config('default_transaction_isolation', 'serializable', false); END $$",
+        mallory.execute(
+                "DO $$ BEGIN PERFORM set_config('default_transaction_isolation', 'serializable', false); END $$",
                 PATIENCE);
         mallory.execute("BEGIN", PATIENCE);
         mallory.execute("INSERT INTO evil.mine VALUES (1, 'one')", PATIENCE);
@@ -301,14 +303,18 @@ class ForgedCaptureTest {
         for (String sql : List.of("ALTER ROLE tutti_node PASSWORD 'x'", "ALTER USER \"tutti_node\" NOLOGIN",
                 "DROP ROLE " + applier, "ALTER ROLE " + applier + " SUPERUSER", "GRANT " + applier + " TO mallory",
                 "GRANT mallory TO " + applier, "CREATE ROLE tutti_node_2", "ALTER ROLE Tutti_Node RENAME TO other",
-                "REASSIGN OWNED BY tutti_node TO mallory", "SET ROLE tutti_node", "SET SESSION AUTHORIZATION 'x', tutti_node",
+                "REASSIGN OWNED BY tutti_node TO mallory", "SET ROLE tutti_node",
+                "SET SESSION AUTHORIZATION 'x', tutti_node",
                 "ALTER TABLE evil.mine OWNER TO " + applier, "DROP SCHEMA IF EXISTS evil, tutti CASCADE",
                 "DROP FUNCTION tutti.after_drop() CASCADE", "ALTER SCHEMA \"tutti\" RENAME TO x")) {
             assertEquals("42939", refused(root, sql, false), sql);
         }
-        for (String sql : List.of("ALTER FUNCTION tutti.record(bytea, bigint) SECURITY INVOKER", "DROP TABLE tutti.applied", "CREATE TABLE tutti.mine (id int)", "ALTER TABLE tutti.applied DISABLE TRIGGER ALL")) {
+        for (String sql : List.of("ALTER FUNCTION tutti.record(bytea, bigint) SECURITY INVOKER",
+                "DROP TABLE tutti.applied", "CREATE TABLE tutti.mine (id int)",
+                "ALTER TABLE tutti.applied DISABLE TRIGGER ALL")) {
             PostgresException refused = assertThrows(PostgresException.class,
-                    () -> admin.execute("BEGIN; SELECT set_config('session_preload_libraries', 'tutti allowed', true); " + sql,
+                    () -> admin.execute(
+                            "BEGIN; SELECT set_config('session_preload_libraries', 'tutti allowed', true); " + sql,
                             PATIENCE));
             assertEquals("42501", refused.sqlState(), sql);
             admin.execute("ROLLBACK", PATIENCE);
@@ -331,15 +337,18 @@ class ForgedCaptureTest {
                 "CREATE OR REPLACE FUNCTION tutti.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'")) {
             PostgresException refused = assertThrows(PostgresException.class,
                     () -> admin.execute("BEGIN; SELECT set_config('session_preload_libraries', 'tutti allowed', true);"
-                            + " SET LOCAL ROLE mallory; " + sql, PATIENCE), sql);
+                            + " SET LOCAL ROLE mallory; " + sql, PATIENCE),
+                    sql);
             assertEquals("42501", refused.sqlState(), sql);
             admin.execute("ROLLBACK", PATIENCE);
         }
-        assertEquals("0", mallory.execute("SELECT " + name.replace("bytea,bytea", "'guess', '{\"(7,seven)\"}'"), PATIENCE).value());
+        assertEquals("0", mallory
+                .execute("SELECT " + name.replace("bytea,bytea", "'guess', '{\"(7,seven)\"}'"), PATIENCE).value());
     }
 
     private static BackendSettings superuser(Map<String, String> parameters) {
-        return BackendSettings.of(address, TestServer.SUPERUSER, "postgres", new Credentials.Password(TestServer.PASSWORD))
+        return BackendSettings
+                .of(address, TestServer.SUPERUSER, "postgres", new Credentials.Password(TestServer.PASSWORD))
                 .withParameters(parameters);
     }
 

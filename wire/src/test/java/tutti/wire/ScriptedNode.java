@@ -113,9 +113,18 @@ final class ScriptedNode implements Transactions, AutoCloseable {
 
         /** Has it rolled back, then aborted. */
         void rollBack(AbortReason reason) {
+            rollBack();
+            abort(reason);
+        }
+
+        /** Has it rolled back; {@link #abort} follows. */
+        void rollBack() {
             CompletableFuture<Void> done = new CompletableFuture<>();
             transaction.rollback(() -> done.complete(null));
             await(done);
+        }
+
+        void abort(AbortReason reason) {
             transaction.answer(new Outcome.Aborted(reason));
         }
 

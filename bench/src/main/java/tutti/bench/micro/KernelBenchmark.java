@@ -21,7 +21,7 @@ import tutti.sim.kernel.RandomStream;
 /**
  * Measures how many events per second the simulator's kernel makes happen on one core. Each event schedules the next of
  * its kind after a random delay, so that the number of pending events stays and each event costs one addition to the
- * heap, one removal, one random number and one mixing of the trace hash.
+ * wheels, one removal, one random number and one mixing of the trace hash.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.Throughput)

@@ -34,9 +34,9 @@ public final class ClientHistoryFile {
     /** Writes, replacing what is there. */
     public static void write(ListAppendHistory history, Path file) throws IOException {
         try (BufferedWriter to = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
-            Lines.write(to, Lines.header(LIST_APPEND).put("transactions", history.size()));
+            JsonLines.write(to, JsonLines.header(LIST_APPEND).put("transactions", history.size()));
             for (int i = 0; i < history.size(); i++) {
-                Lines.write(to, line(history.transaction(i)));
+                JsonLines.write(to, line(history.transaction(i)));
             }
         }
     }
@@ -45,10 +45,10 @@ public final class ClientHistoryFile {
     public static void write(BankHistory history, Path file) throws IOException {
         List<BankTransaction> transactions = history.transactions();
         try (BufferedWriter to = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
-            Lines.write(to, Lines.header(BANK).put("transactions", transactions.size())
+            JsonLines.write(to, JsonLines.header(BANK).put("transactions", transactions.size())
                     .put("accounts", history.accounts()).put("initialBalance", history.initialBalance()));
             for (BankTransaction transaction : transactions) {
-                Lines.write(to, line(transaction));
+                JsonLines.write(to, line(transaction));
             }
         }
     }
@@ -60,7 +60,7 @@ public final class ClientHistoryFile {
      */
     public static ListAppendHistory readListAppend(Path file) throws IOException {
         ListAppendHistory history = new ListAppendHistory(Integer.MAX_VALUE);
-        Lines.read(file, LIST_APPEND, _ -> {}, line -> {
+        JsonLines.read(file, LIST_APPEND, _ -> {}, line -> {
             List<ListAppendOperation> operations = new ArrayList<>();
             for (JsonNode operation : line.required("operations")) {
                 operations.add(listAppend(operation));
@@ -79,7 +79,7 @@ public final class ClientHistoryFile {
      */
     public static BankHistory readBank(Path file) throws IOException {
         Bank bank = new Bank();
-        Lines.read(file, BANK,
+        JsonLines.read(file, BANK,
                 header -> bank.history = new BankHistory(header.required("accounts").asInt(),
                         header.required("initialBalance").asLong(), Integer.MAX_VALUE),
                 line -> {
@@ -102,7 +102,7 @@ public final class ClientHistoryFile {
     }
 
     private static ObjectNode line(int session, int node, long begun, long ended, ClientOutcome outcome) {
-        return Lines.MAPPER.createObjectNode().put("session", session).put("node", node).put("begun", begun)
+        return JsonLines.MAPPER.createObjectNode().put("session", session).put("node", node).put("begun", begun)
                 .put("ended", ended).put("outcome", outcome.name().toLowerCase(Locale.ROOT));
     }
 

@@ -23,15 +23,15 @@ public final class HistoryFile {
     /** Writes, replacing what is there. */
     public static void write(History history, Path file) throws IOException {
         try (BufferedWriter to = Files.newBufferedWriter(file, StandardCharsets.UTF_8)) {
-            ObjectNode header = Lines.header(FORMAT);
+            ObjectNode header = JsonLines.header(FORMAT);
             ArrayNode names = header.putArray("names");
             history.keyNames.forEach((key, name) -> names.addArray().add(key.longValue()).add(name));
-            Lines.write(to, header);
+            JsonLines.write(to, header);
             for (int i = 0; i < history.transactions(); i++) {
-                Lines.write(to, transaction(history, i));
+                JsonLines.write(to, transaction(history, i));
             }
             for (ReplicaLog replica : history.replicas()) {
-                Lines.write(to, replica(history, replica));
+                JsonLines.write(to, replica(history, replica));
             }
         }
     }
@@ -43,7 +43,7 @@ public final class HistoryFile {
      */
     public static History read(Path file) throws IOException {
         HistoryRecorder recorder = new HistoryRecorder();
-        Lines.read(file, FORMAT,
+        JsonLines.read(file, FORMAT,
                 header -> header.path("names")
                         .forEach(name -> recorder.name(name.get(0).asLong(), name.get(1).asString())),
                 line -> {
@@ -57,8 +57,8 @@ public final class HistoryFile {
     }
 
     private static ObjectNode transaction(History history, int i) {
-        ObjectNode line = Lines.MAPPER.createObjectNode();
-        line.set("id", id(history, i, Lines.MAPPER.createArrayNode()));
+        ObjectNode line = JsonLines.MAPPER.createObjectNode();
+        line.set("id", id(history, i, JsonLines.MAPPER.createArrayNode()));
         if (history.session(i) >= 0) {
             line.put("session", history.session(i));
         }
@@ -132,7 +132,7 @@ public final class HistoryFile {
     }
 
     private static ObjectNode replica(History history, ReplicaLog replica) {
-        ObjectNode line = Lines.MAPPER.createObjectNode().put("replica", replica.replica()).put("crashed",
+        ObjectNode line = JsonLines.MAPPER.createObjectNode().put("replica", replica.replica()).put("crashed",
                 replica.crashed());
         ArrayNode lives = line.putArray("lives");
         for (ReplicaLog.Life life : replica.lives()) {

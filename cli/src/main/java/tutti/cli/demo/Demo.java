@@ -144,7 +144,7 @@ public final class Demo {
         OptionalDouble recovery;
         List<Event> events;
         Progress progress;
-        try (Watch watch = new Watch(cluster)) {
+        try (NodeWatch watch = new NodeWatch(cluster)) {
             progress = new Progress(screen, watch, plan.seconds());
             TpccRun run = TpccRun.start(options, progress::second);
             try (Fault trouble = new Fault(cluster, plan, screen, () -> run.snapshot().elapsedSeconds())) {

@@ -23,7 +23,7 @@ final class DemoReport {
     private DemoReport() {}
 
     /** What a run left behind. */
-    record Findings(DemoPlan plan, String startedAt, TpccResult result, List<List<Watch.Look>> looks,
+    record Findings(DemoPlan plan, String startedAt, TpccResult result, List<List<NodeWatch.Look>> looks,
             List<RunReport.Event> events, OptionalDouble recoverySeconds, List<CheckResult> checks) {}
 
     /** The report. */
@@ -36,7 +36,7 @@ final class DemoReport {
                         total.committed(), total.inDoubt(), total.givenUp()))));
         findings.checks().forEach(check -> checks.add(check(check)));
         Map<String, String> machine = Machine.describe();
-        findings.looks().stream().flatMap(List::stream).map(Watch.Look::status).filter(status -> status != null)
+        findings.looks().stream().flatMap(List::stream).map(NodeWatch.Look::status).filter(status -> status != null)
                 .findFirst().ifPresent(status -> {
                     machine.put("database", status.database());
                     machine.put("Tutti", status.version() + ", protocol " + status.protocol());
@@ -90,9 +90,9 @@ final class DemoReport {
         for (int i = 0; i < findings.result().series().size(); i++) {
             TpccSecond second = findings.result().series().get(i);
             int tick = i / nodes;
-            Watch.Look look = tick < findings.looks().size()
+            NodeWatch.Look look = tick < findings.looks().size()
                     ? findings.looks().get(tick).get(i % nodes)
-                    : new Watch.Look(null, null);
+                    : new NodeWatch.Look(null, null);
             boolean worked = second.committed() > 0;
             samples.add(new RunReport.Sample(second.atSeconds(), second.node(), second.up(), second.perSecond(),
                     second.newOrders() / second.seconds(), worked ? second.p50Micros() / MICROS_PER_MILLI : null,

@@ -17,11 +17,11 @@ final class Progress {
     private static final double MICROS_PER_MILLI = 1e3;
 
     private final Screen screen;
-    private final Watch watch;
+    private final NodeWatch watch;
     private final int seconds;
-    private final List<List<Watch.Look>> looks = new ArrayList<>();
+    private final List<List<NodeWatch.Look>> looks = new ArrayList<>();
 
-    Progress(Screen screen, Watch watch, int seconds) {
+    Progress(Screen screen, NodeWatch watch, int seconds) {
         this.screen = screen;
         this.watch = watch;
         this.seconds = seconds;
@@ -29,7 +29,7 @@ final class Progress {
 
     /** Another second is over. */
     synchronized void second(TpccSnapshot snapshot) {
-        List<Watch.Look> now = watch.looks();
+        List<NodeWatch.Look> now = watch.looks();
         looks.add(now);
         if (screen.isTerminal()) {
             screen.live(table(snapshot, now));
@@ -39,11 +39,11 @@ final class Progress {
     }
 
     /** What was seen of the nodes at the end of each second. */
-    synchronized List<List<Watch.Look>> looks() {
+    synchronized List<List<NodeWatch.Look>> looks() {
         return List.copyOf(looks);
     }
 
-    private List<String> table(TpccSnapshot snapshot, List<Watch.Look> now) {
+    private List<String> table(TpccSnapshot snapshot, List<NodeWatch.Look> now) {
         List<String> lines = new ArrayList<>();
         lines.add(screen.bold(String.format(Locale.ROOT, "%3.0f s of %d   %,.0f transactions/s   %,.0f tpmC"
                 + "   %.1f %% of attempts aborted", snapshot.elapsedSeconds(), seconds, perSecond(snapshot),
@@ -66,7 +66,7 @@ final class Progress {
         return lines;
     }
 
-    private String line(TpccSnapshot snapshot, List<Watch.Look> now) {
+    private String line(TpccSnapshot snapshot, List<NodeWatch.Look> now) {
         StringBuilder line = new StringBuilder();
         line.append(String.format(Locale.ROOT, "%3.0f s of %d  %5.0f trans./s  aborted %4.1f %% ",
                 snapshot.elapsedSeconds(), seconds, perSecond(snapshot), 100 * snapshot.abortRate()));

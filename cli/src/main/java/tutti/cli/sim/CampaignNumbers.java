@@ -35,7 +35,7 @@ import tutti.sim.world.Scenario;
  * @param failures that it has found
  */
 record CampaignNumbers(String build, String mutant, int transactions, Map<String, String> set, long firstSeed,
-        boolean fresh, int seeds, double minutes, double seconds, double processorSeconds, List<Series> series,
+        boolean fresh, int seeds, double minutes, double seconds, double processorSeconds, List<ScenarioSeries> series,
         List<Found> failures) {
     private static final JsonMapper JSON = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
 
@@ -82,11 +82,11 @@ record CampaignNumbers(String build, String mutant, int transactions, Map<String
 
     /** How many scenarios have run. */
     int scenarios() {
-        return series.stream().mapToInt(Series::scenarios).sum();
+        return series.stream().mapToInt(ScenarioSeries::scenarios).sum();
     }
 
     int failed() {
-        return series.stream().mapToInt(Series::failed).sum();
+        return series.stream().mapToInt(ScenarioSeries::failed).sum();
     }
 
     /** How many there are to run; the largest number there is if time decides. */
@@ -105,14 +105,14 @@ record CampaignNumbers(String build, String mutant, int transactions, Map<String
 
     /** The scenario of a number, from 0. */
     Scenario scenario(int number) {
-        Series one = series.get(seriesOf(number));
+        ScenarioSeries one = series.get(seriesOf(number));
         return Scenario.random(seedOf(number), Protocols.STANDARD.descriptor(one.protocol()), set, one.orderKind(),
                 transactions, one.profile());
     }
 
     /** With the next scenario. */
     CampaignNumbers plus(Campaign.Finished finished) {
-        List<Series> all = new ArrayList<>(series);
+        List<ScenarioSeries> all = new ArrayList<>(series);
         int index = seriesOf(scenarios());
         all.set(index, all.get(index).plus(finished));
         return new CampaignNumbers(build, mutant, transactions, set, firstSeed, fresh, seeds, minutes, seconds,

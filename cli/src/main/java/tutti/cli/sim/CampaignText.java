@@ -24,7 +24,7 @@ final class CampaignText {
     private CampaignText() {}
 
     /** One line on a series. */
-    static String line(Screen screen, CampaignNumbers all, Series one) {
+    static String line(Screen screen, CampaignNumbers all, ScenarioSeries one) {
         String verdict = one.failed() == 0 ? screen.good("passed") : screen.bad(one.failed() + " FAILED");
         double seconds = one.processorNanos() / NANOS_PER_SECOND;
         return String.format(Locale.ROOT,
@@ -34,7 +34,7 @@ final class CampaignText {
                 SECONDS_PER_MINUTE * one.scenarios() / Math.max(LITTLE, seconds), one.events() / MILLION, one.hash());
     }
 
-    private static String seeds(CampaignNumbers all, Series one) {
+    private static String seeds(CampaignNumbers all, ScenarioSeries one) {
         return one.scenarios() == 0
                 ? "none"
                 : all.firstSeed() + " to " + (all.firstSeed() + one.scenarios() - 1);
@@ -53,21 +53,21 @@ final class CampaignText {
     private static List<List<String>> faults(CampaignNumbers all) {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("fault", "planned", "what it did"));
-        rows.addAll(rows(all, Series::planned, Series::happened));
+        rows.addAll(rows(all, ScenarioSeries::planned, ScenarioSeries::happened));
         return rows;
     }
 
     private static List<List<String>> checks(CampaignNumbers all) {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("check", "scenarios", "failed"));
-        rows.addAll(rows(all, Series::checks, Series::violated));
+        rows.addAll(rows(all, ScenarioSeries::checks, ScenarioSeries::violated));
         return rows;
     }
 
-    private static List<List<String>> rows(CampaignNumbers all, Function<Series, Map<String, Long>> first,
-            Function<Series, Map<String, Long>> second) {
-        Map<String, Long> one = Series.sum(all.series().stream().map(first).toList());
-        Map<String, Long> other = Series.sum(all.series().stream().map(second).toList());
+    private static List<List<String>> rows(CampaignNumbers all, Function<ScenarioSeries, Map<String, Long>> first,
+            Function<ScenarioSeries, Map<String, Long>> second) {
+        Map<String, Long> one = ScenarioSeries.sum(all.series().stream().map(first).toList());
+        Map<String, Long> other = ScenarioSeries.sum(all.series().stream().map(second).toList());
         TreeSet<String> words = new TreeSet<>(one.keySet());
         words.addAll(other.keySet());
         return words.stream().map(word -> List.of(word, Long.toString(one.getOrDefault(word, 0L)),
@@ -75,8 +75,8 @@ final class CampaignText {
     }
 
     private static String sum(CampaignNumbers all) {
-        double virtual = all.series().stream().mapToLong(Series::simulatedNanos).sum() / NANOS_PER_SECOND;
-        long events = all.series().stream().mapToLong(Series::events).sum();
+        double virtual = all.series().stream().mapToLong(ScenarioSeries::simulatedNanos).sum() / NANOS_PER_SECOND;
+        long events = all.series().stream().mapToLong(ScenarioSeries::events).sum();
         return String.format(Locale.ROOT,
                 "%d scenarios, %d failed; %s of virtual time in %s: %.0f times faster than real time, %.2f million events a second (of processor time, which was %s: %.0f times, %.2f million)",
                 all.scenarios(), all.failed(), duration(virtual), duration(all.seconds()), virtual / all.seconds(),
@@ -114,7 +114,7 @@ final class CampaignText {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("protocol", "order", "faults", "seeds", "scenarios", "failed", "committed", "crashes",
                 "virtual time"));
-        for (Series one : all.series()) {
+        for (ScenarioSeries one : all.series()) {
             rows.add(List.of("`" + one.protocol() + "`", one.order(), one.faults(), seeds(all, one),
                     Integer.toString(one.scenarios()), Integer.toString(one.failed()),
                     Long.toString(one.count("committed")), Long.toString(one.count("crash")),

@@ -28,7 +28,7 @@ import tutti.command.QuietLog;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultProfile;
-import tutti.sim.world.Build;
+import tutti.sim.world.BuildFingerprint;
 import tutti.sim.world.Campaign;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
@@ -78,7 +78,7 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--transactions", paramLabel = "T", defaultValue = "1000", description = "Transactions of a scenario (default: ${DEFAULT-VALUE}).")
     private int transactions;
 
-    @Option(names = "--faults", paramLabel = "KINDS", defaultValue = "all", description = "none, network, hosts, engine, all, disks, beyond, or kinds such as loss,crash; may be repeated for several profiles (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--faults", paramLabel = "KINDS", defaultValue = "all", description = "none, network, hosts, engine, all, disks, beyond, or kinds such as loss,crash, and long if they shall last longer; may be repeated for several profiles (default: ${DEFAULT-VALUE}).")
     private List<String> faults = List.of();
 
     @Option(names = "--order", paramLabel = "KIND", split = ",", defaultValue = "raft", description = "raft: the log that nodes have, over simulated disks and connections; group: group communication over the simulated network; ideal: an order that is simply there (default: ${DEFAULT-VALUE}).")
@@ -160,13 +160,13 @@ final class CheckCommand implements Callable<Integer> {
         require(seeds >= 1 && seeds <= SEEDS_MAX, "--seeds must be 1 to " + SEEDS_MAX + ", was " + seeds);
         require(transactions >= 1 && transactions <= TRANSACTIONS_MAX,
                 "--transactions must be 1 to " + TRANSACTIONS_MAX + ", was " + transactions);
-        List<Series> series = new ArrayList<>();
+        List<ScenarioSeries> series = new ArrayList<>();
         for (String protocol : protocols.contains(ALL) ? Protocols.STANDARD.names() : protocols) {
             usage(() -> Protocols.STANDARD.choose(protocol, pinned));
             for (Scenario.OrderKind order : orders) {
                 for (String profile : faults) {
                     usage(() -> FaultProfile.parse(profile));
-                    series.add(Series.of(protocol, order, profile));
+                    series.add(ScenarioSeries.of(protocol, order, profile));
                 }
             }
         }
@@ -174,7 +174,8 @@ final class CheckCommand implements Callable<Integer> {
         long first = fresh
                 ? new SecureRandom().nextLong(1L << FRESH_SEED_BITS)
                 : firstSeed == null ? 1 : firstSeed;
-        return new CampaignNumbers(Build.fingerprint(), mutant, transactions, pinned, first, fresh, timed ? 0 : seeds,
+        return new CampaignNumbers(BuildFingerprint.fingerprint(), mutant, transactions, pinned, first, fresh,
+                timed ? 0 : seeds,
                 minutes == null ? 0 : minutes, 0, 0, series, List.of());
     }
 
@@ -183,7 +184,7 @@ final class CheckCommand implements Callable<Integer> {
             require(!isGiven(option), option + " cannot be given with --resume: " + from + " says it");
         }
         CampaignNumbers read = CampaignNumbers.read(from);
-        String build = Build.fingerprint();
+        String build = BuildFingerprint.fingerprint();
         if (!read.build().equals(build)) {
             throw Failure.usage(from + " was begun by build " + read.build() + ", this is " + build,
                     "begin a new campaign: the numbers of two builds do not add up");
@@ -233,7 +234,7 @@ final class CheckCommand implements Callable<Integer> {
     private void heard(QuietLog log, Campaign.Finished finished) {
         int index = numbers.seriesOf(numbers.scenarios());
         numbers = numbers.plus(finished);
-        Series now = numbers.series().get(index);
+        ScenarioSeries now = numbers.series().get(index);
         try {
             if (!finished.result().passed()) {
                 report(log, now, finished.result());
@@ -256,7 +257,7 @@ final class CheckCommand implements Callable<Integer> {
         }
     }
 
-    private String progress(Series now) {
+    private String progress(ScenarioSeries now) {
         boolean timed = numbers.seeds() == 0;
         double done = timed
                 ? Math.min(1, numbers.seconds() / SECONDS_PER_MINUTE / numbers.minutes())
@@ -285,7 +286,7 @@ final class CheckCommand implements Callable<Integer> {
         }
     }
 
-    private void report(QuietLog log, Series series, ScenarioResult failed) throws IOException {
+    private void report(QuietLog log, ScenarioSeries series, ScenarioResult failed) throws IOException {
         boolean told = series.failed() <= TOLD_MAX;
         boolean shrunk = told && shrinkRuns > 0;
         ScenarioResult small = shrunk ? Campaign.shrink(failed, mutation, shrinkRuns) : failed;

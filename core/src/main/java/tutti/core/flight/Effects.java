@@ -43,7 +43,7 @@ final class Effects implements ReplicaWorld {
         into.putInt(content.limit()).putInt((int) checksum.getValue());
     }
 
-    private void writes(Kind kind, TransactionId transaction, long position, WriteSet writes) {
+    private void writes(RecordKind kind, TransactionId transaction, long position, WriteSet writes) {
         ByteBuffer payload = to.begin(kind, TRANSACTION_BYTES + 8 + 4 + DIGEST_BYTES);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(position).putInt(writes.keys().size());
@@ -55,7 +55,7 @@ final class Effects implements ReplicaWorld {
 
     @Override
     public void run(TransactionId transaction, Priority priority) {
-        ByteBuffer payload = to.begin(Kind.RUN, TRANSACTION_BYTES + 1);
+        ByteBuffer payload = to.begin(RecordKind.RUN, TRANSACTION_BYTES + 1);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.put((byte) priority.ordinal());
         to.end();
@@ -63,22 +63,22 @@ final class Effects implements ReplicaWorld {
 
     @Override
     public void prepare(TransactionId transaction, WriteSet writes) {
-        writes(Kind.PREPARE, transaction, 0, writes);
+        writes(RecordKind.PREPARE, transaction, 0, writes);
     }
 
     @Override
     public void apply(TransactionId transaction, long position, WriteSet writes) {
-        writes(Kind.APPLY, transaction, position, writes);
+        writes(RecordKind.APPLY, transaction, position, writes);
     }
 
     @Override
     public void commit(TransactionId transaction, long position, WriteSet writes) {
-        writes(Kind.COMMIT, transaction, position, writes);
+        writes(RecordKind.COMMIT, transaction, position, writes);
     }
 
     @Override
     public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
-        ByteBuffer payload = to.begin(Kind.EXECUTE, TRANSACTION_BYTES + 8 + DIGEST_BYTES);
+        ByteBuffer payload = to.begin(RecordKind.EXECUTE, TRANSACTION_BYTES + 8 + DIGEST_BYTES);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(position);
         ByteBuffer content = scratch(TransactionRequest.Whole.SCHEMA.size(request));
@@ -89,13 +89,13 @@ final class Effects implements ReplicaWorld {
 
     @Override
     public void skip(long position) {
-        to.begin(Kind.SKIP, 8).putLong(position);
+        to.begin(RecordKind.SKIP, 8).putLong(position);
         to.end();
     }
 
     @Override
     public void abort(TransactionId transaction) {
-        TransactionId.SCHEMA.write(transaction, to.begin(Kind.ABORT, TRANSACTION_BYTES));
+        TransactionId.SCHEMA.write(transaction, to.begin(RecordKind.ABORT, TRANSACTION_BYTES));
         to.end();
     }
 
@@ -103,13 +103,13 @@ final class Effects implements ReplicaWorld {
     public void answer(TransactionId transaction, Outcome outcome) {
         switch (outcome) {
             case Outcome.Committed committed -> {
-                ByteBuffer payload = to.begin(Kind.ANSWER, TRANSACTION_BYTES + 8 + 4);
+                ByteBuffer payload = to.begin(RecordKind.ANSWER, TRANSACTION_BYTES + 8 + 4);
                 TransactionId.SCHEMA.write(transaction, payload);
                 payload.putLong(committed.position()).putInt(0);
             }
             case Outcome.Aborted aborted -> {
                 byte[] reason = aborted.reason().toString().getBytes(StandardCharsets.UTF_8);
-                ByteBuffer payload = to.begin(Kind.ANSWER, TRANSACTION_BYTES + 8 + 4 + reason.length);
+                ByteBuffer payload = to.begin(RecordKind.ANSWER, TRANSACTION_BYTES + 8 + 4 + reason.length);
                 TransactionId.SCHEMA.write(transaction, payload);
                 payload.putLong(-1).putInt(reason.length).put(reason);
             }
@@ -134,13 +134,13 @@ final class Effects implements ReplicaWorld {
 
     @Override
     public void order(Message message) {
-        message(to.begin(Kind.ORDER, messageBytesMax(message)), message);
+        message(to.begin(RecordKind.ORDER, messageBytesMax(message)), message);
         to.end();
     }
 
     @Override
     public void multicast(Message message, Set<Integer> nodes) {
-        ByteBuffer payload = to.begin(Kind.MULTICAST, 4 + 4 * nodes.size() + messageBytesMax(message));
+        ByteBuffer payload = to.begin(RecordKind.MULTICAST, 4 + 4 * nodes.size() + messageBytesMax(message));
         Events.putNodes(payload, nodes);
         message(payload, message);
         to.end();
@@ -148,20 +148,20 @@ final class Effects implements ReplicaWorld {
 
     @Override
     public void timer(long timer, long delayNanos) {
-        to.begin(Kind.SET_TIMER, 16).putLong(timer).putLong(delayNanos);
+        to.begin(RecordKind.SET_TIMER, 16).putLong(timer).putLong(delayNanos);
         to.end();
     }
 
     /** The end of an event that was {@code Protocol.snapshot}. */
     void snapshotTaken(byte[] snapshot) {
-        digest(to.begin(Kind.SNAPSHOT_TAKEN, DIGEST_BYTES), ByteBuffer.wrap(snapshot));
+        digest(to.begin(RecordKind.SNAPSHOT_TAKEN, DIGEST_BYTES), ByteBuffer.wrap(snapshot));
         to.end();
     }
 
     /** The end of an event in which the protocol threw. */
     void threw(Throwable thrown) {
         byte[] type = thrown.getClass().getName().getBytes(StandardCharsets.UTF_8);
-        to.begin(Kind.THREW, 4 + type.length).putInt(type.length).put(type);
+        to.begin(RecordKind.THREW, 4 + type.length).putInt(type.length).put(type);
         to.end();
     }
 }

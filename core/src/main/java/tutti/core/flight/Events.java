@@ -38,7 +38,7 @@ final class Events implements Protocol {
         this.nanos = nanos;
     }
 
-    private ByteBuffer begin(Kind kind, int payloadMax) {
+    private ByteBuffer begin(RecordKind kind, int payloadMax) {
         return to.begin(kind, Math.addExact(8, payloadMax)).putLong(nanos.getAsLong());
     }
 
@@ -46,14 +46,14 @@ final class Events implements Protocol {
     public void submitted(TransactionId transaction, TransactionRequest request) {
         switch (request) {
             case TransactionRequest.Interactive interactive -> {
-                ByteBuffer payload = begin(Kind.SUBMITTED,
+                ByteBuffer payload = begin(RecordKind.SUBMITTED,
                         TRANSACTION_BYTES + 1 + ConflictClasses.SCHEMA.size(interactive.classes()));
                 TransactionId.SCHEMA.write(transaction, payload);
                 payload.put(INTERACTIVE);
                 ConflictClasses.SCHEMA.write(interactive.classes(), payload);
             }
             case TransactionRequest.Whole whole -> {
-                ByteBuffer payload = begin(Kind.SUBMITTED,
+                ByteBuffer payload = begin(RecordKind.SUBMITTED,
                         TRANSACTION_BYTES + 1 + TransactionRequest.Whole.SCHEMA.size(whole));
                 TransactionId.SCHEMA.write(transaction, payload);
                 payload.put(WHOLE);
@@ -65,7 +65,7 @@ final class Events implements Protocol {
 
     @Override
     public void executed(TransactionId transaction, Execution execution) {
-        ByteBuffer payload = begin(Kind.EXECUTED, TRANSACTION_BYTES + 16
+        ByteBuffer payload = begin(RecordKind.EXECUTED, TRANSACTION_BYTES + 16
                 + WriteSet.SCHEMA.size(execution.writes()) + ReadSet.SCHEMA.size(execution.reads()));
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(execution.begun()).putLong(execution.lastCommitted());
@@ -76,13 +76,13 @@ final class Events implements Protocol {
 
     @Override
     public void prepared(TransactionId transaction) {
-        TransactionId.SCHEMA.write(transaction, begin(Kind.PREPARED, TRANSACTION_BYTES));
+        TransactionId.SCHEMA.write(transaction, begin(RecordKind.PREPARED, TRANSACTION_BYTES));
         to.end();
     }
 
     @Override
     public void blocked(TransactionId transaction, Set<TransactionId> holders) {
-        ByteBuffer payload = begin(Kind.BLOCKED, TRANSACTION_BYTES * (1 + holders.size()) + 4);
+        ByteBuffer payload = begin(RecordKind.BLOCKED, TRANSACTION_BYTES * (1 + holders.size()) + 4);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putInt(holders.size());
         holders.forEach(holder -> TransactionId.SCHEMA.write(holder, payload));
@@ -92,7 +92,7 @@ final class Events implements Protocol {
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
         byte[] label = cause.label().getBytes(StandardCharsets.UTF_8);
-        ByteBuffer payload = begin(Kind.FAILED, TRANSACTION_BYTES + 4 + label.length);
+        ByteBuffer payload = begin(RecordKind.FAILED, TRANSACTION_BYTES + 4 + label.length);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putInt(label.length).put(label);
         to.end();
@@ -100,7 +100,7 @@ final class Events implements Protocol {
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
-        ByteBuffer payload = begin(Kind.VICTIM, TRANSACTION_BYTES + 8);
+        ByteBuffer payload = begin(RecordKind.VICTIM, TRANSACTION_BYTES + 8);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(forPosition);
         to.end();
@@ -108,28 +108,28 @@ final class Events implements Protocol {
 
     @Override
     public void committed(long position, long horizon) {
-        begin(Kind.COMMITTED, 16).putLong(position).putLong(horizon);
+        begin(RecordKind.COMMITTED, 16).putLong(position).putLong(horizon);
         to.end();
     }
 
     @Override
     public void delivered(long position, int sender, Message message) {
-        ByteBuffer payload = begin(Kind.DELIVERED, 12 + message.encodedSize()).putLong(position).putInt(sender);
+        ByteBuffer payload = begin(RecordKind.DELIVERED, 12 + message.encodedSize()).putLong(position).putInt(sender);
         message.encode(payload);
         to.end();
     }
 
     @Override
     public void tentative(int sender, Message message) {
-        heard(Kind.TENTATIVE, sender, message);
+        heard(RecordKind.TENTATIVE, sender, message);
     }
 
     @Override
     public void received(int sender, Message message) {
-        heard(Kind.RECEIVED, sender, message);
+        heard(RecordKind.RECEIVED, sender, message);
     }
 
-    private void heard(Kind kind, int sender, Message message) {
+    private void heard(RecordKind kind, int sender, Message message) {
         ByteBuffer payload = begin(kind, 4 + message.encodedSize()).putInt(sender);
         message.encode(payload);
         to.end();
@@ -137,20 +137,20 @@ final class Events implements Protocol {
 
     @Override
     public void view(Set<Integer> members) {
-        putNodes(begin(Kind.VIEW, 4 + 4 * members.size()), members);
+        putNodes(begin(RecordKind.VIEW, 4 + 4 * members.size()), members);
         to.end();
     }
 
     @Override
     public void timer(long timer) {
-        begin(Kind.TIMER, 8).putLong(timer);
+        begin(RecordKind.TIMER, 8).putLong(timer);
         to.end();
     }
 
     /** Only that it was asked for. */
     @Override
     public byte[] snapshot() {
-        begin(Kind.SNAPSHOT, 0);
+        begin(RecordKind.SNAPSHOT, 0);
         to.end();
         return NOTHING;
     }
@@ -215,7 +215,7 @@ final class Events implements Protocol {
      * @param protocol that it will be told to
      * @param messages reads those of the protocol
      */
-    static Event read(Kind kind, ByteBuffer from, Protocol protocol, Function<ByteBuffer, Message> messages) {
+    static Event read(RecordKind kind, ByteBuffer from, Protocol protocol, Function<ByteBuffer, Message> messages) {
         long nanos = from.getLong();
         return switch (kind) {
             case SUBMITTED -> {
@@ -278,7 +278,7 @@ final class Events implements Protocol {
                 Message message = messages.apply(from);
                 yield new Event(nanos, kind.words() + " from node " + sender + ": " + RecordText.shortened(message),
                         of(() -> {
-                            if (kind == Kind.RECEIVED) {
+                            if (kind == RecordKind.RECEIVED) {
                                 protocol.received(sender, message);
                             } else {
                                 protocol.tentative(sender, message);

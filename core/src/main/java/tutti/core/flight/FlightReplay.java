@@ -146,15 +146,15 @@ public final class FlightReplay {
         }
     }
 
-    private record Noted(Kind kind, ByteBuffer payload) {}
+    private record Noted(RecordKind kind, ByteBuffer payload) {}
 
-    private static Kind kind(ByteBuffer records) {
-        return Kind.of(records.get(records.position() + Integer.BYTES));
+    private static RecordKind kind(ByteBuffer records) {
+        return RecordKind.of(records.get(records.position() + Integer.BYTES));
     }
 
     private static Noted next(ByteBuffer records) {
         int length = records.getInt();
-        Kind kind = Kind.of(records.get());
+        RecordKind kind = RecordKind.of(records.get());
         ByteBuffer payload = records.slice(records.position(), length);
         records.position(records.position() + length);
         return new Noted(kind, payload);
@@ -167,7 +167,7 @@ public final class FlightReplay {
         thrown = null;
         try {
             byte[] answered = event.again().tell();
-            if (record.kind() == Kind.SNAPSHOT) {
+            if (record.kind() == RecordKind.SNAPSHOT) {
                 world.snapshotTaken(answered);
             }
         } catch (RuntimeException | Error broken) {
@@ -201,7 +201,7 @@ public final class FlightReplay {
 
     private String words(Noted effect) {
         return RecordText.ofEffect(effect.kind(), effect.payload(), messages)
-                + (effect.kind() == Kind.THREW && thrown != null ? ": " + thrown.getMessage() : "");
+                + (effect.kind() == RecordKind.THREW && thrown != null ? ": " + thrown.getMessage() : "");
     }
 
     private String words(List<Noted> effects, int index) {

@@ -38,7 +38,7 @@ final class RecordText {
      *
      * @param messages reads those of the protocol
      */
-    static String ofEffect(Kind kind, ByteBuffer payload, Function<ByteBuffer, Message> messages) {
+    static String ofEffect(RecordKind kind, ByteBuffer payload, Function<ByteBuffer, Message> messages) {
         ByteBuffer from = payload.duplicate();
         try {
             return kind.words() + " " + rest(kind, from, messages);
@@ -47,7 +47,7 @@ final class RecordText {
         }
     }
 
-    private static String rest(Kind kind, ByteBuffer from, Function<ByteBuffer, Message> messages) {
+    private static String rest(RecordKind kind, ByteBuffer from, Function<ByteBuffer, Message> messages) {
         return switch (kind) {
             case RUN -> TransactionId.SCHEMA.read(from) + " " + ReplicaWorld.Priority.values()[from.get()];
             case PREPARE -> {

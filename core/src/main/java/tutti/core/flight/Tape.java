@@ -25,7 +25,7 @@ final class Tape {
      * @param payloadMax how many bytes of payload will be written at most
      * @return to append the payload to
      */
-    ByteBuffer begin(Kind kind, int payloadMax) {
+    ByteBuffer begin(RecordKind kind, int payloadMax) {
         int needed = Math.addExact(HEAD_BYTES, payloadMax);
         if (chunk.remaining() < needed) {
             full.add(chunk.flip());

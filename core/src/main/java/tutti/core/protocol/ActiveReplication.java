@@ -64,14 +64,14 @@ public final class ActiveReplication implements Protocol {
         ORDERED
     }
 
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final Map<TransactionId, Phase> local = new HashMap<>();
     private final Unanswered unanswered = new Unanswered();
     private long delivered;
 
     /** A replica at the beginning of the order. */
-    public ActiveReplication(ReplicaWorld replica) {
-        this.replica = replica;
+    public ActiveReplication(ReplicaWorld world) {
+        this.world = world;
     }
 
     @Override
@@ -82,9 +82,9 @@ public final class ActiveReplication implements Protocol {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
         if (everywhere) {
-            replica.order(new Execute(transaction, (TransactionRequest.Whole) request));
+            world.order(new Execute(transaction, (TransactionRequest.Whole) request));
         } else {
-            replica.run(transaction, ReplicaWorld.Priority.OPTIMISTIC);
+            world.run(transaction, ReplicaWorld.Priority.OPTIMISTIC);
         }
     }
 
@@ -92,11 +92,11 @@ public final class ActiveReplication implements Protocol {
     public void executed(TransactionId transaction, Execution execution) {
         end(transaction);
         if (execution.writes().isEmpty()) {
-            replica.answer(transaction, new Outcome.Committed(0));
+            world.answer(transaction, new Outcome.Committed(0));
             return;
         }
-        replica.abort(transaction);
-        replica.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(
+        world.abort(transaction);
+        world.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(
                 "under protocol '" + NAME
                         + "' every replica executes what changes the database, so it must be handed in as"
                         + " a whole request with a deterministic result (one multi-statement query, a CALL, or a"
@@ -106,13 +106,13 @@ public final class ActiveReplication implements Protocol {
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
         end(transaction);
-        replica.answer(transaction, new Outcome.Aborted(cause));
+        world.answer(transaction, new Outcome.Aborted(cause));
     }
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
         end(transaction);
-        replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+        world.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
     }
 
     private void end(TransactionId transaction) {
@@ -130,7 +130,7 @@ public final class ActiveReplication implements Protocol {
         if (!(message instanceof Execute(TransactionId transaction, TransactionRequest.Whole request))) {
             throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
         }
-        replica.execute(transaction, position, request);
+        world.execute(transaction, position, request);
         if (local.remove(transaction) != null) {
             unanswered.add(position, transaction);
         }
@@ -138,7 +138,7 @@ public final class ActiveReplication implements Protocol {
 
     @Override
     public void committed(long position, long horizon) {
-        unanswered.visible(position, replica);
+        unanswered.visible(position, world);
     }
 
     @Override

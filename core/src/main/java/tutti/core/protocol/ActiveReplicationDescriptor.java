@@ -27,8 +27,8 @@ final class ActiveReplicationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
-        return new ActiveReplication(replica);
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
+        return new ActiveReplication(world);
     }
 
     @Override

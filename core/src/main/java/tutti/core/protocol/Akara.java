@@ -184,7 +184,7 @@ public final class Akara implements Protocol {
     private record Delivered(long position, Transaction t, boolean local) {}
 
     private final Parameters parameters;
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final Map<TransactionId, TransactionRequest> q0 = new HashMap<>();
     private final Map<Queue, ClassQueues<Transaction>> queues = new EnumMap<>(Queue.class);
     /** All in Q2a, Q2b and Q2c whose end was not delivered: what all replicas agree on, up to groups. */
@@ -202,9 +202,9 @@ public final class Akara implements Protocol {
     private boolean patienceTimerRuns;
 
     /** A replica at the beginning of the order. */
-    public Akara(Parameters parameters, ReplicaWorld replica) {
+    public Akara(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
-        this.replica = replica;
+        this.world = world;
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
                 RESOLVE_TIMER);
         for (Queue queue : Queue.values()) {
@@ -234,7 +234,7 @@ public final class Akara implements Protocol {
         if (q0.putIfAbsent(transaction, request) != null || transactions.containsKey(transaction)) {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
-        replica.order(new Submit(transaction, request.classes()));
+        world.order(new Submit(transaction, request.classes()));
     }
 
     // ------------------------------------------------------------------------------------------ lines 8, 29 and 41
@@ -247,7 +247,7 @@ public final class Akara implements Protocol {
         delivered = position;
         switch ((ClassMessage) message) {
             case Submit submit -> {
-                replica.skip(position);
+                world.skip(position);
                 Transaction t = new Transaction(position, submit.transaction(), submit.classes(),
                         q0.remove(submit.transaction()));
                 if (transactions.putIfAbsent(t.id, t) != null) {
@@ -257,32 +257,32 @@ public final class Akara implements Protocol {
                 q(Queue.Q2A).add(t);
                 reconsidered.add(t);
                 if (orphan(t)) {
-                    orphans.watch(replica);
+                    orphans.watch(world);
                 }
             }
             case Changes changes -> {
                 Transaction t = transactions.get(changes.transaction());
                 if (t == null) {
-                    replica.skip(position);
+                    world.skip(position);
                 } else if (t.state == State.SENT) {
-                    replica.commit(t.id, position, changes.writes());
+                    world.commit(t.id, position, changes.writes());
                     ended(t, position, changes.writes().keys());
                 } else {
-                    replica.apply(t.id, position, changes.writes());
+                    world.apply(t.id, position, changes.writes());
                     ended(t, position, changes.writes().keys());
                 }
             }
             case Execute execute -> {
                 Transaction t = transactions.get(execute.transaction());
                 if (t == null) {
-                    replica.skip(position);
+                    world.skip(position);
                 } else {
-                    replica.execute(t.id, position, execute.request());
+                    world.execute(t.id, position, execute.request());
                     ended(t, position, execute.request().keys());
                 }
             }
             case Release release -> {
-                replica.skip(position);
+                world.skip(position);
                 release.transactions().forEach(this::released);
             }
         }
@@ -322,8 +322,8 @@ public final class Akara implements Protocol {
         look(t);
         if (t.state != State.REMOTE) {
             stop(t);
-            replica.abort(id);
-            replica.answer(id, new Outcome.Aborted(new AbortReason.Refused(
+            world.abort(id);
+            world.answer(id, new Outcome.Aborted(new AbortReason.Refused(
                     "the other replicas took this one for gone and gave the transaction's place away; try again")));
         }
     }
@@ -337,7 +337,7 @@ public final class Akara implements Protocol {
             q(Queue.Q2C).remove(end.t());
             look(end.t());
             if (end.local()) {
-                replica.answer(end.t().id, new Outcome.Committed(end.position()));
+                world.answer(end.t().id, new Outcome.Committed(end.position()));
             }
         }
         reconsider();
@@ -428,7 +428,7 @@ public final class Akara implements Protocol {
             become(t, State.RUNNING);
             t.scheduled = true;
             scheduled++;
-            replica.run(t.id, ReplicaWorld.Priority.OPTIMISTIC);
+            world.run(t.id, ReplicaWorld.Priority.OPTIMISTIC);
             move(t, Queue.Q2B);
         }
     }
@@ -456,7 +456,7 @@ public final class Akara implements Protocol {
         if (lost != null) {
             stop(t);
             become(t, State.NOT_READY);
-            replica.abort(t.id);
+            world.abort(t.id);
             if (!t.repeatable()) {
                 end(t, new Outcome.Aborted(lost));
                 return;
@@ -464,14 +464,14 @@ public final class Akara implements Protocol {
         }
         if (t.state == State.NOT_READY) {
             become(t, State.PRIORITY);
-            replica.run(t.id, ReplicaWorld.Priority.ORDERED);
+            world.run(t.id, ReplicaWorld.Priority.ORDERED);
         } else if (t.state == State.READY && t.execution != null) {
             stop(t);
             become(t, State.SENT);
-            replica.order(new Changes(t.id, t.execution.writes()));
+            world.order(new Changes(t.id, t.execution.writes()));
         } else if (t.state == State.WAITING && t.request instanceof TransactionRequest.Whole whole) {
             become(t, State.SENT);
-            replica.order(new Execute(t.id, whole));
+            world.order(new Execute(t.id, whole));
         }
     }
 
@@ -554,8 +554,8 @@ public final class Akara implements Protocol {
     @Override
     public void failed(TransactionId id, AbortReason.Failed cause) {
         if (q0.remove(id) != null) {
-            replica.answer(id, new Outcome.Aborted(cause));
-            replica.order(new Release(List.of(id)));
+            world.answer(id, new Outcome.Aborted(cause));
+            world.order(new Release(List.of(id)));
             return;
         }
         Transaction t = local(id, "failed");
@@ -611,15 +611,15 @@ public final class Akara implements Protocol {
     private void end(Transaction t, Outcome outcome) {
         stop(t);
         become(t, State.REMOTE);
-        replica.answer(t.id, outcome);
-        replica.order(new Release(List.of(t.id)));
+        world.answer(t.id, outcome);
+        world.order(new Release(List.of(t.id)));
     }
 
     /** Has the timer look after transactions that are first and still execute without priority. */
     private void watch() {
         if (!patienceTimerRuns && scheduled > 0) {
             patienceTimerRuns = true;
-            replica.timer(PATIENCE_TIMER, parameters.patienceNanos());
+            world.timer(PATIENCE_TIMER, parameters.patienceNanos());
         }
     }
 
@@ -636,7 +636,7 @@ public final class Akara implements Protocol {
                 if (t.seenFirst) {
                     stop(t);
                     become(t, State.PRIORITY);
-                    replica.run(t.id, ReplicaWorld.Priority.ORDERED);
+                    world.run(t.id, ReplicaWorld.Priority.ORDERED);
                 } else {
                     t.seenFirst = true;
                 }
@@ -658,7 +658,7 @@ public final class Akara implements Protocol {
     }
 
     private void resolve() {
-        orphans.release(undelivered.members().stream().filter(this::orphan).map(t -> t.id).toList(), replica);
+        orphans.release(undelivered.members().stream().filter(this::orphan).map(t -> t.id).toList(), world);
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam

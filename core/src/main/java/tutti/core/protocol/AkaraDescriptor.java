@@ -48,10 +48,10 @@ final class AkaraDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new Akara(new Akara.Parameters(where.node(), where.replicas(), (int) values.of(OPTIMISTIC),
                 CommonParameters.serializable(values, ISOLATION), values.of(EITHER_WAY).equals(ACTIVE),
-                values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)), replica);
+                values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)), world);
     }
 
     @Override

@@ -70,25 +70,25 @@ public final class ChosenProtocol {
      *
      * @param node this replica
      * @param replicas all replicas, this one included
-     * @param replica the world that it is to live in
+     * @param world the world that it is to live in
      * @throws IllegalArgumentException if the parameters do not fit these replicas
      */
-    public Protocol create(int node, Set<Integer> replicas, ReplicaWorld replica) {
-        return create(Deployment.spanning(node, replicas), replica);
+    public Protocol create(int node, Set<Integer> replicas, ReplicaWorld world) {
+        return create(Deployment.spanning(node, replicas), world);
     }
 
     /**
      * Makes one replica's side of it.
      *
-     * @param replica the world that it is to live in
+     * @param world the world that it is to live in
      * @throws IllegalArgumentException if the parameters do not fit this deployment
      */
-    public Protocol create(Deployment where, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ReplicaWorld world) {
         if (!where.spans() && !has(Trait.ORDER_OF_ONE_CLUSTER)) {
             throw new IllegalArgumentException("protocol " + name() + " needs an order that every replica is delivered"
                     + "; this one spans " + where.ordered() + " of " + where.replicas());
         }
-        return descriptor.create(where, values, replica);
+        return descriptor.create(where, values, world);
     }
 
     /** Its messages. */

@@ -153,8 +153,8 @@ public final class DatabaseStateMachine extends NonVotingCertification {
     private final ArrayDeque<Written> written = new ArrayDeque<>();
 
     /** A replica at the beginning of the order. */
-    public DatabaseStateMachine(Parameters parameters, ReplicaWorld replica) {
-        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), replica);
+    public DatabaseStateMachine(Parameters parameters, ReplicaWorld world) {
+        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), world);
         this.parameters = parameters;
     }
 

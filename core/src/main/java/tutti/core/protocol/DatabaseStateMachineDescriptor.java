@@ -46,11 +46,11 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new DatabaseStateMachine(new DatabaseStateMachine.Parameters(where.node(), where.replicas(),
                 values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL),
                 values.of(READS).equals(BLOOM) ? DatabaseStateMachine.Reads.BLOOM : DatabaseStateMachine.Reads.ROWS,
-                (int) values.of(ROWS_PER_TABLE), values.of(FALSE_POSITIVES)), replica);
+                (int) values.of(ROWS_PER_TABLE), values.of(FALSE_POSITIVES)), world);
     }
 
     @Override

@@ -113,20 +113,20 @@ final class Horizons {
     }
 
     /** Has the timer run, if this replica has something to tell. */
-    void watch(ReplicaWorld replica) {
+    void watch(ReplicaWorld world) {
         if (!timerRuns && mattered > told) {
             timerRuns = true;
-            replica.timer(timer, intervalNanos);
+            world.timer(timer, intervalNanos);
         }
     }
 
     /** The timer has run out. */
-    void ranOut(ReplicaWorld replica) {
+    void ranOut(ReplicaWorld world) {
         timerRuns = false;
         if (mattered > told && own > told) {
-            replica.order(new Progress(tell()));
+            world.order(new Progress(tell()));
         } else {
-            watch(replica);
+            watch(world);
         }
     }
 

@@ -32,12 +32,12 @@ final class LocalTransactions {
         ORDERED_ROLLED_BACK
     }
 
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final Map<TransactionId, Phase> phases = new HashMap<>();
     private final Unanswered unanswered = new Unanswered();
 
-    LocalTransactions(ReplicaWorld replica) {
-        this.replica = replica;
+    LocalTransactions(ReplicaWorld world) {
+        this.world = world;
     }
 
     /** One begins; a request for every replica is ordered. */
@@ -48,7 +48,7 @@ final class LocalTransactions {
         if (request instanceof TransactionRequest.Whole whole
                 && whole.placement() == TransactionRequest.Placement.ALL) {
             phases.put(transaction, Phase.ORDERED);
-            replica.order(new Barrier(transaction, whole));
+            world.order(new Barrier(transaction, whole));
         } else {
             phases.put(transaction, Phase.EXECUTING);
         }
@@ -68,14 +68,14 @@ final class LocalTransactions {
         if (phases.remove(transaction) != Phase.EXECUTING) {
             throw new IllegalStateException(transaction + " failed but was not executing");
         }
-        replica.answer(transaction, new Outcome.Aborted(cause));
+        world.answer(transaction, new Outcome.Aborted(cause));
     }
 
     void victim(TransactionId transaction, long forPosition) {
         Phase phase = phases.get(transaction);
         if (phase == Phase.EXECUTING) {
             phases.remove(transaction);
-            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+            world.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
         } else if (phase == Phase.ORDERED) {
             phases.put(transaction, Phase.ORDERED_ROLLED_BACK);
         }
@@ -90,17 +90,17 @@ final class LocalTransactions {
     void decided(long position, TransactionId transaction, WriteSet writes, @Nullable AbortReason lost) {
         Phase phase = phases.remove(transaction);
         if (lost != null) {
-            replica.skip(position);
+            world.skip(position);
             if (phase != null) {
-                replica.abort(transaction);
-                replica.answer(transaction, new Outcome.Aborted(lost));
+                world.abort(transaction);
+                world.answer(transaction, new Outcome.Aborted(lost));
             }
             return;
         }
         if (phase == Phase.ORDERED) {
-            replica.commit(transaction, position, writes);
+            world.commit(transaction, position, writes);
         } else {
-            replica.apply(transaction, position, writes);
+            world.apply(transaction, position, writes);
         }
         if (phase != null) {
             unanswered.add(position, transaction);
@@ -109,7 +109,7 @@ final class LocalTransactions {
 
     /** Every replica executes a request. */
     void execute(long position, Barrier barrier) {
-        replica.execute(barrier.transaction(), position, barrier.request());
+        world.execute(barrier.transaction(), position, barrier.request());
         if (phases.remove(barrier.transaction()) != null) {
             unanswered.add(position, barrier.transaction());
         }
@@ -117,6 +117,6 @@ final class LocalTransactions {
 
     /** Everything up to this position is visible. */
     void visible(long position) {
-        unanswered.visible(position, replica);
+        unanswered.visible(position, world);
     }
 }

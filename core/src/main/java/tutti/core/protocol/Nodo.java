@@ -140,7 +140,7 @@ public final class Nodo implements Protocol {
     private record Turn(long after, Local local, ReplicaWorld.Priority priority) {}
 
     private final Parameters parameters;
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final ClassQueues<Place> queues = new ClassQueues<>();
     private final Map<TransactionId, Place> places = new HashMap<>();
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
@@ -154,9 +154,9 @@ public final class Nodo implements Protocol {
     private long visible;
 
     /** A replica at the beginning of the order. */
-    public Nodo(Parameters parameters, ReplicaWorld replica) {
+    public Nodo(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
-        this.replica = replica;
+        this.world = world;
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
                 RESOLVE_TIMER);
     }
@@ -168,7 +168,7 @@ public final class Nodo implements Protocol {
         if (local.putIfAbsent(transaction, new Local(transaction, request)) != null) {
             throw new IllegalStateException(transaction + " was submitted twice");
         }
-        replica.order(new Submit(transaction, request.classes()));
+        world.order(new Submit(transaction, request.classes()));
     }
 
     @Override
@@ -200,7 +200,7 @@ public final class Nodo implements Protocol {
         while (!turns.isEmpty() && turns.peek().after() <= visible) {
             Turn turn = turns.remove();
             if (turn.equals(turn.local().turn)) {
-                replica.run(turn.local().id, turn.priority());
+                world.run(turn.local().id, turn.priority());
             }
         }
     }
@@ -223,7 +223,7 @@ public final class Nodo implements Protocol {
             end(own, new Outcome.Committed(0));
         } else {
             own.phase = Phase.ORDERED;
-            replica.order(new Changes(own.id, writes));
+            world.order(new Changes(own.id, writes));
         }
     }
 
@@ -276,8 +276,8 @@ public final class Nodo implements Protocol {
         local.remove(own.id);
         tentative.remove(own.id);
         own.turn = null;
-        replica.answer(own.id, outcome);
-        replica.order(new Release(List.of(own.id)));
+        world.answer(own.id, outcome);
+        world.order(new Release(List.of(own.id)));
     }
 
     // ------------------------------------------------------------------------------------------ the order
@@ -294,11 +294,11 @@ public final class Nodo implements Protocol {
                 Place place = leave(changes.transaction());
                 Local own = local.remove(changes.transaction());
                 if (place == null) {
-                    replica.skip(position);
+                    world.skip(position);
                 } else if (own != null && own.phase == Phase.ORDERED) {
-                    replica.commit(changes.transaction(), position, changes.writes());
+                    world.commit(changes.transaction(), position, changes.writes());
                 } else {
-                    replica.apply(changes.transaction(), position, changes.writes());
+                    world.apply(changes.transaction(), position, changes.writes());
                 }
                 decided(position, place, own);
             }
@@ -306,21 +306,21 @@ public final class Nodo implements Protocol {
                 Place place = leave(execute.transaction());
                 Local own = local.remove(execute.transaction());
                 if (place == null) {
-                    replica.skip(position);
+                    world.skip(position);
                 } else {
-                    replica.execute(execute.transaction(), position, execute.request());
+                    world.execute(execute.transaction(), position, execute.request());
                 }
                 decided(position, place, own);
             }
             case Release release -> {
-                replica.skip(position);
+                world.skip(position);
                 release.transactions().forEach(this::released);
             }
         }
     }
 
     private void enqueue(long position, Submit submit) {
-        replica.skip(position);
+        world.skip(position);
         Local own = local.get(submit.transaction());
         tentative.remove(submit.transaction());
         if (!tentative.isEmpty()) {
@@ -333,7 +333,7 @@ public final class Nodo implements Protocol {
         queues.add(place);
         if (own == null) {
             if (orphan(place.transaction())) {
-                orphans.watch(replica);
+                orphans.watch(world);
             }
             return;
         }
@@ -354,7 +354,7 @@ public final class Nodo implements Protocol {
         for (Local other : List.copyOf(tentative.values())) {
             if (other.request.classes().meet(submit.classes())) {
                 again(other);
-                replica.abort(other.id);
+                world.abort(other.id);
             }
         }
     }
@@ -367,7 +367,7 @@ public final class Nodo implements Protocol {
         }
         if (own.request instanceof TransactionRequest.Whole whole && own.everywhere()) {
             own.phase = Phase.ORDERED;
-            replica.order(new Execute(own.id, whole));
+            world.order(new Execute(own.id, whole));
         } else {
             own.phase = Phase.FIRST;
             give(own, ReplicaWorld.Priority.ORDERED);
@@ -400,8 +400,8 @@ public final class Nodo implements Protocol {
         if (own != null) {
             tentative.remove(transaction);
             own.turn = null;
-            replica.abort(transaction);
-            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(
+            world.abort(transaction);
+            world.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(
                     "the other replicas took this one for gone and gave the transaction's place away; try again")));
         }
     }
@@ -409,7 +409,7 @@ public final class Nodo implements Protocol {
     @Override
     public void committed(long position, long horizon) {
         visible = position;
-        unanswered.visible(position, replica);
+        unanswered.visible(position, world);
         takeTurns();
     }
 
@@ -432,7 +432,7 @@ public final class Nodo implements Protocol {
     }
 
     private void resolve() {
-        orphans.release(queues.members().stream().map(Place::transaction).filter(this::orphan).toList(), replica);
+        orphans.release(queues.members().stream().map(Place::transaction).filter(this::orphan).toList(), world);
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam

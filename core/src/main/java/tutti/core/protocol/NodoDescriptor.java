@@ -36,9 +36,9 @@ final class NodoDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new Nodo(new Nodo.Parameters(where.node(), where.replicas(), values.of(TENTATIVE).equals(YES),
-                values.of(CommonParameters.RELEASE_DELAY)), replica);
+                values.of(CommonParameters.RELEASE_DELAY)), world);
     }
 
     @Override

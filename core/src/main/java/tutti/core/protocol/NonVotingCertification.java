@@ -38,7 +38,7 @@ abstract class NonVotingCertification implements Protocol {
     }
 
     private final String name;
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final LocalTransactions local;
     private final Horizons horizons;
     private CertificationIndex index = new CertificationIndex();
@@ -53,10 +53,10 @@ abstract class NonVotingCertification implements Protocol {
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come
      */
     NonVotingCertification(String name, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
-            ReplicaWorld replica) {
+            ReplicaWorld world) {
         this.name = name;
-        this.replica = replica;
-        this.local = new LocalTransactions(replica);
+        this.world = world;
+        this.local = new LocalTransactions(world);
         this.horizons = new Horizons(replicas, windowPositions, progressIntervalNanos, PROGRESS_TIMER);
     }
 
@@ -101,7 +101,7 @@ abstract class NonVotingCertification implements Protocol {
             throw new IllegalArgumentException(
                     transaction + " begun at " + execution.begun() + ", horizon " + horizons.own());
         }
-        replica.order(candidate(transaction, execution, horizons.tell()));
+        world.order(candidate(transaction, execution, horizons.tell()));
     }
 
     @Override
@@ -132,12 +132,12 @@ abstract class NonVotingCertification implements Protocol {
             }
             case Horizons.Progress progress -> {
                 horizons.reached(sender, progress.horizon());
-                replica.skip(position);
+                world.skip(position);
             }
             default -> throw foreign(message);
         }
         forget(horizons.floor(delivered));
-        horizons.watch(replica);
+        horizons.watch(world);
     }
 
     private void certify(long position, int sender, Candidate candidate) {
@@ -157,7 +157,7 @@ abstract class NonVotingCertification implements Protocol {
 
     @Override
     public final void timer(long timer) {
-        horizons.ranOut(replica);
+        horizons.ranOut(world);
     }
 
     // ------------------------------------------------------------------------------------------ snapshots

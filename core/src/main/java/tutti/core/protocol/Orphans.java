@@ -59,18 +59,18 @@ final class Orphans {
     }
 
     /** There is one: it will be looked after later. */
-    void watch(ReplicaWorld replica) {
+    void watch(ReplicaWorld world) {
         if (!timerRuns) {
             timerRuns = true;
-            replica.timer(timer, intervalNanos);
+            world.timer(timer, intervalNanos);
         }
     }
 
     /** Asks for the release of all that there are. */
-    void release(List<TransactionId> orphans, ReplicaWorld replica) {
+    void release(List<TransactionId> orphans, ReplicaWorld world) {
         if (!orphans.isEmpty()) {
-            watch(replica);
-            replica.order(new Release(orphans));
+            watch(world);
+            world.order(new Release(orphans));
         }
     }
 }

@@ -47,7 +47,9 @@ import tutti.core.txn.WriteSet;
  * that a client had been told of when T was submitted. If q was committed in an earlier epoch, q &lt; t, which T has seen. If in
  * e, the same primary answered it when it was visible there, and T began after. It cannot have been in a later epoch: T, in
  * the order after the take-over of that epoch, would have been skipped. (A restarted primary goes on in its epoch: its world
- * submits nothing before it has caught up.)
+ * submits nothing before it has caught up.) A client that the primary could not tell may ask another replica what became of its
+ * transaction; that q was committed is told there when the primary has said, in the order, that it shows q, or when behind q
+ * its life or its epoch has ended.
  *
  * <p>
  * <b>Why write sets are certified nevertheless.</b> The primary's engine keeps transactions apart by its locks, but an ordered
@@ -155,7 +157,7 @@ public final class PassiveReplication implements Protocol {
     }
 
     private final Parameters parameters;
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Unanswered unanswered = new Unanswered();
     private CertificationIndex index = new CertificationIndex();
@@ -170,9 +172,9 @@ public final class PassiveReplication implements Protocol {
     private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
-    public PassiveReplication(Parameters parameters, ReplicaWorld replica) {
+    public PassiveReplication(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
-        this.replica = replica;
+        this.world = world;
         this.primary = Collections.min(parameters.replicas());
         this.alive = parameters.replicas();
     }
@@ -206,10 +208,10 @@ public final class PassiveReplication implements Protocol {
         if (barrier == null) {
             // Elsewhere than at the primary too: it may turn out to read only.
             own.phase = Phase.RUNNING;
-            replica.run(transaction, ReplicaWorld.Priority.OPTIMISTIC);
+            world.run(transaction, ReplicaWorld.Priority.OPTIMISTIC);
         } else if (isPrimary()) {
             own.phase = Phase.ORDERED;
-            replica.order(new Barrier(epoch, transaction, barrier));
+            world.order(new Barrier(epoch, transaction, barrier));
         } else {
             aborted(transaction, notPrimary());
         }
@@ -222,7 +224,7 @@ public final class PassiveReplication implements Protocol {
 
     private void aborted(TransactionId transaction, AbortReason reason) {
         local.remove(transaction);
-        replica.answer(transaction, new Outcome.Aborted(reason));
+        world.answer(transaction, new Outcome.Aborted(reason));
     }
 
     @Override
@@ -230,16 +232,16 @@ public final class PassiveReplication implements Protocol {
         Local own = running(transaction);
         if (execution.writes().isEmpty()) {
             local.remove(transaction);
-            replica.answer(transaction, new Outcome.Committed(0));
+            world.answer(transaction, new Outcome.Committed(0));
         } else if (!isPrimary()) {
-            replica.abort(transaction);
+            world.abort(transaction);
             aborted(transaction, notPrimary());
         } else if (execution.begun() < epochBegan) {
-            replica.abort(transaction);
+            world.abort(transaction);
             aborted(transaction, new AbortReason.Failed("began-before-take-over"));
         } else {
             own.phase = Phase.ORDERED;
-            replica.order(new Changes(epoch, transaction, execution.begun(), execution.lastCommitted(),
+            world.order(new Changes(epoch, transaction, execution.begun(), execution.lastCommitted(),
                     Math.min(horizon, execution.begun()), execution.writes()));
         }
     }
@@ -275,7 +277,7 @@ public final class PassiveReplication implements Protocol {
     public void committed(long position, long newHorizon) {
         visible = position;
         horizon = Math.max(horizon, newHorizon);
-        unanswered.visible(position, replica);
+        unanswered.visible(position, world);
         beginWaiting();
     }
 
@@ -300,16 +302,16 @@ public final class PassiveReplication implements Protocol {
             case Barrier barrier -> {
                 if (barrier.epoch() == epoch) {
                     index.note(barrier.request().keys(), position);
-                    replica.execute(barrier.transaction(), position, barrier.request());
+                    world.execute(barrier.transaction(), position, barrier.request());
                     if (local.remove(barrier.transaction()) != null) {
                         unanswered.add(position, barrier.transaction());
                     }
                 } else {
-                    replica.skip(position);
+                    world.skip(position);
                 }
             }
             case TakeOver takeOver -> {
-                replica.skip(position);
+                world.skip(position);
                 if (takeOver.epoch() == epoch + 1) {
                     takenOver(position, sender);
                 }
@@ -321,7 +323,7 @@ public final class PassiveReplication implements Protocol {
     private void changes(long position, Changes changes) {
         if (changes.epoch() != epoch) {
             // Its client, if any, was told at the take-over.
-            replica.skip(position);
+            world.skip(position);
             return;
         }
         TransactionId transaction = changes.transaction();
@@ -331,17 +333,17 @@ public final class PassiveReplication implements Protocol {
         if (reason == null) {
             index.note(keys, position);
             if (own == null || own.rolledBack) {
-                replica.apply(transaction, position, changes.writes());
+                world.apply(transaction, position, changes.writes());
             } else {
-                replica.commit(transaction, position, changes.writes());
+                world.commit(transaction, position, changes.writes());
             }
             if (own != null) {
                 unanswered.add(position, transaction);
             }
         } else {
-            replica.skip(position);
+            world.skip(position);
             if (own != null) {
-                replica.abort(transaction);
+                world.abort(transaction);
                 aborted(transaction, reason);
             }
         }
@@ -356,7 +358,7 @@ public final class PassiveReplication implements Protocol {
         index.forget(position);
         for (Map.Entry<TransactionId, Local> entry : List.copyOf(local.entrySet())) {
             if (entry.getValue().phase == Phase.ORDERED) {
-                replica.abort(entry.getKey());
+                world.abort(entry.getKey());
                 aborted(entry.getKey(), new AbortReason.Failed("deposed"));
             }
         }
@@ -381,7 +383,7 @@ public final class PassiveReplication implements Protocol {
     private void missPrimary() {
         if (primaryMissing() && !timerRuns) {
             timerRuns = true;
-            replica.timer(TAKE_OVER_TIMER, parameters.takeOverDelayNanos());
+            world.timer(TAKE_OVER_TIMER, parameters.takeOverDelayNanos());
         }
     }
 
@@ -391,7 +393,7 @@ public final class PassiveReplication implements Protocol {
         timerRuns = false;
         if (primaryMissing()) {
             if (alive.stream().noneMatch(other -> other < parameters.node())) {
-                replica.order(new TakeOver(epoch + 1));
+                world.order(new TakeOver(epoch + 1));
             }
             missPrimary();
         }

@@ -30,9 +30,9 @@ final class PassiveReplicationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new PassiveReplication(new PassiveReplication.Parameters(where.node(), where.replicas(),
-                values.of(CommonParameters.WINDOW), values.of(TAKE_OVER_DELAY)), replica);
+                values.of(CommonParameters.WINDOW), values.of(TAKE_OVER_DELAY)), world);
     }
 
     @Override

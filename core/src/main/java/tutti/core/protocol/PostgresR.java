@@ -167,7 +167,7 @@ public final class PostgresR implements Protocol {
     private record Touch(Pending by, KeyKind kind) {}
 
     private final Parameters parameters;
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new HashMap<>();
     private final Unanswered unanswered = new Unanswered();
     /** In the order of their changes. */
@@ -182,9 +182,9 @@ public final class PostgresR implements Protocol {
     private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
-    public PostgresR(Parameters parameters, ReplicaWorld replica) {
+    public PostgresR(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
-        this.replica = replica;
+        this.world = world;
         this.alive = parameters.replicas();
     }
 
@@ -195,7 +195,7 @@ public final class PostgresR implements Protocol {
         }
         if (request instanceof TransactionRequest.Whole whole
                 && whole.placement() == TransactionRequest.Placement.ALL) {
-            replica.order(new Barrier(transaction, whole));
+            world.order(new Barrier(transaction, whole));
         }
     }
 
@@ -209,7 +209,7 @@ public final class PostgresR implements Protocol {
             throw new IllegalArgumentException(transaction + " asked to commit an empty write set");
         }
         own.execution = execution;
-        replica.order(new Changes(transaction, execution.writes()));
+        world.order(new Changes(transaction, execution.writes()));
     }
 
     @Override
@@ -218,7 +218,7 @@ public final class PostgresR implements Protocol {
         if (own == null || own.execution != null) {
             throw new IllegalStateException(transaction + " failed but was not executing");
         }
-        replica.answer(transaction, new Outcome.Aborted(cause));
+        world.answer(transaction, new Outcome.Aborted(cause));
     }
 
     @Override
@@ -229,7 +229,7 @@ public final class PostgresR implements Protocol {
         }
         if (own.execution == null) {
             local.remove(transaction);
-            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+            world.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
         } else {
             own.rolledBack = true;
         }
@@ -243,7 +243,7 @@ public final class PostgresR implements Protocol {
         delivered = position;
         switch (message) {
             case Changes changes -> {
-                replica.skip(position);
+                world.skip(position);
                 Pending added = add(changes.transaction(), changes.writes());
                 if (orphan(added)) {
                     awaitVote();
@@ -252,7 +252,7 @@ public final class PostgresR implements Protocol {
             }
             case Vote vote -> outcome(position, vote);
             case Resolve resolve -> {
-                replica.skip(position);
+                world.skip(position);
                 for (TransactionId transaction : resolve.transactions()) {
                     Pending unresolved = pending.get(transaction);
                     if (unresolved != null) {
@@ -337,10 +337,10 @@ public final class PostgresR implements Protocol {
         undecided.voted = true;
         if (reason != null) {
             local.remove(undecided.transaction);
-            replica.abort(undecided.transaction);
-            replica.answer(undecided.transaction, new Outcome.Aborted(reason));
+            world.abort(undecided.transaction);
+            world.answer(undecided.transaction, new Outcome.Aborted(reason));
         }
-        replica.order(new Vote(undecided.transaction, reason == null));
+        world.order(new Vote(undecided.transaction, reason == null));
     }
 
     private @Nullable AbortReason certify(Execution execution) {
@@ -361,14 +361,14 @@ public final class PostgresR implements Protocol {
         Pending decided = pending.get(transaction);
         if (decided == null) {
             // Something that came before it in the order has decided.
-            replica.skip(position);
+            world.skip(position);
         } else if (vote.commit()) {
             index.note(decided.writes.keys(), position);
             Local own = local.remove(transaction);
             if (own == null || own.rolledBack) {
-                replica.apply(transaction, position, decided.writes);
+                world.apply(transaction, position, decided.writes);
             } else {
-                replica.commit(transaction, position, decided.writes);
+                world.commit(transaction, position, decided.writes);
             }
             if (own != null) {
                 unanswered.add(position, transaction);
@@ -376,7 +376,7 @@ public final class PostgresR implements Protocol {
             remove(decided);
             decideAfter(decided);
         } else {
-            replica.skip(position);
+            world.skip(position);
             remove(decided);
             decideAfter(decided);
         }
@@ -385,8 +385,8 @@ public final class PostgresR implements Protocol {
     /** A pending transaction is aborted by something else than a vote. */
     private void aborted(Pending decided, AbortReason reason) {
         if (local.remove(decided.transaction) != null) {
-            replica.abort(decided.transaction);
-            replica.answer(decided.transaction, new Outcome.Aborted(reason));
+            world.abort(decided.transaction);
+            world.answer(decided.transaction, new Outcome.Aborted(reason));
         }
         remove(decided);
         decideAfter(decided);
@@ -395,7 +395,7 @@ public final class PostgresR implements Protocol {
     private void barrier(long position, Barrier barrier) {
         KeySet keys = barrier.request().keys();
         index.note(keys, position);
-        replica.execute(barrier.transaction(), position, barrier.request());
+        world.execute(barrier.transaction(), position, barrier.request());
         if (local.remove(barrier.transaction()) != null) {
             unanswered.add(position, barrier.transaction());
         }
@@ -408,7 +408,7 @@ public final class PostgresR implements Protocol {
 
     @Override
     public void committed(long position, long horizon) {
-        unanswered.visible(position, replica);
+        unanswered.visible(position, world);
         if (position >= forgetAt) {
             forgetAt = position + FORGET_EVERY;
             long lowest = Math.min(horizon, delivered);
@@ -433,7 +433,7 @@ public final class PostgresR implements Protocol {
     private void awaitVote() {
         if (!timerRuns && pending.values().stream().anyMatch(this::orphan)) {
             timerRuns = true;
-            replica.timer(RESOLVE_TIMER, parameters.resolveDelayNanos());
+            world.timer(RESOLVE_TIMER, parameters.resolveDelayNanos());
         }
     }
 
@@ -443,7 +443,7 @@ public final class PostgresR implements Protocol {
         List<TransactionId> orphans = pending.values().stream().filter(this::orphan).limit(RESOLVE_MAX)
                 .map(undecided -> undecided.transaction).toList();
         if (!orphans.isEmpty()) {
-            replica.order(new Resolve(orphans));
+            world.order(new Resolve(orphans));
             awaitVote();
         }
     }

@@ -42,10 +42,10 @@ final class PostgresRDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new PostgresR(new PostgresR.Parameters(where.node(), where.replicas(),
                 values.of(CommonParameters.WINDOW), values.of(RESOLVE_DELAY),
-                CommonParameters.serializable(values, ISOLATION)), replica);
+                CommonParameters.serializable(values, ISOLATION)), world);
     }
 
     @Override

@@ -7,7 +7,8 @@ import tutti.core.txn.TransactionId;
 
 /**
  * One replica's side of a replication algorithm: a deterministic state machine that is told events and asks its world
- * for effects through {@link ReplicaWorld}. What else a world must know of it says its {@link ProtocolDescriptor}. The hooks are those of GORDA D5.1 section 2.3.2, completed (DESIGN section 1).
+ * for effects through {@link ReplicaWorld}. Its {@link ProtocolDescriptor}
+ * says what else a world must know of it. The hooks are those of GORDA D5.1 section 2.3.2, completed.
  *
  * <p>
  * <b>Contract for the world.</b> Events are told one at a time, from one thread at a time. Effects asked during an event

@@ -40,10 +40,10 @@ public interface ProtocolDescriptor {
      * Makes one replica's side of it.
      *
      * @param values the same at all replicas
-     * @param replica the world that it is to live in
+     * @param world the world that it is to live in
      * @throws IllegalArgumentException if the values do not fit this deployment
      */
-    Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica);
+    Protocol create(Deployment where, ParameterValues values, ReplicaWorld world);
 
     /** Its messages, for whoever writes and reads them. */
     MessageSet<Message> messages();

@@ -109,8 +109,8 @@ public final class SnapshotIsolation extends NonVotingCertification {
     private final Parameters parameters;
 
     /** A replica at the beginning of the order. */
-    public SnapshotIsolation(Parameters parameters, ReplicaWorld replica) {
-        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), replica);
+    public SnapshotIsolation(Parameters parameters, ReplicaWorld world) {
+        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), world);
         this.parameters = parameters;
     }
 

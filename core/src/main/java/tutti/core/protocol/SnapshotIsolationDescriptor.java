@@ -27,9 +27,9 @@ final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new SnapshotIsolation(new SnapshotIsolation.Parameters(where.node(), where.replicas(),
-                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL)), replica);
+                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL)), world);
     }
 
     @Override

@@ -100,7 +100,9 @@ import tutti.core.txn.WriteSet;
  * when A was no member, or in its former life, or a request that every replica executes. Only A's engine knows which transactions
  * have read what that overwrites; it makes them {@link #victim}s before u becomes visible. A transaction T of A whose decision was on its
  * way when u was delivered is refused, as above. Every other one is not sent to be decided before u is visible ({@link #ask}), and so
- * is a victim first if it read what u overwrites.
+ * is a victim first if it read what u overwrites. The same is true of what had asked for its locks here and lost them when its
+ * commit failed in the engine, which makes it visible later all the same: who read in between had run when u had been delivered and
+ * was not visible, and is not sent before u is.
  * One thing is left: if the session of T dies while T waits for its decision its read locks are gone,
  * and nobody is told; then T is only as isolated as under snapshot isolation. Snapshot engines do not lock reads.
  */
@@ -178,6 +180,8 @@ public final class TwoPhaseCommit implements Protocol {
         WriteSet writes = WriteSet.EMPTY;
         final Set<Integer> asked = new HashSet<>();
         final Set<Integer> votes = new HashSet<>();
+        /** The last position that had committed without being visible when it had run. */
+        long behind;
         int ticks;
 
         Local(TransactionId id) {
@@ -214,7 +218,7 @@ public final class TwoPhaseCommit implements Protocol {
     private record Decided(long position, TransactionId transaction, boolean local) {}
 
     private final Parameters parameters;
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Map<TransactionId, Participation> remote = new LinkedHashMap<>();
     private final KeyLocks locks = new KeyLocks();
@@ -235,9 +239,9 @@ public final class TwoPhaseCommit implements Protocol {
     private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
-    public TwoPhaseCommit(Parameters parameters, ReplicaWorld replica) {
+    public TwoPhaseCommit(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
-        this.replica = replica;
+        this.world = world;
         this.waits = new WaitGraph(parameters.inquireTicks());
         this.alive = parameters.replicas();
         parameters.replicas().forEach(node -> members.put(node, new Member(0, 0)));
@@ -255,7 +259,7 @@ public final class TwoPhaseCommit implements Protocol {
         if (request instanceof TransactionRequest.Whole whole
                 && whole.placement() == TransactionRequest.Placement.ALL) {
             own.phase = Phase.DECIDED;
-            replica.order(new Everywhere(transaction, whole));
+            world.order(new Everywhere(transaction, whole));
         }
     }
 
@@ -267,6 +271,7 @@ public final class TwoPhaseCommit implements Protocol {
         }
         own.phase = Phase.PREPARING;
         own.writes = execution.writes();
+        own.behind = invisible.isEmpty() ? 0 : invisible.getLast().position();
         KeySet keys = own.writes.keys();
         AbortReason lost = index.lost(keys, execution.begun(), execution.lastCommitted());
         if (lost != null) {
@@ -281,7 +286,7 @@ public final class TwoPhaseCommit implements Protocol {
                 return;
             }
             // The engine has not given it the lock: this transaction has it.
-            replica.abort(holder);
+            world.abort(holder);
             locks.release(holder);
             participation.part = Part.WAITING;
         }
@@ -303,18 +308,18 @@ public final class TwoPhaseCommit implements Protocol {
         unasked.removeAll(own.asked);
         if (!unasked.isEmpty()) {
             own.asked.addAll(unasked);
-            replica.multicast(new Prepare(own.id, epoch, own.writes), unasked);
+            world.multicast(new Prepare(own.id, epoch, own.writes), unasked);
         }
-        if (own.votes.containsAll(others) && visible >= overruled) {
+        if (own.votes.containsAll(others) && visible >= Math.max(overruled, own.behind)) {
             own.phase = Phase.DECIDED;
-            replica.order(new Decide(own.id, epoch, own.writes));
+            world.order(new Decide(own.id, epoch, own.writes));
         }
     }
 
     private void join(long life) {
         if (!joining) {
             joining = true;
-            replica.order(new Join(parameters.node(), life));
+            world.order(new Join(parameters.node(), life));
         }
     }
 
@@ -335,10 +340,10 @@ public final class TwoPhaseCommit implements Protocol {
     /** Ends a local transaction that has not been decided, or whose decision was refused. */
     private void abort(Local own, AbortReason reason) {
         local.remove(own.id);
-        replica.abort(own.id);
-        replica.answer(own.id, new Outcome.Aborted(reason));
+        world.abort(own.id);
+        world.answer(own.id, new Outcome.Aborted(reason));
         if (!own.asked.isEmpty()) {
-            replica.multicast(new Ended(own.id, 0), own.asked);
+            world.multicast(new Ended(own.id, 0), own.asked);
         }
         unlock(own.id);
     }
@@ -348,7 +353,7 @@ public final class TwoPhaseCommit implements Protocol {
         Participation participation = remote.get(transaction);
         if (participation != null) {
             if (participation.part == Part.PREPARING) {
-                replica.multicast(new Vote(transaction, participation.round, false), Set.of(transaction.node()));
+                world.multicast(new Vote(transaction, participation.round, false), Set.of(transaction.node()));
                 drop(participation);
             }
             return;
@@ -358,7 +363,7 @@ public final class TwoPhaseCommit implements Protocol {
             throw new IllegalStateException(transaction + " failed but was not executing");
         }
         local.remove(transaction);
-        replica.answer(transaction, new Outcome.Aborted(cause));
+        world.answer(transaction, new Outcome.Aborted(cause));
     }
 
     @Override
@@ -401,7 +406,7 @@ public final class TwoPhaseCommit implements Protocol {
                 participation.part = Part.PREPARING;
                 participation.blockers = Set.of();
                 locks.hold(participation.id, participation.writes.keys());
-                replica.prepare(participation.id, participation.writes);
+                world.prepare(participation.id, participation.writes);
             }
         }
     }
@@ -430,7 +435,7 @@ public final class TwoPhaseCommit implements Protocol {
      */
     private void vote(Participation participation) {
         if (participation.part == Part.PREPARED && participation.round <= delivered) {
-            replica.multicast(new Vote(participation.id, participation.round, true),
+            world.multicast(new Vote(participation.id, participation.round, true),
                     Set.of(participation.id.node()));
         }
     }
@@ -438,7 +443,7 @@ public final class TwoPhaseCommit implements Protocol {
     private void drop(Participation participation) {
         remote.remove(participation.id);
         if (participation.part != Part.WAITING) {
-            replica.abort(participation.id);
+            world.abort(participation.id);
         }
         unlock(participation.id);
     }
@@ -463,16 +468,16 @@ public final class TwoPhaseCommit implements Protocol {
                 overruled = position;
                 note(everywhere.request().keys(), position);
                 overrule(everywhere.transaction(), everywhere.request().keys(), position);
-                replica.execute(everywhere.transaction(), position, everywhere.request());
+                world.execute(everywhere.transaction(), position, everywhere.request());
                 invisible.add(new Decided(position, everywhere.transaction(),
                         local.remove(everywhere.transaction()) != null));
             }
             case Join join -> {
-                replica.skip(position);
+                world.skip(position);
                 joined(position, join);
             }
             case Leave leave -> {
-                replica.skip(position);
+                world.skip(position);
                 left(position, leave.node());
             }
             default -> throw new IllegalArgumentException("not an ordered message of " + NAME + ": " + message);
@@ -487,7 +492,7 @@ public final class TwoPhaseCommit implements Protocol {
         TransactionId transaction = decide.transaction();
         Local own = local.get(transaction);
         if (decide.epoch() != epoch) {
-            replica.skip(position);
+            world.skip(position);
             if (own != null && own.phase == Phase.DECIDED) {
                 own.phase = Phase.PREPARING;
                 own.ticks = 0;
@@ -504,14 +509,14 @@ public final class TwoPhaseCommit implements Protocol {
                 ? own.phase == Phase.DECIDED
                 : participation != null && participation.part == Part.PREPARED;
         if (held) {
-            replica.commit(transaction, position, decide.writes());
+            world.commit(transaction, position, decide.writes());
         } else {
             if (participation != null && participation.part == Part.PREPARING) {
-                replica.abort(transaction);
+                world.abort(transaction);
             }
             overruled = position;
             overrule(transaction, keys, position);
-            replica.apply(transaction, position, decide.writes());
+            world.apply(transaction, position, decide.writes());
         }
         invisible.add(new Decided(position, transaction, local.remove(transaction) != null));
     }
@@ -535,10 +540,10 @@ public final class TwoPhaseCommit implements Protocol {
             } else if (own != null) {
                 // Decided in an epoch that is over: it will be refused.
                 own.phase = Phase.DECIDED_ROLLED_BACK;
-                replica.abort(holder);
+                world.abort(holder);
             } else if (participation != null) {
                 participation.part = Part.WAITING;
-                replica.abort(holder);
+                world.abort(holder);
                 locks.release(holder);
             }
         }
@@ -594,17 +599,20 @@ public final class TwoPhaseCommit implements Protocol {
     @Override
     public void committed(long position, long horizon) {
         index.forget(horizon);
-        boolean settled = visible < overruled && position >= overruled;
+        long before = visible;
         visible = position;
         while (!invisible.isEmpty() && invisible.peek().position() <= position) {
             Decided decided = invisible.remove();
             locks.release(decided.transaction());
             if (decided.local()) {
-                replica.answer(decided.transaction(), new Outcome.Committed(decided.position()));
+                world.answer(decided.transaction(), new Outcome.Committed(decided.position()));
             }
         }
-        if (settled) {
-            local.values().stream().filter(own -> own.phase == Phase.PREPARING).forEach(this::ask);
+        for (Local own : List.copyOf(local.values())) {
+            long awaited = Math.max(overruled, own.behind);
+            if (own.phase == Phase.PREPARING && before < awaited && awaited <= position) {
+                ask(own);
+            }
         }
         grant();
     }
@@ -623,7 +631,7 @@ public final class TwoPhaseCommit implements Protocol {
         if (alive.stream().mapToInt(Integer::intValue).min().orElse(-1) == parameters.node()) {
             for (int node : members.keySet()) {
                 if (!alive.contains(node)) {
-                    replica.order(new Leave(node));
+                    world.order(new Leave(node));
                 }
             }
         }
@@ -633,7 +641,7 @@ public final class TwoPhaseCommit implements Protocol {
         if (!timerRuns && (!local.isEmpty() || !remote.isEmpty() || toldWaits
                 || !alive.containsAll(members.keySet()))) {
             timerRuns = true;
-            replica.timer(TICK_TIMER, parameters.tickNanos());
+            world.timer(TICK_TIMER, parameters.tickNanos());
         }
     }
 
@@ -653,7 +661,7 @@ public final class TwoPhaseCommit implements Protocol {
                     && (coordinator == null || coordinator.incarnation() > participation.id.incarnation())) {
                 drop(participation);
             } else if (++participation.ticks % parameters.inquireTicks() == 0) {
-                replica.multicast(new Inquire(participation.id), Set.of(participation.id.node()));
+                world.multicast(new Inquire(participation.id), Set.of(participation.id.node()));
             }
         }
         tellWaits();
@@ -676,7 +684,7 @@ public final class TwoPhaseCommit implements Protocol {
             Set<Integer> others = new HashSet<>(members.keySet());
             others.remove(parameters.node());
             if (!others.isEmpty()) {
-                replica.multicast(new Waits(mine), others);
+                world.multicast(new Waits(mine), others);
             }
             waits.told(parameters.node(), mine);
             breakDeadlocks();
@@ -720,7 +728,7 @@ public final class TwoPhaseCommit implements Protocol {
             return;
         }
         if (transaction.incarnation() == incarnation) {
-            replica.multicast(new Ended(transaction, delivered), Set.of(sender));
+            world.multicast(new Ended(transaction, delivered), Set.of(sender));
             return;
         }
         Member self = members.get(parameters.node());

@@ -35,9 +35,9 @@ final class TwoPhaseCommitDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new TwoPhaseCommit(new TwoPhaseCommit.Parameters(where.node(), where.replicas(), values.of(TICK),
-                (int) values.of(LOCK_TICKS), (int) values.of(INQUIRE_TICKS)), replica);
+                (int) values.of(LOCK_TICKS), (int) values.of(INQUIRE_TICKS)), world);
     }
 
     @Override

@@ -20,10 +20,10 @@ final class Unanswered {
     }
 
     /** Everything up to this position is visible. */
-    void visible(long position, ReplicaWorld replica) {
+    void visible(long position, ReplicaWorld world) {
         while (!waiting.isEmpty() && waiting.peek().position() <= position) {
             Decided decided = waiting.remove();
-            replica.answer(decided.transaction(), new Outcome.Committed(decided.position()));
+            world.answer(decided.transaction(), new Outcome.Committed(decided.position()));
         }
     }
 }

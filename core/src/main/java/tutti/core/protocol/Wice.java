@@ -181,7 +181,7 @@ public final class Wice implements Protocol {
     private record Unstable(long position, TransactionId transaction) {}
 
     private final Parameters parameters;
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private final String cluster;
     private final SnapshotIsolation certification;
 
@@ -214,9 +214,9 @@ public final class Wice implements Protocol {
     private boolean timerRuns;
 
     /** A replica at the beginning of the order. */
-    public Wice(Parameters parameters, ReplicaWorld replica) {
+    public Wice(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
-        this.replica = replica;
+        this.world = world;
         this.cluster = parameters.clusterOf(parameters.node());
         this.alive = parameters.replicas();
         this.certification = new SnapshotIsolation(parameters.certification(), new Certifier());
@@ -243,7 +243,7 @@ public final class Wice implements Protocol {
     /** The world of the certification: messages go into the order from wherever they are, answers wait. */
     private final class Certifier extends PassingReplica {
         Certifier() {
-            super(replica);
+            super(Wice.this.world);
         }
 
         @Override
@@ -271,7 +271,7 @@ public final class Wice implements Protocol {
                 answerStable();
                 watch();
             } else {
-                replica.answer(transaction, outcome);
+                world.answer(transaction, outcome);
             }
         }
     }
@@ -282,9 +282,9 @@ public final class Wice implements Protocol {
 
     private void send(Numbered message) {
         if (orders()) {
-            replica.order(message);
+            world.order(message);
         } else {
-            replica.multicast(message, Set.of(relaying()));
+            world.multicast(message, Set.of(relaying()));
         }
     }
 
@@ -364,7 +364,7 @@ public final class Wice implements Protocol {
                 maybeMove(position, message.origin());
             }
         } else {
-            replica.skip(position);
+            world.skip(position);
         }
     }
 
@@ -399,7 +399,7 @@ public final class Wice implements Protocol {
 
     private void relay(List<Relay> relays, Set<Integer> to) {
         if (relaying() == parameters.node() && !to.isEmpty()) {
-            relays.forEach(relay -> replica.multicast(relay, to));
+            relays.forEach(relay -> world.multicast(relay, to));
             watch();
         }
     }
@@ -409,12 +409,12 @@ public final class Wice implements Protocol {
         switch (message) {
             case Numbered numbered -> {
                 if (orders()) {
-                    replica.order(numbered);
+                    world.order(numbered);
                 }
             }
             case Relay relay -> {
                 if (relay.position() <= visible) {
-                    replica.multicast(new Stored(visible, handed), Set.of(sender));
+                    world.multicast(new Stored(visible, handed), Set.of(sender));
                 }
                 offer(relay, false);
             }
@@ -426,7 +426,7 @@ public final class Wice implements Protocol {
                     watch();
                 }
             }
-            case Ask _ -> replica.multicast(new Stored(visible, handed), Set.of(sender));
+            case Ask _ -> world.multicast(new Stored(visible, handed), Set.of(sender));
             default -> throw new IllegalArgumentException("not a multicast message of " + NAME + ": " + message);
         }
     }
@@ -450,7 +450,7 @@ public final class Wice implements Protocol {
         certification.committed(position, horizon);
         Set<Integer> tell = otherClusters();
         if (wanted && matters && !tell.isEmpty()) {
-            replica.multicast(new Stored(position, handed), tell);
+            world.multicast(new Stored(position, handed), tell);
         }
         answerStable();
     }
@@ -466,7 +466,7 @@ public final class Wice implements Protocol {
     private void answerStable() {
         while (!unstable.isEmpty() && stable(unstable.peek().position())) {
             Unstable answered = unstable.remove();
-            replica.answer(answered.transaction(), new Outcome.Committed(answered.position()));
+            world.answer(answered.transaction(), new Outcome.Committed(answered.position()));
         }
         long needed = unstable.isEmpty() ? visible : Math.min(visible, unstable.peek().position() - 1);
         while (reigns.size() > 1 && reigns.stream().skip(1).findFirst().orElseThrow().after() < needed) {
@@ -489,7 +489,7 @@ public final class Wice implements Protocol {
     private void watch() {
         if (!timerRuns && (!parameters.spanning() || !unstable.isEmpty())) {
             timerRuns = true;
-            replica.timer(RETRY_TIMER, parameters.retryNanos());
+            world.timer(RETRY_TIMER, parameters.retryNanos());
         }
     }
 
@@ -521,7 +521,7 @@ public final class Wice implements Protocol {
             Set<Integer> asked = otherClusters();
             asked.retainAll(alive);
             if (!asked.isEmpty()) {
-                replica.multicast(new Ask(), asked);
+                world.multicast(new Ask(), asked);
             }
             watch();
         }
@@ -539,7 +539,7 @@ public final class Wice implements Protocol {
         certification.view(nodes);
         if (!orders()) {
             // Perhaps it has just begun, or somebody else relays from now on.
-            replica.multicast(new Stored(visible, handed), Set.of(relaying()));
+            world.multicast(new Stored(visible, handed), Set.of(relaying()));
         }
         watch();
     }

@@ -93,11 +93,11 @@ final class WiceDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         Map<String, Set<Integer>> clusters = values.of(CLUSTERS).of(where.replicas());
         return new Wice(new Wice.Parameters(where.node(), clusters, primary(clusters, values), where.spans(),
                 (int) values.of(MOVE_AFTER), where.spans() ? RELAY_SPANNING : RELAY, values.of(RETRY_DELAY),
-                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL)), replica);
+                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL)), world);
     }
 
     @Override

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 
 /**
  * A log of messages that all nodes append to and that all nodes read in the same order: validity, uniform integrity, uniform
- * agreement, uniform total order, and a durable position to resume from (DESIGN section 5). One instance is one node's part
+ * agreement, uniform total order, and a durable position to resume from. One instance is one node's part
  * in it.
  *
  * <p>

@@ -1,7 +1,7 @@
 package tutti.core.txn;
 
 /**
- * How a transaction touches a certification key (DESIGN section 3, "What a write set carries").
+ * How a transaction touches a certification key (docs/decisions/0004).
  *
  * <pre>
  *              UPDATE     EXCLUSIVE   REFERENCE   READ       SCAN

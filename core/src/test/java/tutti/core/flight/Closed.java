@@ -6,8 +6,8 @@ import tutti.core.protocol.ReplicaWorld;
 final class Closed extends Flawed {
     private final Thread thread = Thread.currentThread();
 
-    Closed(ReplicaWorld replica) {
-        super(replica);
+    Closed(ReplicaWorld world) {
+        super(world);
     }
 
     @Override

@@ -11,19 +11,19 @@ class Flawed extends PassingProtocol {
     static boolean skipsWhatOthersDid;
     static boolean countsTwice;
 
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     private long told;
 
-    Flawed(ReplicaWorld replica) {
-        super(Protocols.STANDARD.choose("si").create(1, Set.of(1, 2), replica));
-        this.replica = replica;
+    Flawed(ReplicaWorld world) {
+        super(Protocols.STANDARD.choose("si").create(1, Set.of(1, 2), world));
+        this.world = world;
     }
 
     @Override
     public void delivered(long position, int sender, Message message) {
         told += countsTwice ? 2 : 1;
         if (skipsWhatOthersDid && sender == 2) {
-            replica.skip(position);
+            world.skip(position);
         } else {
             protocol.delivered(position, sender, message);
         }

@@ -83,6 +83,20 @@ class TwoPhaseCommitTest {
         assertEquals(List.of(new Decide(OWN, 1, OWN_WRITES)), world.ordered);
     }
 
+    /** What has committed may lose its locks before it is visible; whoever reads then has not seen it. */
+    @Test
+    void nothingIsDecidedBeforeWhatHadCommittedWhenItRanIsVisible() {
+        protocol.received(1, new Prepare(OTHER, 0, writes(2)));
+        protocol.prepared(OTHER);
+        protocol.delivered(1, 1, new Decide(OTHER, 0, writes(2)));
+        world.sent.clear();
+        execute();
+        protocol.received(1, new Vote(OWN, 0, true));
+        assertEquals(List.of(), world.ordered);
+        protocol.committed(1, 0);
+        assertEquals(List.of(new Decide(OWN, 0, OWN_WRITES)), world.ordered);
+    }
+
     @Test
     void aVictimOfWhatCommittedWithoutLocksIsNotDecided() {
         execute();

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.pgwire.BackendConnection;
@@ -57,11 +58,13 @@ public final class NodeRole {
         }
         String statements = statements(password, configured.database());
         try {
-            execute(loops, configured.inDatabase("postgres"), statements);
+            ask(loops, configured.inDatabase("postgres"), statements);
         } catch (IOException refused) {
-            repair.execute(statements, new IOException("PostgreSQL at " + configured.address() + " admits neither the role "
+            repair.execute(statements, new IOException("PostgreSQL at " + configured.address()
+                    + " admits neither the role "
                     + NAME + " nor " + configured.user() + ": " + refused.getMessage()
-                    + "; give the configuration a superuser that can connect (postgres.user, postgres.password)", refused));
+                    + "; give the configuration a superuser that can connect (postgres.user, postgres.password)",
+                    refused));
         }
         if (!superuser(loops, own)) {
             createDatabase(loops, own);
@@ -79,7 +82,8 @@ public final class NodeRole {
                 + " WITH LOGIN SUPERUSER CONNECTION LIMIT -1 VALID UNTIL 'infinity' PASSWORD '"
                 + Scram.Verifier.of(password, salt, SCRAM_ITERATIONS)
                 + "'; IF EXISTS (SELECT FROM pg_catalog.pg_database WHERE datname = " + literal
-                + ") THEN EXECUTE pg_catalog.format('ALTER DATABASE %I ALLOW_CONNECTIONS true CONNECTION LIMIT -1', " + literal
+                + ") THEN EXECUTE pg_catalog.format('ALTER DATABASE %I ALLOW_CONNECTIONS true CONNECTION LIMIT -1', "
+                + literal
                 + "); END IF; END $tutti$";
     }
 
@@ -87,7 +91,7 @@ public final class NodeRole {
     private static boolean superuser(EventLoopGroup loops, BackendSettings settings)
             throws IOException, InterruptedException {
         try {
-            return "on".equals(execute(loops, settings, "SHOW is_superuser"));
+            return "on".equals(ask(loops, settings, "SHOW is_superuser"));
         } catch (IOException refused) {
             if (refused.getCause() instanceof PostgresException told) {
                 LOG.debug("no connection as {}", settings.user(), told);
@@ -100,10 +104,10 @@ public final class NodeRole {
     private static void createDatabase(EventLoopGroup loops, BackendSettings own)
             throws IOException, InterruptedException {
         try {
-            execute(loops, own, "SELECT 1");
+            ask(loops, own, "SELECT 1");
         } catch (IOException refused) {
             if (refused.getCause() instanceof PostgresException told && told.sqlState().equals(NO_DATABASE)) {
-                execute(loops, own.inDatabase("postgres"), "CREATE DATABASE \"" + own.database().replace("\"", "\"\"")
+                ask(loops, own.inDatabase("postgres"), "CREATE DATABASE \"" + own.database().replace("\"", "\"\"")
                         + "\" TEMPLATE template0 ENCODING 'UTF8'");
             } else {
                 throw refused;
@@ -111,8 +115,13 @@ public final class NodeRole {
         }
     }
 
-    /** Returns the first value of the result. An exception's cause is what the server said, if it said something. */
-    private static String execute(EventLoopGroup loops, BackendSettings settings, String sql)
+    /**
+     * Asks one question, on a connection of its own. Blocks.
+     *
+     * @return the first value of the result
+     * @throws IOException if the server cannot be reached, or refuses: then what it said is the cause
+     */
+    public static @Nullable String ask(EventLoopGroup loops, BackendSettings settings, String sql)
             throws IOException, InterruptedException {
         BackendConnection connection;
         try {
@@ -124,7 +133,7 @@ public final class NodeRole {
                     + ": " + cause.getMessage(), cause);
         }
         try {
-            return String.valueOf(connection.execute(sql, TIMEOUT).value());
+            return connection.execute(sql, TIMEOUT).value();
         } catch (PostgresException refused) {
             throw new IOException(settings.user() + " at " + settings.address() + ": " + refused.getMessage(), refused);
         } finally {

@@ -44,7 +44,7 @@ import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryResult;
 
 /**
- * An unmodified PostgreSQL database as a replica's engine (DESIGN section 3, "PostgreSQL"). Its position is kept in
+ * An unmodified PostgreSQL database as a replica's engine. Its position is kept in
  * the database itself: each transaction that makes a position's effects inserts a row with it, so a crash loses a suffix
  * of positions together with exactly their effects (docs/decisions/0005).
  *
@@ -66,7 +66,8 @@ public final class PostgresEngine implements Engine, ApplierServices {
     /** Steps that a sequence takes at a restart: more values than one gives in the time that a crash can lose. */
     private static final long SEQUENCE_STEPS = 16_384;
     private static final BlockedListener NOBODY = (_, _) -> {};
-    private static final Map<String, String> APPLIER_SETTINGS = Map.of("synchronous_commit", "off", "enable_hashjoin", "off",
+    private static final Map<String, String> APPLIER_SETTINGS = Map.of("synchronous_commit", "off", "enable_hashjoin",
+            "off",
             "enable_mergejoin", "off", "enable_seqscan", "off", "enable_bitmapscan", "off", "plan_cache_mode",
             "force_generic_plan");
     /** Classes of SQLSTATEs that say nothing of the role: too many connections, starting up. */

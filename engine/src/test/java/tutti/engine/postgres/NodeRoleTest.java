@@ -79,7 +79,7 @@ class NodeRoleTest {
 
     @Test
     void theNodesRoleIsMadeAnew() throws Exception {
-        for (String change : new String[] {"PASSWORD 'x'", "NOLOGIN", "NOSUPERUSER", "RENAME TO other",
+        for (String change : new String[]{"PASSWORD 'x'", "NOLOGIN", "NOSUPERUSER", "RENAME TO other",
                 "VALID UNTIL 'yesterday'"}) {
             connect();
             execute(configured, "ALTER ROLE tutti_node " + change);

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.fit.Fit;
 import tutti.model.fit.Fits;
 
@@ -123,7 +123,7 @@ final class CalibrationText {
         parts.put("client processor", Profile.Cost::client);
         parts.put("waiting", Profile.Cost::waiting);
         parts.forEach((what, which) -> {
-            for (Map.Entry<Kind, Profile.Cost> cost : result.profile().costs().entrySet()) {
+            for (Map.Entry<RequestKind, Profile.Cost> cost : result.profile().costs().entrySet()) {
                 each.see(what, cost.getKey().label(), which.apply(cost.getValue()));
             }
         });

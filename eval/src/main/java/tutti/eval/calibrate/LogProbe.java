@@ -12,7 +12,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.fit.Fits;
 
 /**
@@ -95,7 +95,7 @@ record LogProbe(@Nullable Fits flush, double megabytesPerSecond, double serverFl
         for (int i = 0; i < TRANSACTIONS;) {
             long before = position(statement);
             Observation one = client.run();
-            if (one.committed() && !one.kind().readOnly() && one.kind() != Kind.MAINTENANCE) {
+            if (one.committed() && !one.kind().readOnly() && one.kind() != RequestKind.MAINTENANCE) {
                 rows[i] = one.rows();
                 bytes[i++] = position(statement) - before;
             }

@@ -1,6 +1,6 @@
 package tutti.eval.calibrate;
 
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 
 /**
  * One transaction of a real client.
@@ -14,7 +14,7 @@ import tutti.model.Kind;
  * @param clientNanos processor time of the client's thread
  * @param cause why it was aborted; empty if it has committed
  */
-record Observation(Kind kind, int rows, long sinceNanos, long nowNanos, long commitNanos, long backendNanos,
+record Observation(RequestKind kind, int rows, long sinceNanos, long nowNanos, long commitNanos, long backendNanos,
         long clientNanos, String cause) {
     /** The same, on a clock that is slow by so much. */
     Observation earlier(long nanos) {

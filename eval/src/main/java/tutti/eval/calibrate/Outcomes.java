@@ -6,22 +6,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.fit.Fits;
 
 /** What clients have seen in one world, transaction by transaction. Filled by one thread, in the order of answers. */
 final class Outcomes {
-    private final Map<Kind, List<Long>> latencies = new EnumMap<>(Kind.class);
-    private final Map<Kind, List<Long>> gaps = new EnumMap<>(Kind.class);
-    private final Map<Kind, Long> lastOfKind = new EnumMap<>(Kind.class);
+    private final Map<RequestKind, List<Long>> latencies = new EnumMap<>(RequestKind.class);
+    private final Map<RequestKind, List<Long>> gaps = new EnumMap<>(RequestKind.class);
+    private final Map<RequestKind, Long> lastOfKind = new EnumMap<>(RequestKind.class);
     private final List<Long> allGaps = new ArrayList<>();
-    private final Map<Kind, Long> aborts = new EnumMap<>(Kind.class);
+    private final Map<RequestKind, Long> aborts = new EnumMap<>(RequestKind.class);
     private final Map<String, Long> causes = new TreeMap<>();
     private @Nullable Long last;
     private double seconds;
 
     /** A transaction is over. */
-    void add(Kind kind, long sinceNanos, long nowNanos, String cause) {
+    void add(RequestKind kind, long sinceNanos, long nowNanos, String cause) {
         if (!cause.isEmpty()) {
             aborts.merge(kind, 1L, Long::sum);
             causes.merge(cause, 1L, Long::sum);
@@ -55,12 +55,12 @@ final class Outcomes {
     }
 
     /** Kinds of which one at least has committed. */
-    List<Kind> kinds() {
+    List<RequestKind> kinds() {
         return List.copyOf(latencies.keySet());
     }
 
     /** How many of a kind have committed. */
-    long committed(Kind kind) {
+    long committed(RequestKind kind) {
         return latencies.getOrDefault(kind, List.of()).size();
     }
 
@@ -68,7 +68,7 @@ final class Outcomes {
         return latencies.values().stream().mapToLong(List::size).sum();
     }
 
-    long aborted(Kind kind) {
+    long aborted(RequestKind kind) {
         return aborts.getOrDefault(kind, 0L);
     }
 
@@ -82,7 +82,7 @@ final class Outcomes {
     }
 
     /** Of a kind, committed in a minute. */
-    double tpm(Kind kind) {
+    double tpm(RequestKind kind) {
         return seconds == 0 ? 0 : committed(kind) * 60 / seconds;
     }
 
@@ -91,7 +91,7 @@ final class Outcomes {
     }
 
     /** Mean latency of the committed of a kind, in milliseconds. */
-    double latencyMillis(Kind kind) {
+    double latencyMillis(RequestKind kind) {
         return latencies.getOrDefault(kind, List.of()).stream().mapToLong(Long::longValue).average().orElse(0) / 1e6;
     }
 
@@ -100,7 +100,7 @@ final class Outcomes {
     }
 
     /** How exact the mean latency of a kind is: half of its 95 percent confidence interval, in milliseconds. */
-    double latencyUncertaintyMillis(Kind kind) {
+    double latencyUncertaintyMillis(RequestKind kind) {
         List<Long> all = latencies.getOrDefault(kind, List.of());
         double mean = all.stream().mapToLong(Long::longValue).average().orElse(0);
         double squares = all.stream().mapToDouble(one -> (one - mean) * (one - mean)).sum();
@@ -108,7 +108,7 @@ final class Outcomes {
     }
 
     /** Latencies of a kind, of which one at least has committed. */
-    Fits latencies(Kind kind) {
+    Fits latencies(RequestKind kind) {
         return Fits.of(array(latencies.getOrDefault(kind, List.of())));
     }
 
@@ -118,7 +118,7 @@ final class Outcomes {
     }
 
     /** Times between two commits that follow each other, of a kind that has committed twice at least. */
-    Fits gaps(Kind kind) {
+    Fits gaps(RequestKind kind) {
         return Fits.of(array(gaps.getOrDefault(kind, List.of())));
     }
 

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
 import tutti.command.Failure;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.fit.Fits;
 
 /**
@@ -21,7 +21,7 @@ import tutti.model.fit.Fits;
  * @param log the wait of a commit for the log
  * @param readOnlyCommitNanos what a commit takes that has nothing to write; the median
  */
-record Profile(Map<Kind, Cost> costs, Fits log, double readOnlyCommitNanos) {
+record Profile(Map<RequestKind, Cost> costs, Fits log, double readOnlyCommitNanos) {
     /** With fewer transactions of a kind, no distribution is fitted. */
     static final int LEAST = 20;
 
@@ -48,10 +48,10 @@ record Profile(Map<Kind, Cost> costs, Fits log, double readOnlyCommitNanos) {
      * @throws Failure if there are too few
      */
     static Profile of(List<Observation> observations, double percentile) {
-        Map<Kind, List<Observation>> kinds = new EnumMap<>(Kind.class);
+        Map<RequestKind, List<Observation>> kinds = new EnumMap<>(RequestKind.class);
         observations.stream().filter(Observation::committed)
                 .forEach(one -> kinds.computeIfAbsent(one.kind(), _ -> new ArrayList<>()).add(one));
-        for (Kind kind : Kind.values()) {
+        for (RequestKind kind : RequestKind.values()) {
             int seen = kinds.getOrDefault(kind, List.of()).size();
             if (kind.tpcc() != null && seen < LEAST) {
                 throw new Failure("only " + seen + " transactions of kind " + kind.label() + " were seen, " + LEAST
@@ -62,7 +62,7 @@ record Profile(Map<Kind, Cost> costs, Fits log, double readOnlyCommitNanos) {
         long[] readOnly = kinds.entrySet().stream().filter(kind -> kind.getKey().readOnly())
                 .flatMap(kind -> kind.getValue().stream()).mapToLong(Observation::commitNanos).toArray();
         double readOnlyCommit = Fits.of(readOnly).quantileNanos(0.5);
-        Map<Kind, Cost> costs = new EnumMap<>(Kind.class);
+        Map<RequestKind, Cost> costs = new EnumMap<>(RequestKind.class);
         kinds.forEach((kind, all) -> {
             costs.put(kind, new Cost(fit(all, Observation::backendNanos), fit(all, Observation::clientNanos),
                     fit(all, one -> idle(one) - log(one, (long) readOnlyCommit)),

@@ -12,7 +12,7 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import tutti.command.Failure;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.WorkloadModel;
 import tutti.sim.kernel.RandomStream;
 import tutti.workload.client.SqlFailure;
@@ -47,7 +47,7 @@ final class RealClient implements AutoCloseable {
     private long usedNanos;
     private @Nullable Asked again;
 
-    private record Asked(Kind kind, TpccInput input) {}
+    private record Asked(RequestKind kind, TpccInput input) {}
 
     /**
      * A client that is connected.
@@ -72,7 +72,7 @@ final class RealClient implements AutoCloseable {
 
     /** How long it thinks after a transaction; before the first, as after a NewOrder. */
     long thinkingNanos(@Nullable Observation after) {
-        var thinking = workload.thinking().get(after == null ? Kind.NEW_ORDER : after.kind());
+        var thinking = workload.thinking().get(after == null ? RequestKind.NEW_ORDER : after.kind());
         return thinking == null ? 0 : thinking.sample(random);
     }
 
@@ -106,7 +106,7 @@ final class RealClient implements AutoCloseable {
     }
 
     /** Runs a transaction of a kind. */
-    Observation run(Kind kind) throws SQLException {
+    Observation run(RequestKind kind) throws SQLException {
         return run(next(kind));
     }
 
@@ -150,10 +150,10 @@ final class RealClient implements AutoCloseable {
         };
     }
 
-    private Kind draw() {
+    private RequestKind draw() {
         double left = random.nextDouble();
-        Kind kind = Kind.NEW_ORDER;
-        for (Kind one : Kind.values()) {
+        RequestKind kind = RequestKind.NEW_ORDER;
+        for (RequestKind one : RequestKind.values()) {
             double share = workload.shares().getOrDefault(one, 0.0);
             kind = share > 0 ? one : kind;
             left -= share;
@@ -164,7 +164,7 @@ final class RealClient implements AutoCloseable {
         return kind;
     }
 
-    private Asked next(Kind kind) {
+    private Asked next(RequestKind kind) {
         TpccTransaction type = kind.tpcc();
         if (type == null) {
             throw new IllegalStateException("a real client knows no " + kind.label());

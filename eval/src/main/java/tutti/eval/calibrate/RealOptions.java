@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import tutti.command.Failure;
 import tutti.command.Screen;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.ModelConfig;
 import tutti.model.WorkloadModel;
 import tutti.model.scenario.ScenarioReader;
@@ -103,13 +103,13 @@ final class RealOptions {
                     "write topology: {clusters: [{name: database, sites: 1}]}");
         }
         if (workload.arrival() != WorkloadModel.Arrival.CLOSED || workload.deliveryLocks() || workload.rollbacks()
-                || workload.shares().getOrDefault(Kind.MAINTENANCE, 0.0) > 0 || workload.atOnce()
+                || workload.shares().getOrDefault(RequestKind.MAINTENANCE, 0.0) > 0 || workload.atOnce()
                 || workload.recorded() != null) {
             throw Failure.usage(scenario + " has what a real client does not do here",
                     "it needs arrival: closed and start: thinking, and no recorded workload, maintenance, rollbacks or"
                             + " delivery-lock");
         }
-        Map<Kind, Distribution> scaled = new EnumMap<>(Kind.class);
+        Map<RequestKind, Distribution> scaled = new EnumMap<>(RequestKind.class);
         workload.thinking().forEach((kind, time) -> scaled.put(kind, time.times(thinking)));
         WorkloadModel paced = new WorkloadModel(workload.clients(), workload.clientsPerWarehouse(),
                 workload.attachment(), workload.shares(),
@@ -127,6 +127,10 @@ final class RealOptions {
 
     /** A server with the population. */
     RealServer server(TpccScale scale, Screen screen) throws IOException, SQLException, InterruptedException {
+        if (url != null && url.contains("password=")) {
+            throw Failure.usage("a password among the arguments can be seen by everybody on this machine (ps)",
+                    "leave it out of --url, and write it to ~/.pgpass, or to a file that PGPASSFILE names");
+        }
         return url == null
                 ? RealServer.start(directory, scale, seed, screen)
                 : RealServer.at(url, scale, seed, screen);

@@ -16,7 +16,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
 import tutti.command.Screen;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.WorkloadModel;
 import tutti.report.ProcessTimes;
 
@@ -187,7 +187,7 @@ final class RealRun {
             screen.live(List.of(ProgressBar.text(plan.name + ", rehearsing", i, clients.size(),
                     (System.nanoTime() - begun) / NANOS)));
             for (int time = 0; time < REHEARSALS; time++) {
-                for (Kind kind : Kind.values()) {
+                for (RequestKind kind : RequestKind.values()) {
                     if (plan.workload.shares().getOrDefault(kind, 0.0) > 0) {
                         clients.get(i).run(kind);
                     }

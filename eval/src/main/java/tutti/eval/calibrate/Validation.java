@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import tutti.command.Screen;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.report.Page;
 
 /**
@@ -45,7 +45,7 @@ record Validation(String startedAt, Map<String, String> machine, Map<String, Str
         return error(real.tpm(), simulated.tpm());
     }
 
-    double latencyError(Kind kind) {
+    double latencyError(RequestKind kind) {
         return error(real.latencyMillis(kind), simulated.latencyMillis(kind));
     }
 
@@ -55,7 +55,7 @@ record Validation(String startedAt, Map<String, String> machine, Map<String, Str
         if (Math.abs(throughputError()) > THROUGHPUT_ERROR_MAX) {
             misses.add("throughput " + percent(throughputError()));
         }
-        for (Kind kind : real.kinds()) {
+        for (RequestKind kind : real.kinds()) {
             if (Math.abs(latencyError(kind)) > LATENCY_ERROR_MAX) {
                 misses.add("latency of " + kind.label() + " " + percent(latencyError(kind)));
             }
@@ -68,7 +68,7 @@ record Validation(String startedAt, Map<String, String> machine, Map<String, Str
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("transaction", "tpm real", "simulated", "error", "latency ms real", "simulated", "error",
                 "aborts % real", "simulated"));
-        for (Kind kind : real.kinds()) {
+        for (RequestKind kind : real.kinds()) {
             rows.add(List.of(kind.label(), number(real.tpm(kind)), number(simulated.tpm(kind)),
                     percent(error(real.tpm(kind), simulated.tpm(kind))),
                     String.format(Locale.ROOT, "%.3f ± %.3f", real.latencyMillis(kind),
@@ -138,7 +138,7 @@ record Validation(String startedAt, Map<String, String> machine, Map<String, Str
                         simulated.gaps()))
                 .chart(Charts.quantiles("Interarrival, Q-Q plot", "simulated, ms", simulated.gaps(), "real, ms",
                         real.gaps()));
-        for (Kind kind : real.kinds()) {
+        for (RequestKind kind : real.kinds()) {
             if (real.committed(kind) < Profile.LEAST || simulated.committed(kind) < Profile.LEAST) {
                 continue;
             }
@@ -166,7 +166,7 @@ record Validation(String startedAt, Map<String, String> machine, Map<String, Str
         json.put("valid", misses().isEmpty());
         json.put("misses", misses());
         List<Object> kinds = new ArrayList<>();
-        for (Kind kind : real.kinds()) {
+        for (RequestKind kind : real.kinds()) {
             Map<String, Object> one = new LinkedHashMap<>();
             one.put("transaction", kind.label());
             one.put("real", world(real.committed(kind), real.aborted(kind), real.tpm(kind), real.latencyMillis(kind)));

@@ -18,7 +18,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 import tutti.model.Calibration;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.fit.Fits;
 import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;
@@ -49,7 +49,7 @@ class CalibrationTest {
         RandomStream random = new RandomStream(5);
         List<Observation> all = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
-            for (Kind kind : Kind.values()) {
+            for (RequestKind kind : RequestKind.values()) {
                 if (kind.tpcc() != null) {
                     long server = 2 * MILLI + random.nextLong(MILLI);
                     long log = kind.readOnly() ? 0 : 3 * MILLI;
@@ -71,14 +71,14 @@ class CalibrationTest {
                     + cost.waiting().meanNanos() + cost.log().meanNanos(), 1, kind.label());
             assertEquals(MILLI / 2.0, cost.client().meanNanos(), 1);
         });
-        assertEquals(0, cost(profile, Kind.ORDER_STATUS).log().meanNanos());
+        assertEquals(0, cost(profile, RequestKind.ORDER_STATUS).log().meanNanos());
         // What the log's writer computes is in the server's processor time already.
-        assertEquals(2.85 * MILLI, cost(profile, Kind.PAYMENT).log().meanNanos(), 1);
-        assertEquals(0, cost(profile, Kind.PAYMENT).waiting().meanNanos(), 1);
-        assertEquals(0.1 * MILLI, cost(profile, Kind.STOCK_LEVEL).waiting().meanNanos(), 1);
+        assertEquals(2.85 * MILLI, cost(profile, RequestKind.PAYMENT).log().meanNanos(), 1);
+        assertEquals(0, cost(profile, RequestKind.PAYMENT).waiting().meanNanos(), 1);
+        assertEquals(0.1 * MILLI, cost(profile, RequestKind.STOCK_LEVEL).waiting().meanNanos(), 1);
     }
 
-    private static Profile.Cost cost(Profile profile, Kind kind) {
+    private static Profile.Cost cost(Profile profile, RequestKind kind) {
         Profile.Cost cost = profile.costs().get(kind);
         if (cost == null) {
             throw new AssertionError("nothing about " + kind);
@@ -89,11 +89,11 @@ class CalibrationTest {
     @Test
     void abortedTransactionsAndOnDemandTheSlowestAreLeftOut() {
         List<Observation> all = observations();
-        all.add(new Observation(Kind.PAYMENT, 0, 0, 9_000 * MILLI, 1, 1, 1, "deadlock"));
-        assertEquals(200, cost(Profile.of(all, 1), Kind.PAYMENT).latency().count());
-        all.add(new Observation(Kind.PAYMENT, 4, 0, 9_000 * MILLI, MILLI, MILLI, MILLI, ""));
-        assertEquals(201, cost(Profile.of(all, 1), Kind.PAYMENT).latency().count());
-        Profile.Cost fast = cost(Profile.of(all, 0.9), Kind.PAYMENT);
+        all.add(new Observation(RequestKind.PAYMENT, 0, 0, 9_000 * MILLI, 1, 1, 1, "deadlock"));
+        assertEquals(200, cost(Profile.of(all, 1), RequestKind.PAYMENT).latency().count());
+        all.add(new Observation(RequestKind.PAYMENT, 4, 0, 9_000 * MILLI, MILLI, MILLI, MILLI, ""));
+        assertEquals(201, cost(Profile.of(all, 1), RequestKind.PAYMENT).latency().count());
+        Profile.Cost fast = cost(Profile.of(all, 0.9), RequestKind.PAYMENT);
         assertEquals(181, fast.latency().count());
         assertTrue(fast.latency().quantileNanos(1) < 10 * MILLI);
         assertThrows(Failure.class, () -> Profile.of(all.subList(0, 50), 1));
@@ -136,10 +136,10 @@ class CalibrationTest {
         List<String> misses = validation(real, outcomes(12 * MILLI)).misses();
         assertEquals(List.of("latency of payment +20.0 %"), misses);
         Outcomes few = new Outcomes();
-        few.add(Kind.PAYMENT, 0, 10 * MILLI, "");
+        few.add(RequestKind.PAYMENT, 0, 10 * MILLI, "");
         few.looked(1);
         assertTrue(validation(real, few).misses().contains("throughput -99.0 %"));
-        assertEquals(10.0, real.latencyMillis(Kind.PAYMENT));
+        assertEquals(10.0, real.latencyMillis(RequestKind.PAYMENT));
         assertEquals(6000, real.tpm(), 1e-9);
         assertEquals(1, real.aborted());
         assertEquals(5.0, real.gaps().quantileNanos(0.5) / MILLI);
@@ -152,9 +152,9 @@ class CalibrationTest {
     private static Outcomes outcomes(long latency) {
         Outcomes outcomes = new Outcomes();
         for (int i = 0; i < 100; i++) {
-            outcomes.add(Kind.PAYMENT, 5 * MILLI * i, 5 * MILLI * i + latency, "");
+            outcomes.add(RequestKind.PAYMENT, 5 * MILLI * i, 5 * MILLI * i + latency, "");
         }
-        outcomes.add(Kind.PAYMENT, 0, 600 * MILLI, "deadlock");
+        outcomes.add(RequestKind.PAYMENT, 0, 600 * MILLI, "deadlock");
         outcomes.looked(1);
         return outcomes;
     }
@@ -201,7 +201,7 @@ class CalibrationTest {
         assertTrue(Files.readString(html).contains("Q-Q plot"));
         Calibration read = ScenarioReader.read("one-database", Map.of("database.calibration", calibration.toString()))
                 .config().calibration();
-        Distribution payment = read.cpu().getOrDefault(Kind.PAYMENT, Distribution.ZERO);
+        Distribution payment = read.cpu().getOrDefault(RequestKind.PAYMENT, Distribution.ZERO);
         assertTrue(payment.sample(new RandomStream(1)) > 10_000, payment.toString());
     }
 }

@@ -13,7 +13,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.command.Screen;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.WorkloadModel;
 import tutti.model.scenario.ScenarioReader;
 import tutti.sim.kernel.Distribution;
@@ -33,7 +33,7 @@ class RealRunTest {
     private static RealRun.Plan plan(RealRun.Purpose purpose) throws UnusableFileException {
         WorkloadModel paper = ScenarioReader
                 .read("one-database", Map.of("workload.clients", Integer.toString(CLIENTS))).config().workload();
-        Map<Kind, Distribution> thinking = Map.of(Kind.NEW_ORDER, new Distribution.Constant(100_000));
+        Map<RequestKind, Distribution> thinking = Map.of(RequestKind.NEW_ORDER, new Distribution.Constant(100_000));
         return new RealRun.Plan(
                 new WorkloadModel(CLIENTS, CLIENTS, paper.attachment(), paper.shares(), thinking, paper.arrival(),
                         paper.arrivalsPerSecond(), paper.staying(), false, paper.resubmit(), false, paper.maintenance(),
@@ -80,7 +80,7 @@ class RealRunTest {
         turn.sinceNanos = since;
         turn.untilNanos = until;
         for (long end : ends) {
-            turn.seen.add(new Observation(Kind.PAYMENT, 4, end - 50, end, 10, 0, 20, ""));
+            turn.seen.add(new Observation(RequestKind.PAYMENT, 4, end - 50, end, 10, 0, 20, ""));
         }
         return turn;
     }

@@ -17,7 +17,7 @@ import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
 import tutti.group.GroupParameters;
 import tutti.model.Calibration;
-import tutti.model.Kind;
+import tutti.model.RequestKind;
 import tutti.model.ModelConfig;
 import tutti.model.ModelFault;
 import tutti.model.RecordedWorkload;
@@ -148,9 +148,9 @@ final class Interpreter {
         Section section = new Section("", layers, reader.problems());
         section.text("extends", "");
         section.text("title", "");
-        Map<Kind, Distribution> cpu = new EnumMap<>(Kind.class);
+        Map<RequestKind, Distribution> cpu = new EnumMap<>(RequestKind.class);
         Section times = section.section("cpu");
-        for (Kind kind : Kind.DRAWN) {
+        for (RequestKind kind : RequestKind.DRAWN) {
             cpu.put(kind, times.distribution(kind.label(), new Distribution.Constant(Nanos.MILLI)));
         }
         times.end();
@@ -161,9 +161,9 @@ final class Interpreter {
                 kinds(client.section("waiting")));
         client.end();
         Distribution access = storage.times("access", new Distribution.Constant(100 * Nanos.MICRO));
-        Map<Kind, Distribution> accessOf = new EnumMap<>(Kind.class);
+        Map<RequestKind, Distribution> accessOf = new EnumMap<>(RequestKind.class);
         Section known = storage.section("access-of");
-        Kind.DRAWN.stream().filter(kind -> !kind.readOnly() && known.has(kind.label()))
+        RequestKind.DRAWN.stream().filter(kind -> !kind.readOnly() && known.has(kind.label()))
                 .forEach(kind -> accessOf.put(kind, known.distribution(kind.label(), access)));
         known.end();
         Calibration calibration = new Calibration(cpu,
@@ -180,9 +180,9 @@ final class Interpreter {
     }
 
     /** Distributions of some kinds of transactions. */
-    private static Map<Kind, Distribution> kinds(Section section) {
-        Map<Kind, Distribution> times = new EnumMap<>(Kind.class);
-        for (Kind kind : Kind.DRAWN) {
+    private static Map<RequestKind, Distribution> kinds(Section section) {
+        Map<RequestKind, Distribution> times = new EnumMap<>(RequestKind.class);
+        for (RequestKind kind : RequestKind.DRAWN) {
             times.put(kind, section.distribution(kind.label(), Distribution.ZERO));
         }
         section.end();
@@ -190,12 +190,12 @@ final class Interpreter {
     }
 
     private WorkloadModel workload(Section section) {
-        Map<Kind, Double> shares = new EnumMap<>(Kind.class);
-        Map<Kind, Distribution> thinking = new EnumMap<>(Kind.class);
+        Map<RequestKind, Double> shares = new EnumMap<>(RequestKind.class);
+        Map<RequestKind, Distribution> thinking = new EnumMap<>(RequestKind.class);
         Section mix = section.section("mix");
         Section pauses = section.section("thinking");
         double sum = 0;
-        for (Kind kind : Kind.DRAWN) {
+        for (RequestKind kind : RequestKind.DRAWN) {
             double percent = mix.number(kind.label(), 0, 0, 100);
             sum += percent;
             shares.put(kind, percent / 100);
@@ -205,7 +205,7 @@ final class Interpreter {
         pauses.end();
         if (Math.abs(sum - 100) > 1e-6) {
             section.wrong("mix", "adds up to " + sum + " percent", "the shares of all transactions must add up to 100");
-            shares.replaceAll((kind, _) -> kind == Kind.PAYMENT ? 1.0 : 0.0);
+            shares.replaceAll((kind, _) -> kind == RequestKind.PAYMENT ? 1.0 : 0.0);
         }
         Section maintenance = section.section("maintenance");
         WorkloadModel.Maintenance upkeep = new WorkloadModel.Maintenance(maintenance.flag("active", false),

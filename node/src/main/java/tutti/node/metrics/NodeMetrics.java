@@ -28,6 +28,12 @@ public interface NodeMetrics {
 
         @Override
         public void undeclared() {}
+
+        @Override
+        public void repeated() {}
+
+        @Override
+        public void repeatedInVain() {}
     };
 
     /**
@@ -67,4 +73,10 @@ public interface NodeMetrics {
 
     /** A transaction was ordered by conflict classes and had to be taken to touch all of them. */
     void undeclared();
+
+    /** A session ran a transaction again that had lost. */
+    void repeated();
+
+    /** A client had to hear of the loss after all, since it would have seen something else. */
+    void repeatedInVain();
 }

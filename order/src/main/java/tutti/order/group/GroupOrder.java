@@ -62,9 +62,9 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private final GroupDirectory directory;
     private final Network network;
     private final Network.Datagrams socket;
-    private final long tag;
+    private final Envelopes envelopes;
     private final long life;
-    private final Letters letters;
+    private final ReliableUnicast unicast;
     private final AtomicBoolean started = new AtomicBoolean();
     private final AtomicLong queuedBytes = new AtomicLong();
     private final ConcurrentLinkedQueue<byte[]> toSubmit = new ConcurrentLinkedQueue<>();
@@ -93,9 +93,9 @@ public final class GroupOrder implements Order, DurableLog, Group {
         String group = "cluster " + config.cluster() + " of nodes " + config.members().entrySet().stream()
                 .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
                 .collect(Collectors.joining(","));
-        tag = Frame.tag(group);
         directory = new GroupDirectory(files, "node " + config.self() + " of " + group, machine.clock());
         life = directory.formerLife() + 1;
+        envelopes = new Envelopes(Frame.tag(group), config.self(), life, config.datagramKeys());
         Network opened = machine.network("order-" + config.self(), this::fail);
         try {
             socket = opened.datagrams(config.members().get(config.self()), this::received);
@@ -105,7 +105,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
             throw failed;
         }
         network = opened;
-        letters = new Letters(config.self(), life, network.loop(),
+        unicast = new ReliableUnicast(config.self(), life, network.loop(),
                 2L * config.flow().payloadBytesMax() + PACKET_EXTRA_BYTES, new LetterPost());
     }
 
@@ -211,7 +211,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     public void multicast(byte[] payload, Set<Integer> nodes) {
         checkLength(payload);
         Set<Integer> to = new TreeSet<>(nodes);
-        network.loop().execute(() -> to.forEach(node -> letters.send(node, payload)));
+        network.loop().execute(() -> to.forEach(node -> unicast.send(node, payload)));
     }
 
     @Override
@@ -257,8 +257,8 @@ public final class GroupOrder implements Order, DurableLog, Group {
         return new Status(to == null ? 0 : to.lastDelivered(), lastKnown, firstRetained, queuedBytes.get(), logBytes);
     }
 
-    /** How many datagrams have been dropped because no node of this group could have sent them, or they were damaged. */
-    public long refusedDatagrams() {
+    @Override
+    public long refused() {
         return refused.get();
     }
 
@@ -302,7 +302,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     // ------------------------------------------------------------------------------------------ on the network's loop
 
     private void received(InetSocketAddress address, ByteBuffer datagram) {
-        Frame.Received read = closed ? null : Frame.decode(tag, datagram);
+        Envelopes.Received read = closed ? null : envelopes.open(datagram);
         GroupMember to = member;
         if (to == null || closed) {
             return;
@@ -317,10 +317,10 @@ public final class GroupOrder implements Order, DurableLog, Group {
         switch (frame) {
             case Frame.PacketFrame(Packet packet) -> take(to, from, packet);
             case Frame.Letter letter -> {
-                return letters.received(from, letter);
+                return unicast.received(from, letter);
             }
-            case Frame.Receipt receipt -> letters.received(from, receipt);
-            case Frame.Greeting greeting -> letters.received(from, greeting);
+            case Frame.Receipt receipt -> unicast.received(from, receipt);
+            case Frame.Greeting greeting -> unicast.received(from, greeting);
         }
         return true;
     }
@@ -335,7 +335,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         if (!refusedTold) {
             refusedTold = true;
             LOG.warn(
-                    "node {}: a datagram from {} is dropped, and {} have been in all: damaged, or not of this group; see that all"
+                    "node {}: a datagram from {} is dropped, and {} have been in all: damaged, doubled, or not of this group; see that all"
                             + " nodes have the same cluster and members, and that nobody else sends to this port",
                     config.self(),
                     from, refused);
@@ -361,10 +361,10 @@ public final class GroupOrder implements Order, DurableLog, Group {
         }
     }
 
-    private final class LetterPost implements Letters.Post {
+    private final class LetterPost implements ReliableUnicast.Post {
         @Override
         public void send(int to, Frame frame) {
-            GroupOrder.this.send(to, Frame.datagram(tag, config.self(), frame));
+            GroupOrder.this.send(to, envelopes.seal(to, frame));
         }
 
         @Override
@@ -404,9 +404,9 @@ public final class GroupOrder implements Order, DurableLog, Group {
         public void send(int to, Packet packet) {
             Frame frame = new Frame.PacketFrame(packet);
             if (frame.encodedSize() <= Frame.BYTES_MAX) {
-                GroupOrder.this.send(to, Frame.datagram(tag, config.self(), frame));
+                GroupOrder.this.send(to, envelopes.seal(to, frame));
             } else {
-                letters.sendPacket(to, ByteBuffer.wrap(packet.bytes()));
+                unicast.sendPacket(to, ByteBuffer.wrap(packet.bytes()));
             }
         }
 
@@ -414,7 +414,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         public void multicast(Packet packet) {
             Frame frame = new Frame.PacketFrame(packet);
             boolean fits = frame.encodedSize() <= Frame.BYTES_MAX;
-            ByteBuffer bytes = fits ? Frame.datagram(tag, config.self(), frame) : ByteBuffer.wrap(packet.bytes());
+            ByteBuffer bytes = fits ? envelopes.seal(Envelopes.ALL, frame) : ByteBuffer.wrap(packet.bytes());
             for (int to : config.members().keySet()) {
                 if (to == config.self()) {
                     continue;
@@ -422,7 +422,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
                 if (fits) {
                     GroupOrder.this.send(to, bytes.duplicate());
                 } else {
-                    letters.sendPacket(to, bytes.duplicate());
+                    unicast.sendPacket(to, bytes.duplicate());
                 }
             }
         }
@@ -472,7 +472,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         @Override
         public void view(View now) {
             view = now;
-            letters.absent(config.members().keySet().stream().filter(node -> !now.members().contains(node))
+            unicast.absent(config.members().keySet().stream().filter(node -> !now.members().contains(node))
                     .collect(Collectors.toSet()));
             DeliveryLoop to = deliveries;
             if (to != null) {

@@ -8,7 +8,6 @@ import io.microraft.impl.RaftNodeImpl;
 import io.microraft.model.log.SnapshotEntry;
 import io.microraft.persistence.RestoredRaftState;
 import io.microraft.report.RaftNodeReportListener;
-import io.microraft.statemachine.StateMachine;
 import io.microraft.transport.Transport;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -52,7 +51,7 @@ final class RaftSettings {
      * @param onFailure told when log or vote cannot be stored
      */
     RaftNodeImpl build(NodeDirectory directory, SegmentedLog log, Checkpoints.Checkpoint checkpoint, RaftTime time,
-            RandomGenerator random, Transport transport, StateMachine committed, RaftNodeReportListener reports,
+            RandomGenerator random, Transport transport, CommittedEntries committed, RaftNodeReportListener reports,
             Consumer<Throwable> onFailure) throws IOException {
         RaftConfig raftConfig = RaftConfig.newBuilder().setLeaderHeartbeatPeriodSecs(HEARTBEAT)
                 .setLeaderHeartbeatTimeoutSecs(HEARTBEATS_MISSED).setLeaderElectionTimeoutMillis(ELECTION_MILLIS)
@@ -62,7 +61,8 @@ final class RaftSettings {
         RaftNodeBuilder builder = RaftNode.newBuilder().setGroupId(MessageCodec.GROUP).setConfig(raftConfig)
                 .setExecutor(time).setClock(time.clock()).setTransport(transport)
                 .setModelFactory(MessageCodec.MODELS).setStateMachine(committed)
-                .setStore(new RaftStorage(log, directory, onFailure)).setRaftNodeReportListener(reports)
+                .setStore(new RaftStorage(log, directory, committed::index, onFailure))
+                .setRaftNodeReportListener(reports)
                 .setRandom(spread(random));
         if (directory.fresh()) {
             return (RaftNodeImpl) builder.setLocalEndpoint(new Node(config.self()))

@@ -9,6 +9,7 @@ import io.microraft.persistence.RaftStore;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /**
  * MicroRaft's view of what is on disk: the log and the vote. The first thing that goes wrong stops the node: nothing is
@@ -17,6 +18,10 @@ import java.util.function.Consumer;
  * <p>
  * MicroRaft's snapshots are not stored. They only bound its log in memory; our {@link Checkpoints} are what a restart
  * begins with, and the log on disk is cut when every node has applied it.
+ *
+ * <p>
+ * <b>Checked.</b> Nothing that is committed is cut from the end of the log: a leader that asks for it was elected by nodes that have
+ * forgotten what they had acknowledged.
  */
 final class RaftStorage implements RaftStore {
     private interface Write {
@@ -25,11 +30,19 @@ final class RaftStorage implements RaftStore {
 
     private final SegmentedLog log;
     private final NodeDirectory directory;
+    private final LongSupplier committed;
     private final Consumer<Throwable> onFailure;
     private boolean failed;
 
-    RaftStorage(SegmentedLog log, NodeDirectory directory, Consumer<Throwable> onFailure) {
+    /**
+     * Of a node.
+     *
+     * @param committed the last entry that is committed, as far as the node knows
+     * @param onFailure told what has gone wrong
+     */
+    RaftStorage(SegmentedLog log, NodeDirectory directory, LongSupplier committed, Consumer<Throwable> onFailure) {
         this.log = log;
+        this.committed = committed;
         this.directory = directory;
         this.onFailure = onFailure;
     }
@@ -67,6 +80,15 @@ final class RaftStorage implements RaftStore {
 
     @Override
     public void truncateLogEntriesFrom(long index) throws IOException {
+        if (index <= committed.getAsLong()) {
+            failed = true;
+            IllegalStateException forgotten = new IllegalStateException("entry " + index + " and those behind it are to"
+                    + " be cut from the order's log, but all up to " + committed.getAsLong() + " were committed: other"
+                    + " nodes have forgotten what they had promised to keep. Compare the databases of all nodes, and"
+                    + " begin a new cluster, in empty directories, with a copy of the right one");
+            onFailure.accept(forgotten);
+            throw forgotten;
+        }
         write("cut the end of the order's log", () -> log.truncateFrom(index));
     }
 

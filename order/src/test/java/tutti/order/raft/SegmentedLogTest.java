@@ -10,6 +10,7 @@ import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -94,6 +95,25 @@ class SegmentedLogTest {
             log.append(entry(504, 7, 10));
             log.flush();
             assertHolds(log, entry(504, 7, 10));
+        }
+    }
+
+    @Test
+    void whatIsCommittedIsNotCutOff() throws IOException {
+        try (SegmentedLog log = open();
+                NodeDirectory own = new NodeDirectory(PathDirectory.of(directory.resolve("node")), "node 1", "",
+                        RealMachine.INSTANCE.clock(), 1)) {
+            for (long i = 1; i <= 5; i++) {
+                log.append(entry(i, 1, 10));
+            }
+            List<Throwable> failures = new ArrayList<>();
+            RaftStorage storage = new RaftStorage(log, own, () -> 3, failures::add);
+            storage.truncateLogEntriesFrom(4);
+            assertEquals(3, log.lastIndex());
+            assertThrows(IllegalStateException.class, () -> storage.truncateLogEntriesFrom(3));
+            assertEquals(3, log.lastIndex());
+            assertEquals(1, failures.size());
+            assertThrows(IOException.class, storage::flush, "nothing is promised any more");
         }
     }
 

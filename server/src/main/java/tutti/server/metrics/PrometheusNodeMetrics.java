@@ -51,6 +51,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final CounterDataPoint certified;
     private final CounterDataPoint certifiedKeys;
     private final CounterDataPoint undeclared;
+    private final CounterDataPoint repeated;
+    private final CounterDataPoint repeatedInVain;
     /** What all gauges of one page are read off; set under this object's lock while a page is written. */
     private @Nullable NodeStatus shown;
 
@@ -79,6 +81,10 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
         certifiedKeys = unlabelled("tutti_keys_certified_total", "Keys compared in certification.");
         undeclared = unlabelled("tutti_transactions_undeclared_total",
                 "Transactions that were ordered by conflict classes and taken to touch all of them.");
+        repeated = unlabelled("tutti_transactions_repeated_total",
+                "Times that a transaction which had lost was run again, unknown to its client.");
+        repeatedInVain = unlabelled("tutti_transactions_repeated_in_vain_total",
+                "Transactions whose clients heard of their loss after all, since they would have seen something else.");
         this.status = status;
         registerStatus();
         JvmMemoryMetrics.builder().register(registry);
@@ -121,6 +127,17 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 now -> now.state() == NodeStatus.State.READY ? 1 : 0);
         gauge("tutti_members_reachable", "Members believed alive, this one included.",
                 now -> now.members().stream().filter(NodeStatus.Member::reachable).count());
+        CounterWithCallback.builder().name("tutti_peers_refused_total")
+                .help("Connections and datagrams between nodes that were dropped, since the order was opened.")
+                .callback(callback -> callback.call((double) shown().order().refused())).register(registry);
+        GaugeWithCallback.builder().name("tutti_certificate_expires_timestamp_seconds")
+                .help("When the certificate ends with which this node proves to the others who it is.")
+                .callback(callback -> {
+                    Long until = shown().order().provenUntil();
+                    if (until != null) {
+                        callback.call((double) until);
+                    }
+                }).register(registry);
         registerSecondaries();
         GaugeWithCallback.builder().name("tutti_info").help("1; the labels say what runs here.")
                 .labelNames("node", "protocol", "version", "database").callback(callback -> {
@@ -205,6 +222,16 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     @Override
     public void undeclared() {
         undeclared.inc();
+    }
+
+    @Override
+    public void repeated() {
+        repeated.inc();
+    }
+
+    @Override
+    public void repeatedInVain() {
+        repeatedInVain.inc();
     }
 
     @Override

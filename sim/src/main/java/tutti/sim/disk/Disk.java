@@ -22,6 +22,9 @@ import tutti.sim.kernel.RandomStream;
  * at once, and is told when a request has ended.
  */
 public final class Disk {
+    /** How often a place is drawn at which something else than zero is written. */
+    private static final int FLIP_TRIES = 20;
+
     private final Kernel kernel;
     private final String host;
     private final BiConsumer<Label, Runnable> enter;
@@ -289,15 +292,19 @@ public final class Disk {
         victim.overwrite(chance.nextInt((victim.size() - 1) / sectorBytes() + 1), bytes);
     }
 
-    /** Changes bits of what is stored; returns how many, none if there is nothing. */
+    /** Changes bits of one file, most of them where something is written; returns how many, none if there is nothing. */
     public int flipBits(int count, RandomStream chance) {
         List<DiskFile> filled = filled();
         if (filled.isEmpty()) {
             return 0;
         }
+        DiskFile victim = chance.pick(filled);
         for (int i = 0; i < count; i++) {
-            DiskFile victim = chance.pick(filled);
-            victim.flip(chance.nextInt(victim.size()), chance.nextInt(Byte.SIZE));
+            int at = chance.nextInt(victim.size());
+            for (int tries = 1; tries < FLIP_TRIES && victim.read(at, 1)[0] == 0; tries++) {
+                at = chance.nextInt(victim.size());
+            }
+            victim.flip(at, chance.nextInt(Byte.SIZE));
         }
         return count;
     }

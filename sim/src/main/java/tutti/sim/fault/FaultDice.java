@@ -16,8 +16,6 @@ import tutti.sim.net.Impairment;
  */
 final class FaultDice {
     private static final int TRIES = 20;
-    /** Faults last this part of the safety phase on average. */
-    private static final int SHARE = 8;
     private static final int THOUSAND = 1000;
     private static final int RATE_MAX_THOUSANDTHS = 300;
     private static final int DAMAGES_MAX = 4;
@@ -60,7 +58,8 @@ final class FaultDice {
     private Fault fault(int number, RandomStream dice) {
         FaultKind kind = dice.pick(profile.kinds());
         long at = dice.nextLong(safetyNanos) / unit * unit;
-        long length = Math.min((long) dice.exponential((double) safetyNanos / SHARE), safetyNanos - at) / unit * unit;
+        long length = Math.min((long) dice.exponential((double) safetyNanos / profile.share()), safetyNanos - at) / unit
+                * unit;
         return new Fault(number, at, Math.max(unit, length), action(kind, dice));
     }
 

@@ -96,7 +96,7 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
         return damaged;
     }
 
-    /** The same without what takes down more hosts, all times together, than so many. */
+    /** The same without what takes down more hosts, or the processes on them, all times together, than so many. */
     public FaultPlan withHostsDown(int most) {
         List<Fault> kept = new ArrayList<>();
         Set<String> down = new TreeSet<>();
@@ -115,7 +115,8 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
         return switch (fault.action().kind()) {
             case POWER_LOSS -> new TreeSet<>(hosts);
             case CRASH, KILL, FULL_DISK, FAILING_DISK, BAD_SECTORS, FLIPPED_BITS, LOST_DISK, LOST_WRITES,
-                    MISDIRECTED_WRITES, LYING_DISK, OLD_COPY ->
+                    MISDIRECTED_WRITES, LYING_DISK, OLD_COPY, LOST_DIRECTORY, OLD_DIRECTORY, ENGINE_DOWN,
+                    ENGINE_OLD_CHECKPOINT ->
                 // The first parameter of these kinds is the host.
                 Set.of(fault.action().values().getFirst());
             default -> Set.of();

@@ -15,32 +15,38 @@ import java.util.Set;
  * @param faultsMax how many at most; a plan has one to so many, none if there are no kinds
  * @param downMax how many hosts may be crashed at the same time, unless the power is lost everywhere; -1 stands for less than
  *            half of them
+ * @param share which part of the safety phase they last on average: one so-many-th, at least 1
  */
-public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
+public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, int share) {
     private static final int FAULTS = 8;
     /** That less than half of the hosts may be down. */
     private static final int MINORITY = -1;
+    private static final String LONG = "long";
+    private static final int SHARE = 8;
+    private static final int LONG_SHARE = 2;
 
     public FaultProfile {
         kinds = List.copyOf(EnumSet.copyOf(kinds.isEmpty() ? EnumSet.noneOf(FaultKind.class) : kinds));
-        if (faultsMax < 0 || downMax < MINORITY) {
-            throw new IllegalArgumentException("a profile with " + faultsMax + " faults, " + downMax + " hosts down");
+        if (faultsMax < 0 || downMax < MINORITY || share < 1) {
+            throw new IllegalArgumentException(
+                    "a profile with " + faultsMax + " faults, " + downMax + " hosts down, for"
+                            + " a part of 1/" + share);
         }
     }
 
     /** Faults of these kinds, up to eight, less than half of the hosts down. */
     public static FaultProfile of(Set<FaultKind> kinds) {
-        return new FaultProfile(List.copyOf(kinds), FAULTS, MINORITY);
+        return new FaultProfile(List.copyOf(kinds), FAULTS, MINORITY, SHARE);
     }
 
     /** The same with another number of faults. */
     public FaultProfile withFaultsMax(int number) {
-        return new FaultProfile(kinds, number, downMax);
+        return new FaultProfile(kinds, number, downMax, share);
     }
 
     /** The same with another number of hosts that may be down. */
     public FaultProfile withDownMax(int number) {
-        return new FaultProfile(kinds, faultsMax, number);
+        return new FaultProfile(kinds, faultsMax, number, share);
     }
 
     int downMax(int hosts) {
@@ -56,26 +62,28 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax) {
      * Reads a list of kinds and of names for several, separated by commas: {@code none}, {@code network}, {@code hosts},
      * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code disks} for those of disks
      * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under; or words of kinds,
-     * like {@code loss,crash}.
+     * like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
      *
      * @throws IllegalArgumentException if a word is none of these; it names the nearest
      */
     public static FaultProfile parse(String text) {
         Map<String, Set<FaultKind>> valid = words();
         EnumSet<FaultKind> kinds = EnumSet.noneOf(FaultKind.class);
-        for (String word : Arrays.asList(text.strip().split("\\s*,\\s*"))) {
+        List<String> words = Arrays.asList(text.strip().split("\\s*,\\s*"));
+        for (String word : words) {
             Set<FaultKind> meant = valid.get(word);
             if (meant == null) {
                 throw FaultKind.unknown("fault", word, new ArrayList<>(valid.keySet()));
             }
             kinds.addAll(meant);
         }
-        return of(kinds);
+        return new FaultProfile(List.copyOf(kinds), FAULTS, MINORITY, words.contains(LONG) ? LONG_SHARE : SHARE);
     }
 
     private static Map<String, Set<FaultKind>> words() {
         Map<String, Set<FaultKind>> words = new LinkedHashMap<>();
         words.put("none", EnumSet.noneOf(FaultKind.class));
+        words.put(LONG, EnumSet.noneOf(FaultKind.class));
         words.put("network", EnumSet.range(FaultKind.LOSS, FaultKind.SWIZZLED_CLOGGING));
         words.put("hosts", EnumSet.range(FaultKind.CLOCK_DRIFT, FaultKind.SLOW_DISK));
         words.put("engine", EnumSet.range(FaultKind.ENGINE_ABORTS, FaultKind.ENGINE_DOWN));

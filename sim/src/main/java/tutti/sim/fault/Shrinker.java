@@ -124,7 +124,7 @@ public final class Shrinker {
     }
 
     private boolean simplify(Fault fault) {
-        for (Fault simpler : Simpler.than(fault, smallest.hosts())) {
+        for (Fault simpler : SimplerFaults.than(fault, smallest.hosts())) {
             List<Fault> faults = new ArrayList<>(smallest.faults());
             faults.replaceAll(other -> other.number() == fault.number() ? simpler : other);
             if (accept(faults)) {

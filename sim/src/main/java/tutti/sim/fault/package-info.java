@@ -1,6 +1,6 @@
 /**
  * What goes wrong in a simulation, as data: a plan of timed faults, made from a seed, written down, read back, carried out
- * and, when it breaks something, made as small as it can be while it still does (DESIGN section 7).
+ * and, when it breaks something, made as small as it can be while it still does.
  *
  * <pre>{@code
  * FaultPlan plan = FaultPlan.random(seed, FaultProfile.parse("all"), List.of("n1", "n2", "n3"), 10 * Nanos.SECOND);

@@ -15,9 +15,8 @@ import org.jspecify.annotations.Nullable;
  * decide ({@link #trace}). Two runs with the same hash did the same things at the same times.
  *
  * <p>
- * <b>Cost.</b> Scheduling an event makes no object: keys lie in a heap of primitives, everything else in slots that are
- * used again. A cancelled event gives its slot back at once and leaves only its key behind, which is thrown away when it
- * comes up or when most of the heap is such keys; neither can be observed.
+ * <b>Cost.</b> Scheduling an event makes no object: what is known of it lies in arrays, in a slot that is used again when it has
+ * happened or was cancelled.
  *
  * <p>
  * Bounds: 16,777,216 pending events, 5 * 10^11 events scheduled in a run, a million (or as set) at one instant, virtual
@@ -31,20 +30,20 @@ public final class Kernel implements Clock {
     private static final int SLOT_MASK = (1 << SLOT_BITS) - 1;
     private static final long SEQUENCE_MAX = (1L << (Long.SIZE - 1 - SLOT_BITS)) - 1;
     private static final long TIME_MAX = 1L << 62;
-    private static final int COMPACT_MIN = 1024;
+    private static final int FIRST_SLOTS = 64;
     private static final long EVENTS_PER_INSTANT_MAX = 1_000_000;
 
     private final long seed;
     private final RandomStream random;
-    private final EventHeap heap = new EventHeap();
+    private final EventWheel wheel = new EventWheel(FIRST_SLOTS);
 
-    /** By slot: sequence and slot as in the heap, or 0 if the slot is free. */
-    private long[] orders = new long[64];
+    /** By slot: handle of its event, or 0 if the slot is free. */
+    private long[] handles = new long[FIRST_SLOTS];
     /** By slot: a Runnable or a LongAction. */
-    private @Nullable Object[] actions = new Object[64];
-    private long[] arguments = new long[64];
-    private @Nullable Label[] labels = new Label[64];
-    private int[] freeSlots = new int[64];
+    private @Nullable Object[] actions = new Object[FIRST_SLOTS];
+    private long[] arguments = new long[FIRST_SLOTS];
+    private @Nullable Label[] labels = new Label[FIRST_SLOTS];
+    private int[] freeSlots = new int[FIRST_SLOTS];
     private int free;
     private int slots;
 
@@ -53,7 +52,6 @@ public final class Kernel implements Clock {
     private long executed;
     private long executedAtInstant;
     private long perInstantMax = EVENTS_PER_INSTANT_MAX;
-    private int cancelledInHeap;
     private long hash;
     private boolean running;
     private boolean stopped;
@@ -63,7 +61,7 @@ public final class Kernel implements Clock {
     public Kernel(long seed) {
         this.seed = seed;
         this.random = new RandomStream(seed);
-        this.hash = Mix.mix64(seed);
+        this.hash = BitMixer.mix64(seed);
     }
 
     /** What an event with a number does; one object serves any number of events. */
@@ -91,7 +89,7 @@ public final class Kernel implements Clock {
 
     /** Events that wait to happen. */
     public int pending() {
-        return heap.size() - cancelledInHeap;
+        return slots - free;
     }
 
     /** Events that have happened. */
@@ -168,26 +166,27 @@ public final class Kernel implements Clock {
             throw new SimulationFailure("more than " + SEQUENCE_MAX + " events were scheduled", now, seed);
         }
         int slot = free > 0 ? freeSlots[--free] : newSlot();
-        long order = ++sequence << SLOT_BITS | slot;
-        orders[slot] = order;
+        long handle = ++sequence << SLOT_BITS | slot;
+        handles[slot] = handle;
         actions[slot] = action;
         arguments[slot] = argument;
         labels[slot] = label;
-        heap.add(time, order);
-        return order;
+        wheel.add(slot, time);
+        return handle;
     }
 
     private int newSlot() {
-        if (slots == orders.length) {
+        if (slots == handles.length) {
             if (slots > SLOT_MASK) {
                 throw new SimulationFailure("more than " + slots + " events are pending", now, seed);
             }
             int length = 2 * slots;
-            orders = Arrays.copyOf(orders, length);
+            handles = Arrays.copyOf(handles, length);
             actions = Arrays.copyOf(actions, length);
             arguments = Arrays.copyOf(arguments, length);
             labels = Arrays.copyOf(labels, length);
             freeSlots = Arrays.copyOf(freeSlots, length);
+            wheel.grow(length);
         }
         return slots++;
     }
@@ -200,20 +199,16 @@ public final class Kernel implements Clock {
      */
     public boolean cancel(long handle) {
         int slot = (int) (handle & SLOT_MASK);
-        if (handle == NO_EVENT || slot >= slots || orders[slot] != handle) {
+        if (handle == NO_EVENT || slot >= slots || handles[slot] != handle) {
             return false;
         }
+        wheel.remove(slot);
         release(slot);
-        cancelledInHeap++;
-        if (cancelledInHeap > COMPACT_MIN && cancelledInHeap > heap.size() / 2) {
-            heap.retain(order -> orders[(int) (order & SLOT_MASK)] == order);
-            cancelledInHeap = 0;
-        }
         return true;
     }
 
     private void release(int slot) {
-        orders[slot] = 0;
+        handles[slot] = NO_EVENT;
         actions[slot] = null;
         labels[slot] = null;
         freeSlots[free++] = slot;
@@ -251,33 +246,29 @@ public final class Kernel implements Clock {
         running = true;
         stopped = false;
         try {
-            while (!stopped && !heap.isEmpty() && heap.firstTime() <= until) {
-                step();
+            while (!stopped) {
+                int slot = wheel.removeFirst(until);
+                if (slot < 0) {
+                    break;
+                }
+                happen(slot);
             }
         } finally {
             running = false;
         }
     }
 
-    private void step() {
-        long time = heap.firstTime();
-        long order = heap.firstOrder();
-        heap.removeFirst();
-        int slot = (int) (order & SLOT_MASK);
-        if (orders[slot] != order) {
-            cancelledInHeap--;
-            return;
-        }
+    private void happen(int slot) {
         Object action = actions[slot];
         Label label = labels[slot];
         long argument = arguments[slot];
         release(slot);
         if (action == null || label == null) {
-            throw new IllegalStateException("event " + order + " is empty");
+            throw new IllegalStateException("slot " + slot + " is empty");
         }
-        passTo(time);
+        passTo(wheel.time(slot));
         executed++;
-        mix(label.digest() ^ argument * Mix.GOLDEN);
+        mix(label.digest() ^ argument * BitMixer.GOLDEN);
         if (++executedAtInstant > perInstantMax) {
             throw new SimulationFailure(
                     "time does not go on: " + perInstantMax + " events happened at this instant, now "
@@ -308,6 +299,6 @@ public final class Kernel implements Clock {
     }
 
     private void mix(long value) {
-        hash = (Long.rotateLeft(hash, 5) ^ (value + now * Mix.STAFFORD)) * Mix.GOLDEN;
+        hash = (Long.rotateLeft(hash, 5) ^ (value + now * BitMixer.STAFFORD)) * BitMixer.GOLDEN;
     }
 }

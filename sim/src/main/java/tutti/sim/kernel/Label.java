@@ -24,7 +24,7 @@ public record Label(String kind, String name, long digest) {
     }
 
     private static long digest(String kind, String name) {
-        return Mix.mix64(digest(name) ^ Mix.mix64(digest(kind)));
+        return BitMixer.mix64(digest(name) ^ BitMixer.mix64(digest(kind)));
     }
 
     /** A digest of a word that no JDK can change: FNV-1a over its UTF-16 units. */

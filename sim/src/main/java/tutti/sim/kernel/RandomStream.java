@@ -24,14 +24,14 @@ public final class RandomStream {
     public RandomStream(long seed) {
         this.seed = seed;
         long state = seed;
-        state += Mix.GOLDEN;
-        s0 = Mix.mix64(state);
-        state += Mix.GOLDEN;
-        s1 = Mix.mix64(state);
-        state += Mix.GOLDEN;
-        s2 = Mix.mix64(state);
-        state += Mix.GOLDEN;
-        s3 = Mix.mix64(state);
+        state += BitMixer.GOLDEN;
+        s0 = BitMixer.mix64(state);
+        state += BitMixer.GOLDEN;
+        s1 = BitMixer.mix64(state);
+        state += BitMixer.GOLDEN;
+        s2 = BitMixer.mix64(state);
+        state += BitMixer.GOLDEN;
+        s3 = BitMixer.mix64(state);
     }
 
     /**
@@ -39,7 +39,7 @@ public final class RandomStream {
      * nothing is drawn here: the same label gives the same stream again.
      */
     public RandomStream fork(String label) {
-        return new RandomStream(Mix.mix64(seed + Mix.GOLDEN) ^ Label.digest(label));
+        return new RandomStream(BitMixer.mix64(seed + BitMixer.GOLDEN) ^ Label.digest(label));
     }
 
     /** The seed of this stream. */

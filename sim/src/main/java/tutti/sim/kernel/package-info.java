@@ -1,6 +1,5 @@
 /**
- * The event kernel of the simulator: virtual time, the order of events, random numbers and the trace hash (DESIGN
- * section 7). Everything else in the simulator is made of events of this kernel.
+ * The event kernel of the simulator: virtual time, the order of events, random numbers and the trace hash. Everything else in the simulator is made of events of this kernel.
  *
  * <pre>{@code
  * private static final Label TICK = Label.of("example", "tick");

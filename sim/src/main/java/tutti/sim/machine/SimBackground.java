@@ -8,7 +8,7 @@ import tutti.sim.kernel.Label;
 import tutti.sim.kernel.SimulationFailure;
 
 /** Work on a line of its own: done within one event, and over when the time that it has used is. */
-final class SimBackground extends Line implements Background {
+final class SimBackground extends Timeline implements Background {
     private final SimMachine machine;
     private final Machine.Work work;
     private @Nullable Exception failure;
@@ -33,7 +33,7 @@ final class SimBackground extends Line implements Background {
 
     private void perform(long ahead) {
         begun = true;
-        Line before = machine.enter(this);
+        Timeline before = machine.enter(this);
         begin(ahead);
         try {
             work.run();

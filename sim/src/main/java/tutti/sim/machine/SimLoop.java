@@ -10,7 +10,7 @@ import tutti.sim.kernel.Label;
 import tutti.sim.kernel.SimulationFailure;
 
 /** A loop: each task is an event of its host, and begins when the time of the one before it is over. */
-final class SimLoop extends Line implements Loop {
+final class SimLoop extends Timeline implements Loop {
     private static final Timer NOTHING = () -> {};
 
     private final SimMachine machine;
@@ -97,7 +97,7 @@ final class SimLoop extends Line implements Loop {
     }
 
     private void perform(Runnable task) {
-        Line before = machine.enter(this);
+        Timeline before = machine.enter(this);
         begin(0);
         try {
             task.run();

@@ -35,7 +35,7 @@ public final class SimMachine implements Machine {
     private final Set<Object> locks = new HashSet<>();
     private final Label killLabel;
     private final TcpStack tcp;
-    private @Nullable Line current;
+    private @Nullable Timeline current;
     private byte[] scratch = {};
     private boolean dead;
 
@@ -110,13 +110,13 @@ public final class SimMachine implements Machine {
 
     /** What runs now, or null if nothing does. */
     @Nullable
-    Line current() {
+    Timeline current() {
         return current;
     }
 
     /** Whether nothing that the caller does has any effect: the host has crashed, or the caller was killed. */
     boolean isGone() {
-        Line line = current;
+        Timeline line = current;
         return dead || (line != null && line.isKilled());
     }
 
@@ -127,7 +127,7 @@ public final class SimMachine implements Machine {
 
     /** By how many true nanoseconds whoever runs now is ahead of the event. */
     long ahead() {
-        Line line = current;
+        Timeline line = current;
         return line == null ? 0 : line.ahead();
     }
 
@@ -138,13 +138,13 @@ public final class SimMachine implements Machine {
 
     /** Lets a line be what runs now; returns what was before, for {@link #leave}. */
     @Nullable
-    Line enter(Line line) {
-        Line before = current;
+    Timeline enter(Timeline line) {
+        Timeline before = current;
         current = line;
         return before;
     }
 
-    void leave(@Nullable Line before) {
+    void leave(@Nullable Timeline before) {
         current = before;
     }
 
@@ -159,7 +159,7 @@ public final class SimMachine implements Machine {
 
     /** Time passes for whoever runs now. */
     void pass(long nanos) {
-        Line line = current;
+        Timeline line = current;
         if (line != null) {
             line.pass(nanos);
         }
@@ -167,7 +167,7 @@ public final class SimMachine implements Machine {
 
     /** The time of a request of the disk passes for whoever runs now. */
     void request(long bytes) {
-        Line line = current;
+        Timeline line = current;
         if (line != null) {
             line.pass(disk.request(now(), bytes) - now());
         }
@@ -192,7 +192,7 @@ public final class SimMachine implements Machine {
 
     /** Kills the process at the present instant of whoever runs; returns what is to be thrown. */
     KilledError die(Runnable kill) {
-        Line line = current;
+        Timeline line = current;
         if (line == null) {
             dead = true;
         } else {

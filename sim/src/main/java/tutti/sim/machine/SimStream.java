@@ -3,9 +3,11 @@ package tutti.sim.machine;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Iterator;
 import org.jspecify.annotations.Nullable;
 import tutti.runtime.Network.Stream;
 import tutti.runtime.Network.StreamListener;
+import tutti.runtime.PeerIdentity;
 import tutti.sim.kernel.Clock;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.tcp.TcpEnd;
@@ -16,18 +18,21 @@ import tutti.sim.tcp.TcpSegment;
  * the loop does, and the program's, which is told on its loop.
  */
 final class SimStream implements Stream, TcpEnd.Owner {
+    private static final String NOTHING_PROVEN = "it does not prove who it is";
     private final SimMachine machine;
     private final TcpStack stack;
     private final SimNetwork network;
     private final String remote;
     private final int port;
     private final TcpStack.@Nullable Listening accepting;
-    private final Deque<ByteBuffer> unsent = new ArrayDeque<>();
+    /** In the order in which they were sent, which is that of their instants. */
+    private final Deque<Sent> unsent = new ArrayDeque<>();
     private final Runnable serve = this::serve;
     private final Runnable flush = this::flush;
     private @Nullable StreamListener listener;
     private @Nullable TcpEnd end;
     private Clock.@Nullable Timer timeout;
+    private @Nullable PeerIdentity peer;
     private long unsentBytes;
     private boolean serving;
     private boolean stands;
@@ -35,6 +40,16 @@ final class SimStream implements Stream, TcpEnd.Owner {
     private boolean givenUp;
     private boolean paused;
     private boolean closed;
+
+    /** Bytes that the program has sent, and from which instant on they may leave; none is later than any of the present task. */
+    private static final class Sent {
+        private final ByteBuffer bytes;
+        private long fromNanos = Long.MAX_VALUE;
+
+        Sent(ByteBuffer bytes) {
+            this.bytes = bytes;
+        }
+    }
 
     /**
      * One end.
@@ -133,9 +148,15 @@ final class SimStream implements Stream, TcpEnd.Owner {
         network.add(this);
         network.loop().execute(() -> {
             stands = true;
-            if (!closed) {
+            if (closed) {
+                return;
+            }
+            if (isProven()) {
                 listener = from.acceptor().accepted(this);
                 changed();
+            } else {
+                close();
+                from.acceptor().refused(remote(), NOTHING_PROVEN);
             }
         });
         return true;
@@ -164,20 +185,23 @@ final class SimStream implements Stream, TcpEnd.Owner {
         }
     }
 
-    /** Gives the operating system what it has room for. */
+    /**
+     * Gives the operating system what it has room for. A task is ahead of its event, and the next one begins where it ended: what
+     * they have sent must not leave before their time has come, for then others would hear of what was not done yet.
+     */
     void flush() {
         TcpEnd to = end();
         if (!to.isWritable() || to.isOpening()) {
             return;
         }
-        int room = (int) Math.min(unsentBytes, TcpStack.bufferBytes() - to.queued());
+        int room = (int) Math.min(due(), TcpStack.bufferBytes() - to.queued());
         if (room <= 0) {
             return;
         }
         byte[] bytes = new byte[room];
         int done = 0;
         while (done < room) {
-            ByteBuffer first = unsent.element();
+            ByteBuffer first = unsent.element().bytes;
             int part = Math.min(first.remaining(), room - done);
             first.get(bytes, done, part);
             done += part;
@@ -187,6 +211,19 @@ final class SimStream implements Stream, TcpEnd.Owner {
         }
         unsentBytes -= room;
         to.write(bytes);
+    }
+
+    /** How many bytes may leave now. */
+    private long due() {
+        long now = machine.kernel().now();
+        long bytes = 0;
+        for (Sent sent : unsent) {
+            if (sent.fromNanos > now) {
+                break;
+            }
+            bytes += sent.bytes.remaining();
+        }
+        return bytes;
     }
 
     // The program's part.
@@ -200,7 +237,14 @@ final class SimStream implements Stream, TcpEnd.Owner {
         if (!stands && !from.isOpening() && from.failure() == null) {
             stands = true;
             cancelTimeout();
-            listener().connected();
+            if (isProven()) {
+                listener().connected();
+            } else {
+                listener().distrusted(NOTHING_PROVEN);
+                tell(NOTHING_PROVEN);
+                from.close(false);
+                return;
+            }
         }
         TcpEnd.Failure failure = from.failure();
         if (failure != null) {
@@ -214,6 +258,18 @@ final class SimStream implements Stream, TcpEnd.Owner {
             from.close(false);
         }
         changed();
+    }
+
+    /**
+     * Whether each end may know the other, where they have to. What the other host is now, it has been since the connection was
+     * asked for: it ends with the life in which it began.
+     */
+    private boolean isProven() {
+        if (network.identity() != null) {
+            peer = machine.network().host(remote).identity();
+            return peer != null;
+        }
+        return true;
     }
 
     private void tell(String why) {
@@ -244,11 +300,16 @@ final class SimStream implements Stream, TcpEnd.Owner {
     }
 
     @Override
+    public @Nullable PeerIdentity peer() {
+        return peer;
+    }
+
+    @Override
     public void send(ByteBuffer bytes) {
         if (closed || !stands || !bytes.hasRemaining() || machine.isGone()) {
             return;
         }
-        unsent.add(bytes.duplicate());
+        unsent.add(new Sent(bytes.duplicate()));
         unsentBytes += bytes.remaining();
         network.flushLater(this);
     }
@@ -256,6 +317,14 @@ final class SimStream implements Stream, TcpEnd.Owner {
     /** At the end of a task: what was sent in it leaves at the end of its time. */
     void leave() {
         long ahead = machine.ahead();
+        long from = machine.now();
+        for (Iterator<Sent> latest = unsent.descendingIterator(); latest.hasNext();) {
+            Sent sent = latest.next();
+            if (sent.fromNanos != Long.MAX_VALUE) {
+                break;
+            }
+            sent.fromNanos = from;
+        }
         if (ahead == 0) {
             flush();
         } else {

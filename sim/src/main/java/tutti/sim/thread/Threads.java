@@ -23,7 +23,7 @@ import tutti.sim.kernel.SimulationFailure;
  * did is seen by the next.
  *
  * <p>
- * A scheduler of our own for virtual threads, which DESIGN section 7 has in mind, exists in JDK 25 only behind reflection
+ * A scheduler of our own for virtual threads could be had in JDK 25 only by reflection
  * into {@code java.lang}; handing over costs about a microsecond if the loop runs on a virtual thread too
  * ({@link #callOnLoop}) and about ten if it does not, and lets code inside take real locks for a moment.
  *

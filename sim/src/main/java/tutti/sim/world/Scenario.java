@@ -71,7 +71,7 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         for (int node = 0; node < replicas; node++) {
             hosts.add("n" + node);
         }
-        Map<String, String> parameters = new TreeMap<>(Knobs.random(dice, protocol, replicas));
+        Map<String, String> parameters = new TreeMap<>(RandomParameters.random(dice, protocol, replicas));
         parameters.putAll(pinned);
         EngineKind engine = dice.pick(ENGINES);
         FaultPlan plan = FaultPlan.random(seed, faults, hosts, SAFETY_NANOS);

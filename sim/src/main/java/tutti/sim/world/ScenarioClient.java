@@ -40,6 +40,9 @@ final class ScenarioClient {
             return;
         }
         if (!home.isReady()) {
+            if (home.refuses()) {
+                move();
+            }
             beginLater(AGAIN_NANOS);
             return;
         }
@@ -71,9 +74,13 @@ final class ScenarioClient {
         };
         run.ended(number, outcome, end);
         if (run.hasOnePrimary() && end.why().equals("refused")) {
-            home = run.anyReplica(random);
-            session = run.newSession();
+            move();
         }
         beginLater(run.think(random));
+    }
+
+    private void move() {
+        home = run.anyReplica(random);
+        session = run.newSession();
     }
 }

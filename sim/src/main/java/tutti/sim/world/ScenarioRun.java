@@ -51,6 +51,8 @@ public final class ScenarioRun {
     /** How long those are waited for that need not come to rest. */
     private static final long PATIENCE_NANOS = 5 * Nanos.SECOND;
     private static final int PROBES_MAX = 40;
+    /** Between a probe that fails and the next. */
+    private static final long PROBE_PAUSE_NANOS = 50 * Nanos.MILLI;
     /** Lists that only probes use begin here. */
     private static final long PROBE_LISTS = 1_000_000;
     private static final int LAST_SESSIONS = 1_000_000;
@@ -61,7 +63,7 @@ public final class ScenarioRun {
     private final Recording recording;
     private final ListAppendHistory clients;
     private final Programs programs;
-    private final Mix mix;
+    private final ClientMix mix;
     private final List<NodeHost> replicas = new ArrayList<>();
     private final Runnable calm;
     private final Injector injector;
@@ -81,7 +83,7 @@ public final class ScenarioRun {
         recording = new Recording(kernel);
         clients = new ListAppendHistory(scenario.transactions() + scenario.hosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"));
-        mix = new Mix(knobs.fork("mix"), scenario.protocol().claims());
+        mix = new ClientMix(knobs.fork("mix"), scenario.protocol().claims());
         toBegin = scenario.transactions();
         Network network = new Network(kernel);
         Segment lan = network.segment("lan", LinkConfig.LAN);
@@ -187,11 +189,17 @@ public final class ScenarioRun {
         return replicas.stream().filter(replica -> !replica.refuses()).toList();
     }
 
-    /** Whether those that serve must come to rest: no data is gone unseen, and they are a majority of those who vote. */
+    /**
+     * Whether those that serve must come to rest: no data is gone unseen, they are a majority of those who vote, and if clients are
+     * answered when another cluster has stored what was committed, nobody of such a cluster is missing.
+     */
     private boolean mustRest() {
         Set<Integer> voters = scenario.order() == Scenario.OrderKind.RAFT
                 ? scenario.protocol().voters(new TreeSet<>(replicas.stream().map(NodeHost::node).toList()))
                 : new TreeSet<>(replicas.stream().map(NodeHost::node).toList());
+        if (scenario.protocol().has(Trait.ANSWERS_AWAIT_ANOTHER_CLUSTER) && serving().size() < replicas.size()) {
+            return false;
+        }
         return scenario.hosts().stream().noneMatch(host -> worst(host) == FaultKind.Promise.NONE)
                 && serving().stream().filter(replica -> voters.contains(replica.node())).count() > voters.size() / 2;
     }
@@ -289,6 +297,10 @@ public final class ScenarioRun {
             });
             if (replica.refuses() || !untilRest(kernel.now() + LIVENESS_NANOS)) {
                 return false;
+            }
+            if (!committed[0]) {
+                // It may be about to find out that it can reach the others again.
+                kernel.runUntil(kernel.now() + PROBE_PAUSE_NANOS);
             }
         }
         return committed[0];

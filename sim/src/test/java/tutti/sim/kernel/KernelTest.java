@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 class KernelTest {
@@ -34,6 +35,46 @@ class KernelTest {
         planned.sort(Comparator.comparingLong(Planned::time).thenComparingInt(Planned::number));
         assertEquals(planned, happened);
         assertEquals(5000, kernel.executed());
+    }
+
+    /** Delays of every magnitude, from within events and between runs, cancelled or not, against a sorted set. */
+    @Test
+    void whateverIsScheduledHappensAsASortedSetHasIt() {
+        record Planned(long time, long handle) {}
+        for (int seed = 0; seed < 50; seed++) {
+            Kernel kernel = new Kernel(seed);
+            RandomStream random = kernel.random("model");
+            TreeSet<Planned> model = new TreeSet<>(
+                    Comparator.comparingLong(Planned::time).thenComparingLong(Planned::handle));
+            Runnable[] schedules = new Runnable[1];
+            int[] left = {2000};
+            schedules[0] = () -> {
+                for (int i = random.nextInt(4); i > 0 && left[0] > 0; i--) {
+                    left[0]--;
+                    long time = kernel.now() + (random.chance(0.2) ? 0 : random.nextLong(1L << random.nextInt(50)));
+                    long[] handle = {0};
+                    handle[0] = kernel.schedule(time - kernel.now(), A, () -> {
+                        assertEquals(time, kernel.now());
+                        assertEquals(model.pollFirst(), new Planned(time, handle[0]));
+                        schedules[0].run();
+                    });
+                    model.add(new Planned(time, handle[0]));
+                }
+                if (!model.isEmpty() && random.chance(0.3)) {
+                    List<Planned> all = List.copyOf(model);
+                    Planned cancelled = all.get(random.nextInt(all.size()));
+                    assertTrue(kernel.cancel(cancelled.handle));
+                    model.remove(cancelled);
+                }
+                assertEquals(model.size(), kernel.pending());
+            };
+            while (left[0] > 0 || !model.isEmpty()) {
+                schedules[0].run();
+                long until = kernel.now() + random.nextLong(1L << random.nextInt(50));
+                kernel.runUntil(until);
+                assertTrue(model.isEmpty() || model.getFirst().time > until);
+            }
+        }
     }
 
     @Test

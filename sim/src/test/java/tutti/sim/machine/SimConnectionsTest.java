@@ -4,12 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import tutti.runtime.DataFile;
+import tutti.runtime.Directory;
 import tutti.runtime.Network;
 import tutti.runtime.Network.Stream;
 import tutti.runtime.Network.StreamListener;
@@ -102,6 +105,46 @@ class SimConnectionsTest {
             send(i);
         }
         requireAll();
+    }
+
+    /** A task that waits for the disk is ahead of its event; an acknowledgement that comes meanwhile lets nothing leave early. */
+    @Test
+    void whatIsSentAfterAForceArrivesAfterTheForce() throws IOException {
+        world.machine(1).network("right", SimConnectionsTest::fail).listen(ADDRESS, accepted -> new Hearing("right") {
+            @Override
+            public void received(ByteBuffer bytes) {
+                super.received(bytes.duplicate());
+                // Carries the acknowledgement.
+                accepted.send(bytes);
+            }
+        });
+        left.loop().execute(() -> stream = left.connect(ADDRESS, Nanos.SECOND, new Hearing("left") {
+            @Override
+            public void received(ByteBuffer bytes) {
+                log.add("an echo");
+            }
+        }));
+        world.await("it stands", () -> !log.isEmpty());
+        DataFile file = world.directory(0).open("file", Directory.Open.EMPTY);
+        long[] forced = {0};
+        left.loop().execute(() -> stream.send(ByteBuffer.wrap(new byte[]{1})));
+        left.loop().execute(() -> {
+            try {
+                file.write(ByteBuffer.wrap(new byte[]{1}), 0);
+                file.force(true);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            forced[0] = world.machine(0).now();
+            stream.send(ByteBuffer.wrap(new byte[]{2}));
+        });
+        world.await("the first byte has come", () -> received.position() == 1);
+        while (received.position() == 1) {
+            assertTrue(world.kernel.now() <= forced[0] + Nanos.SECOND, "the second byte comes");
+            world.pass(Nanos.MICRO);
+        }
+        assertTrue(world.kernel.now() > forced[0],
+                "it came at " + world.kernel.now() + ", the force ended at " + forced[0]);
     }
 
     @Test

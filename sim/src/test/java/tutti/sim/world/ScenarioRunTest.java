@@ -105,6 +105,43 @@ class ScenarioRunTest {
         assertTrue(result.passed(), result::why);
     }
 
+    /** A node that could not reach the others again so soon after the faults was probed forty times in one instant. */
+    @ParameterizedTest
+    @ValueSource(longs = {11, 135})
+    void aNodeHasTimeToReachTheOthersAgain(long seed) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("clogging")));
+        assertTrue(result.passed(), result::why);
+    }
+
+    /** Two of three members forgot a group's order at once, for their processes ended with their databases' servers. */
+    @Test
+    void noMoreThanAMinorityForgetsAGroupsOrder() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(603320222355L, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.GROUP, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
+    }
+
+    /**
+     * A node that was cut off for a moment had the others' lives ended, which was ordered when it could reach them again: those
+     * began anew for nothing, and forgot the order of a group.
+     */
+    @Test
+    void whoIsCutOffEndsNobodysLife() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(608137522973L, PROTOCOLS.descriptor("dbsm"), Map.of(),
+                OrderKind.GROUP, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
+    }
+
+    /** Clients stayed at a node that had refused to go on, or waited for a cluster that had. */
+    @ParameterizedTest
+    @CsvSource({"1054775863485, passive, 'all,disks'", "1054775863499, passive, disks", "1054775863496, wice, disks"})
+    void nobodyWaitsForANodeThatRefuses(long seed, String protocol, String faults) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse(faults)));
+        assertTrue(result.passed(), result::why);
+    }
+
     /** The replicas were taken to be at rest though one had not been given the last message, which changed nothing. */
     @Test
     void atRestEverybodyHasBeenGivenEverything() {
@@ -125,6 +162,41 @@ class ScenarioRunTest {
                 FaultProfile.parse("none")));
         assertTrue(result.passed(), result::why);
         assertEquals(0, result.counts().getOrDefault("aborted: lock-timeout", 0), result.counts()::toString);
+    }
+
+    /**
+     * A client that asked a backup was told of what the primary did not show yet, and an update that began there afterwards had
+     * not seen it.
+     */
+    @ParameterizedTest
+    @ValueSource(longs = {889001065571L, 889001065671L, 889001065762L})
+    void nobodyIsToldOfWhatAnUpdateMayNotHaveSeen(long seed) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor("passive"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), () -> result.failed().toString());
+    }
+
+    /**
+     * A prepared transaction whose commit failed in the engine lost its locks before it was visible, and one that read in between
+     * what it overwrites was decided before it could be pushed aside.
+     */
+    @Test
+    void whoReadsWhileLocksAreLostIsNotDecided() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(889001065493L,
+                PROTOCOLS.descriptor(TwoPhaseCommit.NAME), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("all")));
+        assertTrue(result.passed(), () -> result.failed().toString());
+    }
+
+    /**
+     * The simulated databases in the virtual machine, unlike the real ones, had an applier that waited for a local transaction keep
+     * other appliers out: for ever, if one of these had an earlier position than the transaction.
+     */
+    @Test
+    void anApplierThatWaitsKeepsNoOtherOut() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(889001065469L, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
     }
 
     /**

@@ -52,7 +52,7 @@ public final class StatementClasses {
                 return new Computed(ConflictClasses.ALL, false);
             }
             vouched |= tables.vouched();
-            hashes.addAll(new DividedTableClasses(statement, catalog, references, values).classes(tables));
+            hashes.addAll(new DivisionClasses(statement, catalog, references, values).classes(tables));
         }
         return new Computed(of(hashes), vouched);
     }
@@ -138,9 +138,9 @@ public final class StatementClasses {
                         : tables.direct();
                 own.forEach(table -> hashes.addAll(part(table, value, references)));
                 partly |= own.stream()
-                        .anyMatch(table -> !hashes.containsAll(DividedTableClasses.all(table, references)));
-                tables.brought().forEach(table -> hashes.addAll(DividedTableClasses.all(table, references)));
-                tables.cascaded().forEach(table -> hashes.addAll(DividedTableClasses.all(table, references)));
+                        .anyMatch(table -> !hashes.containsAll(DivisionClasses.all(table, references)));
+                tables.brought().forEach(table -> hashes.addAll(DivisionClasses.all(table, references)));
+                tables.cascaded().forEach(table -> hashes.addAll(DivisionClasses.all(table, references)));
             }
         }
         return new Declaration(of(hashes), unknown, partly);
@@ -150,7 +150,7 @@ public final class StatementClasses {
     private static Set<Long> part(long table, @Nullable Token value, References references) {
         Division division = references.divisions().get(table);
         return division == null || value == null || value.text().startsWith("$")
-                ? DividedTableClasses.all(table, references)
+                ? DivisionClasses.all(table, references)
                 : Set.of(division.of(Long.parseLong(value.text())));
     }
 
@@ -232,7 +232,7 @@ public final class StatementClasses {
                 }
                 case Change.Truncate(Changes.TableName name) -> {
                     long hash = TableCatalog.tableKey(name.schema(), name.name());
-                    yield DividedTableClasses.all(hash, references).stream().allMatch(classes::contains)
+                    yield DivisionClasses.all(hash, references).stream().allMatch(classes::contains)
                             ? null
                             : name.name();
                 }
@@ -267,7 +267,7 @@ public final class StatementClasses {
         for (long relation : relations) {
             Table table = catalog.table(relation);
             if (table != null
-                    && DividedTableClasses.all(table.hash(), references).stream().noneMatch(classes::contains)) {
+                    && DivisionClasses.all(table.hash(), references).stream().noneMatch(classes::contains)) {
                 return table.displayName();
             }
         }

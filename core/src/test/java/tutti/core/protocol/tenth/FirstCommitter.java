@@ -73,7 +73,7 @@ public final class FirstCommitter implements Protocol {
     static final MessageSet<Message> MESSAGES = new MessageSet<>(NAME, "Under the tenth protocol.",
             List.of(Decide.SCHEMA));
 
-    private final ReplicaWorld replica;
+    private final ReplicaWorld world;
     /** Run here, and have not asked to commit. */
     private final Set<TransactionId> executing = new HashSet<>();
     /** Of this replica, their message is on its way. */
@@ -82,8 +82,8 @@ public final class FirstCommitter implements Protocol {
     private final TreeMap<Long, TransactionId> unanswered = new TreeMap<>();
     private long lastCommitted;
 
-    FirstCommitter(ReplicaWorld replica) {
-        this.replica = replica;
+    FirstCommitter(ReplicaWorld world) {
+        this.world = world;
     }
 
     @Override
@@ -91,7 +91,7 @@ public final class FirstCommitter implements Protocol {
         if (request instanceof TransactionRequest.Whole whole
                 && whole.placement() == TransactionRequest.Placement.ALL) {
             ordered.add(transaction);
-            replica.order(new Decide(transaction, 0, WriteSet.EMPTY, whole));
+            world.order(new Decide(transaction, 0, WriteSet.EMPTY, whole));
         } else {
             executing.add(transaction);
         }
@@ -101,20 +101,20 @@ public final class FirstCommitter implements Protocol {
     public void executed(TransactionId transaction, Execution execution) {
         executing.remove(transaction);
         ordered.add(transaction);
-        replica.order(new Decide(transaction, execution.begun(), execution.writes(), Decide.NONE));
+        world.order(new Decide(transaction, execution.begun(), execution.writes(), Decide.NONE));
     }
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
         executing.remove(transaction);
-        replica.answer(transaction, new Outcome.Aborted(cause));
+        world.answer(transaction, new Outcome.Aborted(cause));
     }
 
     /** One that is ordered will be refused when it is delivered: what it gave way to has committed since it began. */
     @Override
     public void victim(TransactionId transaction, long forPosition) {
         if (executing.remove(transaction)) {
-            replica.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
+            world.answer(transaction, new Outcome.Aborted(new AbortReason.Victim(forPosition)));
         }
     }
 
@@ -124,19 +124,19 @@ public final class FirstCommitter implements Protocol {
         TransactionId transaction = decide.transaction();
         boolean here = ordered.remove(transaction);
         if (decide.forAll()) {
-            replica.execute(transaction, position, decide.request());
+            world.execute(transaction, position, decide.request());
         } else if (decide.begun() < lastCommitted) {
-            replica.skip(position);
+            world.skip(position);
             if (here) {
-                replica.abort(transaction);
-                replica.answer(transaction,
+                world.abort(transaction);
+                world.answer(transaction,
                         new Outcome.Aborted(new AbortReason.TooOld(decide.begun(), lastCommitted)));
             }
             return;
         } else if (here) {
-            replica.commit(transaction, position, decide.writes());
+            world.commit(transaction, position, decide.writes());
         } else {
-            replica.apply(transaction, position, decide.writes());
+            world.apply(transaction, position, decide.writes());
         }
         lastCommitted = position;
         if (here) {
@@ -148,7 +148,7 @@ public final class FirstCommitter implements Protocol {
     public void committed(long position, long horizon) {
         while (!unanswered.isEmpty() && unanswered.firstKey() <= position) {
             Map.Entry<Long, TransactionId> first = unanswered.pollFirstEntry();
-            replica.answer(first.getValue(), new Outcome.Committed(first.getKey()));
+            world.answer(first.getValue(), new Outcome.Committed(first.getKey()));
         }
     }
 

@@ -36,8 +36,8 @@ public final class FirstCommitterDescriptor implements ProtocolDescriptor {
     }
 
     @Override
-    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld replica) {
-        return new FirstCommitter(replica);
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
+        return new FirstCommitter(world);
     }
 
     @Override

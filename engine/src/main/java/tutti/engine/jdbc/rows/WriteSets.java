@@ -24,8 +24,7 @@ import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.TableCatalog;
 
 /**
- * Makes a write set of a transaction's changed rows, and changes of rows of a write set. (DESIGN section 3, "What a
- * write set carries".)
+ * Makes a write set of a transaction's changed rows, and changes of rows of a write set.
  *
  * <p>
  * <b>Keys.</b> A row that comes or goes touches all its unique keys exclusively; one that changes touches those keys

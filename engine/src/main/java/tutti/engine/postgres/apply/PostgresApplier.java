@@ -31,12 +31,12 @@ import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
 
 /**
- * Applies ordered write sets: everything of one {@link #apply} in one round trip (DESIGN section 3, "Apply"). A lost connection is
+ * Applies ordered write sets: everything of one {@link #apply} in one round trip. A lost connection is
  * replaced at the next call.
  *
  * <p>
  * <b>Clients' code</b> (CHECK functions, index expressions, triggers, what a schema change calls) runs in these sessions, so they
- * are of roles that may do nothing (docs/decisions/0013). Rows are written by functions of the tables' owners, a schema
+ * are of roles that may do nothing (docs/decisions/0016). Rows are written by functions of the tables' owners, a schema
  * change is made as the role that sent it, of which the session is a member until it is made. What code can do to the session:
  * take back the role, and be one that may do nothing; prepare, close or name statements, of which none is used here: functions are
  * called by object id, statements have no name and are parsed each time; change settings, which are reset before the next
@@ -201,7 +201,7 @@ public final class PostgresApplier implements Applier {
         touched.add(Role.APPLIER);
         batch.plain("RESET ALL");
         settings(batch, statement);
-        call(batch, engine.functions().allowStatement(), new byte @Nullable [][] {null});
+        call(batch, engine.functions().allowStatement(), new byte @Nullable [][]{null});
         call(batch, engine.functions().beginAs(), bytes(statement.role()));
         batch.plain("SET LOCAL ROLE " + Table.quote(statement.role()));
         int place = batch.plain(statement.sql());

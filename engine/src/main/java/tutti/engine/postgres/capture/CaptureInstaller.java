@@ -97,7 +97,8 @@ public final class CaptureInstaller {
         }
         connection.execute("BEGIN;\nSET LOCAL search_path = pg_catalog;\nSET LOCAL client_min_messages = warning;\n"
                 + "SET LOCAL session_replication_role = origin;\n"
-                + script("roles.sql", settings.secret(), roleNames(connection)) + "\n" + script(settings, roleNames(connection))
+                + script("roles.sql", settings.secret(), roleNames(connection)) + "\n"
+                + script(settings, roleNames(connection))
                 + "\nCOMMIT;", TIMEOUT);
     }
 
@@ -187,7 +188,8 @@ public final class CaptureInstaller {
     private static List<String> roleNames(BackendConnection connection) throws IOException, InterruptedException {
         String database = connection.execute("SELECT oid FROM pg_catalog.pg_database"
                 + " WHERE datname = pg_catalog.current_database()", TIMEOUT).value();
-        return Arrays.stream(Role.values()).map(role -> "tutti_" + role.name().toLowerCase(Locale.ROOT) + "_" + database)
+        return Arrays.stream(Role.values())
+                .map(role -> "tutti_" + role.name().toLowerCase(Locale.ROOT) + "_" + database)
                 .toList();
     }
 
@@ -218,7 +220,8 @@ public final class CaptureInstaller {
 
     private static String script(Settings settings, List<String> roleNames) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
-        return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE).replace("<append after>", APPEND_AFTER)
+        return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE)
+                .replace("<append after>", APPEND_AFTER)
                 .replace("<mark>", MARK)
                 .replace("<snapshots_only>", settings.serializable() ? "false" : "true")
                 .replace("<node_index>", Integer.toString(settings.nodeIndex()))

@@ -21,7 +21,7 @@ import tutti.engine.postgres.catalog.ValueForm;
 
 /**
  * Makes a write set out of what {@code tutti.finish} returned: which keys were touched how, and the changes in a form
- * that another node understands (DESIGN section 3, "What a write set carries"). Pure; one use per transaction, from one
+ * that another node understands. Pure; one use per transaction, from one
  * thread.
  *
  * <p>

@@ -19,7 +19,7 @@
 --  * No trigger of a client's runs inside a SECURITY DEFINER function of ours: tutti.flush() runs our own ones by name, and
 --    nobody else's may have such a name.
 --
--- What other nodes have executed is applied by roles that may do nothing (docs/decisions/0013-least-rights.md):
+-- What other nodes have executed is applied by roles that may do nothing (docs/decisions/0016-least-rights.md):
 --  * <applier> writes rows, by calling the functions that tutti.adopt() keeps for each table. Such a function belongs to the table's
 --    owner and is SECURITY DEFINER: constraints, index expressions and triggers run as the owner, who has put them there, and no
 --    code can change the role in it (PostgreSQL refuses SET ROLE and RESET ROLE there). It does nothing without the secret.
@@ -75,6 +75,11 @@ CREATE TABLE IF NOT EXISTS tutti.applied (
 -- What the node has written here since it read the position: a crash empties the table together with the commits that it loses.
 CREATE UNLOGGED TABLE tutti.life (
     token text NOT NULL
+);
+
+-- The id of the cluster whose order these positions are of; no row if it has none.
+CREATE TABLE IF NOT EXISTS tutti.cluster (
+    id text PRIMARY KEY
 );
 
 -- What was captured before the end of a transaction: the rows before a schema change or TRUNCATE, and these themselves.

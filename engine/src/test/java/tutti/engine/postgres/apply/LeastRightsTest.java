@@ -188,8 +188,9 @@ class LeastRightsTest {
     private void assertPowerlessInRows(String table) throws Exception {
         table(table);
         apply(List.of(session.commit("INSERT INTO evil.mine VALUES (1, 'a'), (2, 'b')"), session.commit(ALICES)));
-        apply(List.of(session.commit("UPDATE evil.mine SET word = 'c' WHERE id = 1", "DELETE FROM evil.mine WHERE id = 2",
-                "UPDATE alice.rows SET words = words || 'ä'::text", ALICES.replace("(1,", "(2,"))));
+        apply(List
+                .of(session.commit("UPDATE evil.mine SET word = 'c' WHERE id = 1", "DELETE FROM evil.mine WHERE id = 2",
+                        "UPDATE alice.rows SET words = words || 'ä'::text", ALICES.replace("(1,", "(2,"))));
         apply(List.of(session.commit("UPDATE alice.rows SET word = word || 'ö' WHERE id = 2")));
         assertPowerless();
         for (String same : List.of("evil.mine", "alice.rows")) {

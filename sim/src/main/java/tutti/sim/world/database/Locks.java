@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lock manager of a database: first come, first served. A client's wait that would close a cycle is refused. Whoever
- * {@linkplain #shut shuts} it is alone until it opens it again: nobody else is granted anything.
+ * {@linkplain #shut shuts} it is alone until it opens it again: nobody else is granted anything who can be {@linkplain Owner#kept kept}.
  */
 final class Locks {
     /** What may be held together. */
@@ -55,6 +55,9 @@ final class Locks {
 
         /** Whether a wait of it may be refused because it would close a cycle. */
         abstract boolean refusable();
+
+        /** Whether it is granted nothing while somebody else is alone. */
+        abstract boolean kept();
 
         final boolean isWaiting() {
             return waiting != null;
@@ -142,7 +145,7 @@ final class Locks {
                 inTheWay.addAll(others(lock, owner, step.mode()));
             }
         }
-        if (alone != null && !alone.equals(owner)) {
+        if (alone != null && !isLet(owner)) {
             inTheWay.add(alone);
         }
         if (inTheWay.isEmpty()) {
@@ -184,7 +187,7 @@ final class Locks {
     }
 
     private boolean isLet(Owner owner) {
-        return alone == null || alone.equals(owner);
+        return alone == null || alone.equals(owner) || !owner.kept();
     }
 
     private static @Nullable Holder holder(Lock lock, Owner owner) {

@@ -16,8 +16,8 @@ import tutti.core.txn.WriteSet;
 /**
  * Applies what was ordered, and prepares what is not. Where {@linkplain EngineKind#appliersQueue appliers wait for rows in
  * turn}, whoever is in its way is named from time to time. Elsewhere it takes all its rows at once or none: when somebody
- * is in its way it names them, waits for the end of a transaction, and tries again, as long as it has a position with all
- * others kept from getting further rows.
+ * is in its way it names them, waits for the end of a transaction, and tries again; if it has a position, all who have none are
+ * kept from getting further rows meanwhile.
  */
 final class SimApplier extends Locks.Owner implements Engine.Applier {
     private enum State {
@@ -47,6 +47,12 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
     @Override
     boolean refusable() {
         return false;
+    }
+
+    /** What is ordered waits for nobody who waits for what is ordered behind it. */
+    @Override
+    boolean kept() {
+        return position == NO_POSITION;
     }
 
     private void begin(State to, Completion<?> done) {

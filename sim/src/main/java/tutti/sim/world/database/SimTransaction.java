@@ -59,6 +59,11 @@ public final class SimTransaction extends Locks.Owner {
         return true;
     }
 
+    @Override
+    boolean kept() {
+        return true;
+    }
+
     /** What it has done. */
     public Run run() {
         return run;

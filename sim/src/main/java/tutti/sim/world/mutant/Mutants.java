@@ -73,6 +73,10 @@ public final class Mutants {
             mended("waits-not-told", "Two-phase commit does not hear for whom prepared changes wait in engines.",
                     Edit.of(PROTOCOL + "TwoPhaseCommit", "blocked", new Change.Body(0)),
                     ideal("2pc", "none", "lock-ticks", "1000000"), new Finder(By.LIVENESS, "open"), 60),
+            mended("lost-locks-not-awaited",
+                    "What ran while something committed and was not visible is decided before that is visible.",
+                    Edit.of(PROTOCOL + "TwoPhaseCommit", "executed", new Change.Unwritten("behind")),
+                    raft("2pc", "engine-aborts"), new Finder(By.ISOLATION, "write skew"), 200),
             mended("turn-does-not-count", "Whoever has its turn waits for those who wait for theirs.",
                     Edit.of(NODE + "ClientTransaction", "giveWayTo", new Change.Body(0)),
                     ideal("akara", "all"), new Finder(By.LIVENESS, "open"), 20),
@@ -142,6 +146,18 @@ public final class Mutants {
             one("restart-told-too-high", "A node tells a snapshot that its database may fall behind.",
                     Edit.of(NODE + "LogKeeping", "lambda$tellDurable$1(", new Change.Body(1)),
                     ideal("si", "crash,kill"), new Finder(By.ASSERTION, "the order's log begins at position"), 30),
+            mended("told-before-the-primary", "A backup tells of what its primary does not show yet.",
+                    Edit.of(NODE + "ReplicaCore$Parts", "tellsFirst", new Change.Body(0)),
+                    raft("passive", "delay,clogging"), new Finder(By.PREFIX_SNAPSHOT, "freshness"), 60),
+            mended("minority-fences", "A node that is cut off has the lives of those that it misses ended.",
+                    Edit.of(NODE + "ReplicaCore$Parts", "isGone", new Change.Condition("majority", 1, Jump.PASSED)),
+                    from(608137522973L, "dbsm", OrderKind.GROUP), new Finder(By.LIVENESS, "open"), 1),
+            mended("appliers-kept-out", "An applier that waits for a local transaction keeps other appliers out.",
+                    Edit.of(DATABASE + "SimApplier", "kept", new Change.Body(1)),
+                    from(889001065469L, "si", OrderKind.RAFT), new Finder(By.LIVENESS, "open"), 1),
+            mended("ready-over-failed", "A node that has failed says that it is ready.",
+                    Edit.of(NODE + "Lifecycle", "moves", new Change.Condition("state", 1, Jump.PASSED)),
+                    raft("si", "engine-down"), new Finder(By.WORLD, "lifecycle"), 20),
             mended("turn-lost", "Who waits for a turn to commit is not let go on when there is one.",
                     Edit.of(NODE + "CommitAdmission", "leave", new Change.LeftOut("run")),
                     ideal("si", "none"), new Finder(By.LIVENESS, "open"), 150),
@@ -173,6 +189,9 @@ public final class Mutants {
             mended("silence-of-a-former-life", "A node gives up as soon as another takes its former life for alive.",
                     Edit.of(RAFT + "PeerNetwork$Outbound", "refused", new Change.Instead("silenceNanos", "aliveNanos")),
                     raft("si", "crash,kill"), new Finder(By.ASSERTION, "may not join"), 30),
+            one("checksum-not-looked-at", "Records of the log are read without their checksum.",
+                    Edit.of(RAFT + "LogSegment", "decode", new Change.Condition("crc", 1, Jump.TAKEN)),
+                    raft("si", "flipped-bits"), new Finder(By.TOTAL_ORDER, "uniform"), 100),
             one("delivery-not-woken", "Who delivers is not told of what was committed meanwhile.",
                     Edit.of(RAFT + "RaftOrder", "tellDelivery", new Change.Unwritten("tellsDelivery")),
                     raft("si", "none"), new Finder(By.LIVENESS, "not begun"), 2),
@@ -215,9 +234,6 @@ public final class Mutants {
                     Edit.of(RAFT + "SnapshotEdge", "behind",
                             new Change.Condition("lastLogOrSnapshotIndex", 3, Jump.TAKEN)),
                     raft("si", "partition,power-loss,kill"), new Finder(By.LIVENESS, "open"), 200),
-            mended("ready-over-failed", "A node that has failed says that it is ready.",
-                    Edit.of(NODE + "Lifecycle", "moves", new Change.Condition("state", 1, Jump.PASSED)),
-                    ideal("si", "engine-down,crash,kill"), new Finder(By.WORLD, "lifecycle"), 150),
             one("fence-ignored", "What a node sends counts although others took it for lost and said so.",
                     Edit.of(NODE + "ReplicaCore", "take", new Change.Given("counts", 1)),
                     raft("si", "partition,clogging,pause,crash"), new Finder(By.ACKNOWLEDGED, "aborted is absent"), 60),
@@ -227,9 +243,6 @@ public final class Mutants {
             one("cut-end-comes-back", "What was cut from the log's end stays in the file.",
                     Edit.of(RAFT + "SegmentedLog", "truncateFrom", new Change.LeftOut("truncate")),
                     raft("si", "partition,power-loss,kill"), new Finder(By.ASSERTION, "safely on disk"), 200),
-            one("checksum-not-looked-at", "Records of the log are read without their checksum.",
-                    Edit.of(RAFT + "LogSegment", "decode", new Change.Condition("crc", 1, Jump.TAKEN)),
-                    raft("si", "flipped-bits"), new Finder(By.ASSERTION, "belongs"), 60),
             one("torn-end-stays", "A torn end of the log is not cut off.",
                     Edit.of(RAFT + "SegmentedLog", "recover(Ljava/lang/String;", new Change.LeftOut("truncate")),
                     raft("si", "power-loss,kill"), new Finder(By.ASSERTION, "safely on disk"), 100),
@@ -258,6 +271,11 @@ public final class Mutants {
 
     private static Where raft(String protocol, String faults) {
         return new Where(protocol, Map.of(), OrderKind.RAFT, faults, 1000, 1);
+    }
+
+    /** Where a campaign has found it. */
+    private static Where from(long seed, String protocol, OrderKind order) {
+        return new Where(protocol, Map.of(), order, "all", 1000, seed);
     }
 
     private static Where group(String protocol, String faults) {

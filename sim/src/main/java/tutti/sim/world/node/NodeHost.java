@@ -35,13 +35,15 @@ public final class NodeHost {
     private static final Label START = Label.of("node", "start");
     private static final Label END = Label.of("node", "end");
     private static final long RESTART_NANOS = 20 * Nanos.MILLI;
+    /** How long a node that has failed goes on until its process ends it, at most. */
+    private static final long END_NANOS_MAX = 3 * Nanos.MILLI;
     /** A node that fails more often than this in a run will fail for ever. */
     private static final int RESTARTS_MAX = 20;
 
     /** Makes the protocol of one node. */
     public interface ProtocolFactory {
         /** A replica at the beginning of the order. */
-        Protocol create(int node, Set<Integer> replicas, ReplicaWorld replica);
+        Protocol create(int node, Set<Integer> replicas, ReplicaWorld world);
     }
 
     /** Opens the order of a node for one life, whose number is higher than those before. */
@@ -162,7 +164,8 @@ public final class NodeHost {
 
     /**
      * A life has failed. What a new start may mend is started anew at once; so is, until that helps, what stopped itself for its
-     * disk's sake. A node whose data was damaged may refuse to go on.
+     * disk's sake. A node whose data was damaged may refuse to go on. Its process hears of it somewhat later, and until then what is
+     * left of the node goes on.
      */
     void failed(NodeLife failed, Throwable cause, boolean restartable) {
         boolean again = restartable && ++restarts <= RESTARTS_MAX;
@@ -173,7 +176,7 @@ public final class NodeHost {
         }
         boolean refuses = !again && worst != FaultKind.Promise.STOPS;
         log.count(again ? "node restarted" : refuses ? "node refused" : "node stopped");
-        host.after(0, END, () -> {
+        host.after(host.random("end of life " + lives).nextLong(END_NANOS_MAX), END, () -> {
             if (failed.equals(life)) {
                 life = null;
                 if (!failed.knowsOfFailure()) {

@@ -1,0 +1,532 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.Outcome;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Frontend;
+
+/**
+ * Runs a transaction that has lost again, so that its client need not: what the client has said since the transaction began is kept,
+ * and said to the engine again; what the engine answers then must be, byte for byte, what the client has heard so far, and
+ * from there on it goes to the client. If it is something else, the client hears of the loss, as it would have done at once. On the
+ * session's event loop.
+ *
+ * <p>
+ * <b>Why the client cannot tell.</b> A client's messages follow from what it has heard, and the repeated transaction begins
+ * after the lost one has been rolled back, so that nothing of that is left in the database. If the client had begun
+ * at that later time, it would have heard the same answers (their digests are compared) and so have said the same messages (those are
+ * what is said again): the run that is left is one in which the client was slow. Before a repeated transaction may
+ * commit, all that the client has heard must have been compared ({@link #proven}); what comes later, it hears for the first time.
+ *
+ * <p>
+ * <b>What a rollback does not undo</b> must not be met twice. Statements prepared by the protocol are closed before they are prepared
+ * again; if a message uses a statement that an earlier message of the transaction would now replace, or the text speaks of
+ * prepared statements or advisory locks, there is no repetition. Values of sequences are lost, as they are by every
+ * rollback. What functions do outside of the database is done again: {@code limits.repetitions: 0} switches this off.
+ *
+ * <p>
+ * <b>Who loses again and again.</b> A transaction that has lost twice waits until others of its node that have lost twice are over, for
+ * {@value #PATIENCE_MILLIS} ms at most.
+ *
+ * <p>
+ * <b>Bounds.</b> At most {@value #SAID_BYTES_MAX} bytes of messages are kept; a longer transaction, and one of a query that
+ * has ended another transaction, is not repeated. A transaction is repeated as often as the setting says.
+ */
+final class Repetition {
+    private static final Logger LOG = LoggerFactory.getLogger(Repetition.class);
+    private static final int LOSSES_AT_ONCE = 2;
+    private static final int PATIENCE_MILLIS = 1000;
+    private static final int SAID_BYTES_MAX = 256 << 10;
+    private static final int SAID_BYTES_KEPT = 4 << 10;
+    /** What a client may hear in the cycle in which its transaction begins, before that. */
+    private static final int EARLY_BYTES_MAX = 1 << 10;
+    private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory|dblink",
+            Pattern.CASE_INSENSITIVE);
+
+    /** Deals with a message as if the client had just sent it. */
+    interface Again {
+        boolean frame(byte type, ByteBuf buffer, int start, int bodyLength);
+    }
+
+    /** What the client did when its transaction was lost. */
+    private enum Client {
+        /** Nothing: no cycle was under way. */
+        IDLE,
+        /** Its cycle had not ended. */
+        SPEAKING,
+        /** It waited for the end of its cycle. */
+        WAITING
+    }
+
+    private final Session session;
+    private final int most;
+    private final RepeatedOneByOne turns;
+
+    private byte[] said = new byte[SAID_BYTES_KEPT];
+    private int saidBytes;
+    /** Why what was said cannot be said again. */
+    private boolean unrepeatable;
+    /** The same, for whatever this session says. */
+    private boolean never;
+    private boolean unnamedPrepared;
+    private boolean unnamedUsed;
+
+    private final MessageDigest heard;
+    private long heardBytes;
+
+    private @Nullable Again again;
+    private int times;
+    private boolean running;
+    /** What must happen before: a position becomes visible, its turn comes. */
+    private int awaited;
+    private RepeatedOneByOne.@Nullable Place place;
+    private boolean speaking;
+    private int next;
+    /** Of what the client has heard, what the engine has not answered again. */
+    private long owed;
+    private byte[] expected = {};
+    private boolean differs;
+    private ErrorFields cause = RollbackSequence.answerLost();
+    private Client client = Client.IDLE;
+    private boolean blockFails;
+
+    /**
+     * Of a session.
+     *
+     * @param most how often a transaction is repeated; 0 if not at all
+     * @param turns of all sessions of the node
+     */
+    Repetition(Session session, int most, RepeatedOneByOne turns) {
+        this.session = session;
+        this.most = most;
+        this.turns = turns;
+        try {
+            heard = MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    /** Who deals with messages that are said again. */
+    void speaksTo(Again to) {
+        again = to;
+    }
+
+    // ------------------------------------------------------------------------------------------ what the client says and hears
+
+    /** The client has sent a message. */
+    void said(byte type, ByteBuf buffer, int start, int bodyLength) {
+        if (most == 0) {
+            return;
+        }
+        if (session.cycle().none() && !session.transaction().isOpen() && session.backend().outsideOfTransaction()) {
+            begin();
+        }
+        if (unrepeatable) {
+            return;
+        }
+        int length = Messages.HEADER + bodyLength;
+        if (saidBytes + length > SAID_BYTES_MAX) {
+            unrepeatable = true;
+            return;
+        }
+        names(type, buffer, start, bodyLength);
+        if (saidBytes + length > said.length) {
+            said = Arrays.copyOf(said, Math.max(2 * said.length, saidBytes + length));
+        }
+        buffer.getBytes(start - Messages.HEADER, said, saidBytes, length);
+        saidBytes += length;
+    }
+
+    private void begin() {
+        if (said.length > SAID_BYTES_KEPT) {
+            said = new byte[SAID_BYTES_KEPT];
+        }
+        saidBytes = 0;
+        heardBytes = 0;
+        heard.reset();
+        times = 0;
+        unrepeatable = never;
+        unnamedPrepared = false;
+        unnamedUsed = false;
+        over();
+    }
+
+    private void over() {
+        running = false;
+        awaited = 0;
+        owed = 0;
+        differs = false;
+        leave();
+    }
+
+    /** Whoever waits for its turn need not wait for this session. */
+    void leave() {
+        RepeatedOneByOne.Place left = place;
+        place = null;
+        if (left != null) {
+            left.leave();
+        }
+    }
+
+    /** Looks after what is prepared under which name. */
+    private void names(byte type, ByteBuf buffer, int start, int bodyLength) {
+        int limit = start + bodyLength;
+        switch (type) {
+            case Frontend.PARSE -> {
+                int end = Messages.end(buffer, start, limit);
+                if (end == start) {
+                    unrepeatable |= unnamedUsed;
+                    unnamedPrepared = true;
+                } else {
+                    never |= notUndone(buffer.toString(end + 1, limit - end - 1, StandardCharsets.UTF_8));
+                    unrepeatable |= never || used(buffer.toString(start, end - start, StandardCharsets.UTF_8));
+                }
+            }
+            case Frontend.BIND -> {
+                int name = Messages.end(buffer, start, limit) + 1;
+                unnamedUsed |= !unnamedPrepared && name < limit && buffer.getByte(name) == 0;
+            }
+            case Frontend.CLOSE -> {
+                if (bodyLength > 2 && buffer.getByte(start) == 'S') {
+                    unrepeatable |= used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.UTF_8));
+                }
+            }
+            default -> {
+                // names nothing that outlives a transaction
+            }
+        }
+    }
+
+    /** Whether something was said to a prepared statement before it was prepared, since the transaction began. */
+    private boolean used(String statement) {
+        for (int at = 0; at < saidBytes; at += length(at)) {
+            int from = at + Messages.HEADER;
+            if (said[at] == Frontend.PARSE && string(from).equals(statement)) {
+                return false;
+            }
+            boolean bound = said[at] == Frontend.BIND && string(from + string(from).length() + 1).equals(statement);
+            boolean described = said[at] == Frontend.DESCRIBE && said[from] == 'S'
+                    && string(from + 1).equals(statement);
+            if (bound || described) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private int length(int at) {
+        return 1 + Unpooled.wrappedBuffer(said).getInt(at + 1);
+    }
+
+    private String string(int from) {
+        int end = from;
+        while (said[end] != 0) {
+            end++;
+        }
+        return new String(said, from, end - from, StandardCharsets.ISO_8859_1);
+    }
+
+    private static boolean notUndone(String text) {
+        return NOT_UNDONE.matcher(text).find();
+    }
+
+    /** A transaction has ended as its client knows: what follows in the same cycle is not repeated. */
+    void transactionEnded() {
+        unrepeatable = true;
+        leave();
+    }
+
+    /**
+     * Something is about to go to the client.
+     *
+     * @return what of it the client is to hear; the ownership passes both ways
+     */
+    ByteBuf heard(ByteBuf bytes) {
+        if (most == 0 || (unrepeatable && proven())) {
+            return bytes;
+        }
+        if (differs) {
+            return bytes.skipBytes(bytes.readableBytes());
+        }
+        int old = (int) Math.min(owed, bytes.readableBytes());
+        if (old > 0) {
+            heard.update(bytes.nioBuffer(bytes.readerIndex(), old));
+            bytes.skipBytes(old);
+            owed -= old;
+            if (owed == 0 && !MessageDigest.isEqual(expected, digest())) {
+                differs = true;
+                return bytes.skipBytes(bytes.readableBytes());
+            }
+        }
+        int fresh = bytes.readableBytes();
+        if (fresh > 0 && heardBytes + fresh > EARLY_BYTES_MAX && !session.transaction().isOpen()) {
+            unrepeatable = true;
+        } else if (fresh > 0) {
+            heard.update(bytes.nioBuffer(bytes.readerIndex(), fresh));
+            heardBytes += fresh;
+        }
+        return bytes;
+    }
+
+    private byte[] digest() {
+        try {
+            return ((MessageDigest) heard.clone()).digest();
+        } catch (CloneNotSupportedException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ a loss
+
+    /** Whether the open transaction is repeated if it is lost for this reason. */
+    boolean repeats(ErrorFields why) {
+        return times < most && !unrepeatable && !differs && !session.client().gone()
+                && (why.sqlState().equals("40001") || why.sqlState().equals("40P01"))
+                && !session.transaction().get().repeatable() && undone();
+    }
+
+    private boolean undone() {
+        return times > 0 || !notUndone(new String(said, 0, saidBytes, StandardCharsets.ISO_8859_1));
+    }
+
+    /**
+     * The node has decided against a transaction, which is rolled back in the engine.
+     *
+     * @return whether it is run again, so that its client hears nothing
+     */
+    boolean lost(OpenTransaction over, Outcome.Aborted outcome, ErrorFields why) {
+        long winner = switch (outcome.reason()) {
+            case AbortReason.LostCertification lost -> lost.winner();
+            case AbortReason.StaleRead stale -> stale.winner();
+            case AbortReason.Victim victim -> victim.forPosition();
+            case AbortReason.TooOld _ -> 0;
+            case AbortReason.Refused _,AbortReason.Failed _ -> -1;
+        };
+        if (differs) {
+            rolledBack(over, true);
+            return true;
+        }
+        if (winner < 0 || !repeats(why)) {
+            return false;
+        }
+        cause = why;
+        note(over);
+        again(over, winner, true);
+        return true;
+    }
+
+    /** The engine has failed a statement of the open transaction in a way that lets it be run again: it will be. */
+    void failed(OpenTransaction current, ErrorFields why) {
+        cause = why;
+        note(current);
+        current.retryFor(why);
+    }
+
+    /** It is rolled back in the engine, after {@link #failed} or because it went another way. */
+    void rolledBack(OpenTransaction over, boolean decided) {
+        if (differs) {
+            end(over, decided);
+            tell();
+        } else {
+            again(over, 0, decided);
+        }
+    }
+
+    /** Notes what the client does now, unless the transaction is being repeated, so that this is known. */
+    private void note(OpenTransaction current) {
+        if (running) {
+            return;
+        }
+        ClientCycle cycle = session.cycle();
+        client = cycle.none() ? Client.IDLE : cycle.busy() ? Client.WAITING : Client.SPEAKING;
+        blockFails = current.extent() == OpenTransaction.Extent.BLOCK && !session.commit().askedByClient();
+    }
+
+    private void end(OpenTransaction over, boolean decided) {
+        session.transaction().forget();
+        if (!decided) {
+            over.ticket().ended();
+        }
+        session.transaction().workOver();
+        session.commit().abandon();
+        session.transaction().becomes(SessionState.IDLE);
+        session.client().show();
+        session.client().drop();
+        session.forgetCycle();
+    }
+
+    private void again(OpenTransaction over, long winner, boolean decided) {
+        end(over, decided);
+        times++;
+        session.node().repeats();
+        LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
+        running = true;
+        next = 0;
+        owed = heardBytes;
+        expected = digest();
+        heard.reset();
+        awaited = 0;
+        if (winner > session.node().visiblePosition()) {
+            awaitWinner(winner);
+        }
+        if (times >= LOSSES_AT_ONCE && place == null) {
+            awaitTurn();
+        }
+    }
+
+    /** Before the winner is visible, it would lose again. */
+    private void awaitWinner(long winner) {
+        Runnable visible = awaited();
+        session.node().await(winner, new Completion<Long>() {
+            @Override
+            public void succeeded(Long position) {
+                visible.run();
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                visible.run();
+            }
+        });
+    }
+
+    private void awaitTurn() {
+        Runnable come = awaited();
+        place = turns.enter(come);
+        session.later(PATIENCE_MILLIS, come);
+    }
+
+    /** Something must happen first; it is told by what this returns, from any thread and perhaps more than once. */
+    private Runnable awaited() {
+        int time = times;
+        boolean[] told = {false};
+        awaited++;
+        return () -> session.onLoop(() -> {
+            if (!told[0] && times == time && awaited > 0) {
+                told[0] = true;
+                awaited--;
+            }
+        });
+    }
+
+    /** Whether rows of the open transaction are withheld, so that it can be repeated though they come out differently. */
+    boolean hidesRows() {
+        return most > 0 && session.transaction().implicit();
+    }
+
+    /** Whether messages of the client's are being said again, so that it must not say more. */
+    boolean running() {
+        return running;
+    }
+
+    /** Whether the engine has answered again all that the client has heard. */
+    boolean proven() {
+        return owed == 0 && !differs;
+    }
+
+    /** Goes on, as far as it can. */
+    void proceed() {
+        if (speaking) {
+            return;
+        }
+        speaking = true;
+        try {
+            while (running && awaited == 0 && !differs && next < saidBytes && speak()) {
+                // said
+            }
+        } finally {
+            speaking = false;
+        }
+        running &= next < saidBytes || differs;
+        differs |= owed > 0 && !running && session.cycle().none() && session.backend().idle();
+        if (differs) {
+            giveUp();
+        }
+    }
+
+    /** Says the next message again. Returns whether another may follow at once. */
+    private boolean speak() {
+        byte type = said[next];
+        int length = length(next);
+        boolean copies = ClientSide.copies(type);
+        if (!copies && session.blocked()) {
+            return false;
+        }
+        if (!copies && session.cycle().isEnding() && type != Frontend.SYNC) {
+            session.cycle().await();
+            session.backend().flushAnswers();
+            return false;
+        }
+        byte[] message = Arrays.copyOfRange(said, next, next + length);
+        next += length;
+        if (type == Frontend.PARSE && message[Messages.HEADER] != 0) {
+            session.backend().batch().close(string(next - length + Messages.HEADER)).send();
+        }
+        ByteBuf buffer = Unpooled.wrappedBuffer(message);
+        Again to = again;
+        if (to != null && to.frame(type, buffer, Messages.HEADER, length - Messages.HEADER)) {
+            session.backend().write(buffer);
+        } else {
+            buffer.release();
+        }
+        return true;
+    }
+
+    // ------------------------------------------------------------------------------------------ in vain
+
+    /** The repeated transaction is about to commit, though the client has heard something else. */
+    void refuseCommit(OpenTransaction current) {
+        differs = true;
+        current.retryFor(cause);
+    }
+
+    /** The repeated transaction went another way: it is rolled back, and its client hears that it has lost. */
+    private void giveUp() {
+        OpenTransaction current = session.transaction().orNull();
+        ClientCycle cycle = session.cycle();
+        if (current != null) {
+            if (current.retry() == null) {
+                note(current);
+                current.retryFor(cause);
+                session.rollback().ofItself(current);
+            }
+        } else if (session.backend().idle() && !session.transaction().state().busy()) {
+            if (cycle.none() || cycle.busy()) {
+                session.forgetCycle();
+                tell();
+            } else if (!cycle.blocked()) {
+                cycle.await();
+                session.backend().batch().sync(_ -> session.forgetCycle());
+            }
+        }
+    }
+
+    /** The client hears that its transaction was lost, where it is. */
+    private void tell() {
+        over();
+        unrepeatable = true;
+        session.node().repeatedInVain();
+        if (client == Client.IDLE) {
+            session.transaction().abortUnheard(cause);
+            return;
+        }
+        session.cycleMayBegin();
+        if (client == Client.WAITING) {
+            session.cycle().complete();
+        }
+        session.rollback().tell(cause, blockFails);
+    }
+}

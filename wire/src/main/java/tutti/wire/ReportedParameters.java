@@ -1,0 +1,66 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
+import tutti.node.Transactions;
+import tutti.pgwire.Backend;
+
+/**
+ * Tells a client that wants to know the name of its next transaction, and the position that is visible to it. The name of a
+ * transaction that has ended is never taken for the next one's, because the new one is told before the end is; so whatever the client
+ * sends when it has heard of an end is known under the name that it has. On the session's event loop.
+ */
+final class ReportedParameters {
+    private final Transactions node;
+    private final ClientStream client;
+    private final boolean wanted;
+    private @Nullable TransactionId name;
+    private long reported = -1;
+    private boolean over;
+
+    /** Reports if the client's start-up parameters ask for it. */
+    ReportedParameters(Transactions node, ClientStream client, Map<String, String> parameters) {
+        this.node = node;
+        this.client = client;
+        this.wanted = parameters.getOrDefault("options", "").contains("tutti.report=on");
+    }
+
+    /** Tells what has changed; no transaction is open if a name is to be told. */
+    void report(boolean transactionOpen) {
+        if (!wanted || over || client.gone()) {
+            return;
+        }
+        ByteBuf out = client.buffer();
+        if (name == null && !transactionOpen) {
+            name = node.reserve();
+            if (name != null) {
+                Backend.parameterStatus(out, "tutti.transaction", name.toString());
+            }
+        }
+        long position = node.visiblePosition();
+        if (position != reported) {
+            reported = position;
+            Backend.parameterStatus(out, "tutti.position", Long.toString(position));
+        }
+        client.writeAside(out);
+    }
+
+    /** The name of the transaction that begins now; null if the client has been told none. */
+    @Nullable
+    TransactionId takeName() {
+        TransactionId taken = name;
+        name = null;
+        return taken;
+    }
+
+    /** The session is over: a name that has been told will not be used. */
+    void over() {
+        over = true;
+        TransactionId unused = takeName();
+        if (unused != null) {
+            node.release(unused);
+        }
+    }
+}

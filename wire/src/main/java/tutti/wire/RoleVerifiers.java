@@ -1,0 +1,98 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.Backend;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Fields;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.PostgresException;
+import tutti.pgwire.ResponseHandler;
+import tutti.pgwire.Scram;
+
+/**
+ * Looks up the SCRAM verifiers of roles: asks the engine, as a superuser, over one connection that is opened when it is needed
+ * and again after it was lost. Safe for use from any thread.
+ */
+final class RoleVerifiers {
+    private static final String QUERY = "SELECT rolpassword FROM pg_catalog.pg_authid WHERE rolname = $1";
+    private final BackendSettings settings;
+    private final EventLoop loop;
+    private @Nullable CompletableFuture<BackendConnection> connection;
+
+    RoleVerifiers(BackendSettings settings, EventLoop loop) {
+        this.settings = settings;
+        this.loop = loop;
+    }
+
+    /** The verifier; null if there is no such role or it has none of this kind. Completed on some event loop. */
+    CompletableFuture<Scram.@Nullable Verifier> verifier(String role) {
+        CompletableFuture<Scram.@Nullable Verifier> result = new CompletableFuture<>();
+        loop.execute(() -> connection().whenComplete((connected, failure) -> {
+            if (connected == null) {
+                connection = null;
+                result.completeExceptionally(failure);
+            } else {
+                ask(connected, role, result);
+            }
+        }));
+        return result;
+    }
+
+    private CompletableFuture<BackendConnection> connection() {
+        CompletableFuture<BackendConnection> current = connection;
+        if (current == null) {
+            current = BackendConnection.connect(loop, settings);
+            connection = current;
+        }
+        return current;
+    }
+
+    private void ask(BackendConnection connected, String role, CompletableFuture<Scram.@Nullable Verifier> result) {
+        ByteBuf batch = connected.buffer();
+        Frontend.statement(batch, QUERY, role);
+        Frontend.sync(batch);
+        connected.send(batch, new ResponseHandler() {
+            private Scram.@Nullable Verifier verifier;
+            private @Nullable ErrorFields error;
+
+            @Override
+            public void message(byte type, ByteBuf body) {
+                if (type == Backend.DATA_ROW) {
+                    verifier = Scram.Verifier.parse(Fields.dataRow(body).getFirst());
+                } else if (type == Backend.ERROR_RESPONSE) {
+                    error = ErrorFields.read(body);
+                }
+            }
+
+            @Override
+            public void ready(byte status) {
+                if (error == null) {
+                    result.complete(verifier);
+                } else {
+                    result.completeExceptionally(new PostgresException(error));
+                }
+            }
+
+            @Override
+            public void lost(Throwable cause) {
+                connection = null;
+                result.completeExceptionally(cause);
+            }
+        });
+    }
+
+    void close() {
+        loop.execute(() -> {
+            CompletableFuture<BackendConnection> current = connection;
+            connection = null;
+            if (current != null) {
+                current.thenAccept(BackendConnection::close);
+            }
+        });
+    }
+}

@@ -1,0 +1,82 @@
+package tutti.wire;
+
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ReadSet;
+import tutti.pgwire.QueryResult;
+
+/**
+ * What a session's open transaction has done so far, or what the cycle has done that may become one. On the session's event
+ * loop.
+ */
+final class TransactionActivity {
+    /** What may have been changed. */
+    enum Change {
+        /** Rows of tables. */
+        ROWS,
+        /** The schema. */
+        SCHEMA,
+        /** A temporary relation of the session's. */
+        TEMPORARY_RELATION
+    }
+
+    private final Set<Change> changes = EnumSet.noneOf(Change.class);
+    private final List<@Nullable QueryResult> catalogs = new ArrayList<>();
+    private ReadSet.@Nullable Builder reads;
+
+    /** A statement is about to be sent that may change something. */
+    void mayChange(Change what) {
+        changes.add(what);
+    }
+
+    /** Whether a statement has been sent that may change something. */
+    boolean mayHaveChanged() {
+        return !changes.isEmpty();
+    }
+
+    /** Whether a statement has been sent that may change this. */
+    boolean mayHaveChanged(Change what) {
+        return changes.contains(what);
+    }
+
+    /**
+     * Its next schema change is about to be made.
+     *
+     * @param before the catalog as it is; null if no row has been changed since the last one
+     * @return which schema change of the transaction it is, from 0
+     */
+    int schemaChange(@Nullable QueryResult before) {
+        catalogs.add(before);
+        return catalogs.size() - 1;
+    }
+
+    /** The catalogs before each schema change, and this one at the end. */
+    List<@Nullable QueryResult> catalogs(QueryResult end) {
+        List<@Nullable QueryResult> all = new ArrayList<>(catalogs);
+        all.add(end);
+        return all;
+    }
+
+    /** Where to note what is read. */
+    ReadSet.Builder reading() {
+        ReadSet.Builder into = reads;
+        if (into == null) {
+            into = new ReadSet.Builder();
+            reads = into;
+        }
+        return into;
+    }
+
+    /** What has been read, as far as it has been noted. */
+    ReadSet reads() {
+        return reads == null ? ReadSet.EMPTY : reads.build();
+    }
+
+    /** Nothing has been read: what was belongs to no transaction. */
+    void forgetReads() {
+        reads = null;
+    }
+}
