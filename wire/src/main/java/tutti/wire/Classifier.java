@@ -63,6 +63,8 @@ final class Classifier {
 
     /** Why a statement that changes what is in the node's own schema is refused. */
     static final String RESERVED_SCHEMA = "what is in the schema tutti is the node's own";
+    /** What the name of a variable follows, which may be one of ours. */
+    private static final long[] VARIABLE_FOLLOWS = keys("set reset");
     private static final long OWN_SCHEMA = SqlTokens.key("tutti");
     private static final long SCHEMA = SqlTokens.key("schema");
     private static final long ALTER = SqlTokens.key("alter");
@@ -498,10 +500,11 @@ final class Classifier {
         boolean isolation = false;
         boolean schema = false;
         boolean own = false;
+        boolean variable = false;
         while (token != SqlTokens.END && (token != ';' || atomicDepth > 0)) {
-            own = changes && (token == SqlTokens.WORD || token == SqlTokens.QUOTED) && named(OWN_SCHEMA)
-                    || own && token == '.';
-            if (reserved() || own && (schema || token == '.')) {
+            own = (changes && !variable && token != SqlTokens.STRING && named(OWN_SCHEMA)) || (own && token == '.');
+            variable = token == SqlTokens.WORD && among(VARIABLE_FOLLOWS, tokens.word());
+            if (reserved() || (own && (schema || token == '.'))) {
                 return refuse(own ? RESERVED_SCHEMA : RESERVED);
             }
             schema |= at(SCHEMA);

@@ -125,7 +125,7 @@ final class AdminConnection {
     private void gone(CompletableFuture<BackendConnection> which) {
         CompletableFuture<BackendConnection> next;
         synchronized (this) {
-            if (closed || serverLost || connection != which) {
+            if (closed || serverLost || !connection.equals(which)) {
                 return;
             }
             String expected = token;
