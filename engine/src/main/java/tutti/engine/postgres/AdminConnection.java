@@ -121,11 +121,12 @@ final class AdminConnection {
         }).thenCompose(Function.identity());
     }
 
-    /** A connection has ended. */
+    /** A connection has ended: this very one. */
+    @SuppressWarnings("ReferenceEquality")
     private void gone(CompletableFuture<BackendConnection> which) {
         CompletableFuture<BackendConnection> next;
         synchronized (this) {
-            if (closed || serverLost || !connection.equals(which)) {
+            if (closed || serverLost || connection != which) {
                 return;
             }
             String expected = token;
