@@ -144,14 +144,24 @@ public final class BackendConnection {
 
     /** Sends a batch at once. Any thread. */
     public void send(ByteBuf batch, ResponseHandler handler) {
+        send(batch, 1, handler);
+    }
+
+    /**
+     * Sends several batches as one, at once. Any thread.
+     *
+     * @param batches messages, among which are that many of the kinds that ReadyForQuery answers: Sync, queries, function calls
+     * @param handler of all of them, told of the last ReadyForQuery only
+     */
+    public void send(ByteBuf batches, int count, ResponseHandler handler) {
         if (channel.eventLoop().inEventLoop()) {
-            write(batch, handler);
+            write(batches, count, handler);
             channel.flush();
         } else {
             try {
-                channel.eventLoop().execute(() -> send(batch, handler));
+                channel.eventLoop().execute(() -> send(batches, count, handler));
             } catch (java.util.concurrent.RejectedExecutionException stopped) {
-                batch.release();
+                batches.release();
                 handler.lost(new IOException("the event loop of the connection is shut down", stopped));
             }
         }
@@ -163,13 +173,38 @@ public final class BackendConnection {
      * @param batch messages that end with exactly one Sync, or are one simple query; ownership passes
      */
     public void write(ByteBuf batch, ResponseHandler handler) {
-        if (lost || handlers.size() >= IN_FLIGHT_LIMIT) {
-            batch.release();
+        write(batch, 1, handler);
+    }
+
+    private void write(ByteBuf batches, int count, ResponseHandler handler) {
+        if (lost || handlers.size() + count > IN_FLIGHT_LIMIT) {
+            batches.release();
             handler.lost(lost ? lossCause() : new IOException(IN_FLIGHT_LIMIT + " batches are under way already"));
             return;
         }
+        for (int i = 1; i < count; i++) {
+            handlers.add(new Part(handler));
+        }
         handlers.add(handler);
-        channel.write(batch, channel.voidPromise());
+        channel.write(batches, channel.voidPromise());
+    }
+
+    /** Hears of a batch that others follow, whose common handler hears of the last one how it ended. */
+    private record Part(ResponseHandler whole) implements ResponseHandler {
+        @Override
+        public void message(byte type, ByteBuf body) {
+            whole.message(type, body);
+        }
+
+        @Override
+        public void ready(byte status) {
+            // the last one counts
+        }
+
+        @Override
+        public void lost(Throwable cause) {
+            // told with the last one
+        }
     }
 
     /** Sends what was written. On the event loop. */

@@ -53,6 +53,11 @@ public record BackendSettings(
                 gatherLimit);
     }
 
+    /** The same to another database. */
+    public BackendSettings inDatabase(String other) {
+        return new BackendSettings(address, user, other, credentials, parameters, tls, timeout, gatherLimit);
+    }
+
     /** What proves a role. */
     public sealed interface Credentials {
         /** Nothing; the server must trust us. */

@@ -215,10 +215,10 @@ public final class Frontend {
      * Calls a function by its object id, with parameters and result in binary form. Answered with a FunctionCallResponse or an
      * error, and with ReadyForQuery.
      */
-    public static void functionCall(ByteBuf out, int function, byte[]... parameters) {
+    public static void functionCall(ByteBuf out, int function, byte @Nullable []... parameters) {
         int start = begin(out, FUNCTION_CALL);
         out.writeInt(function).writeShort(1).writeShort(1).writeShort(parameters.length);
-        for (byte[] parameter : parameters) {
+        for (byte @Nullable [] parameter : parameters) {
             parameter(out, parameter);
         }
         out.writeShort(1);

@@ -18,22 +18,23 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
 import tutti.node.ReplicaNode;
-import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Transport;
@@ -46,7 +47,7 @@ import tutti.wire.PostgresFrontEnd;
 
 /** A PostgreSQL server, the node's own or a given one, and the pass-through front end before it. */
 final class PostgresDatabase implements NodeDatabase {
-    private static final Duration DATABASE_TIMEOUT = Duration.ofSeconds(30);
+    private static final Logger LOG = LoggerFactory.getLogger(PostgresDatabase.class);
     private static final int SECRET_BYTES = 16;
 
     private final NodeConfig config;
@@ -61,14 +62,14 @@ final class PostgresDatabase implements NodeDatabase {
         this.life = life;
         this.loops = loops;
         settings = server();
-        createDatabase(loops, settings);
         String before = clusterOf();
         if (before != null && !cluster.isEmpty() && !before.equals(cluster)) {
             throw new IOException(NodeDatabase.foreign("the database " + settings.database() + " at "
                     + settings.address(), before, cluster));
         }
         engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
-                config.sequences().stride(), secret(), config.limits().transactionBytes()));
+                config.sequences().stride(), secret(), config.limits().transactionBytes(),
+                config.chosenProtocol().guarantee() == Guarantee.SERIALIZABILITY));
         life.started(engine);
         if (before == null && !cluster.isEmpty()) {
             ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");
@@ -83,12 +84,7 @@ final class PostgresDatabase implements NodeDatabase {
     }
 
     private @Nullable String ask(String sql) throws IOException, InterruptedException {
-        BackendConnection connection = connect(loops, settings);
-        try {
-            return connection.execute(sql, DATABASE_TIMEOUT).value();
-        } finally {
-            connection.close();
-        }
+        return NodeRole.ask(loops, settings, sql);
     }
 
     /** Starts it, as a part of a life. */
@@ -150,7 +146,7 @@ final class PostgresDatabase implements NodeDatabase {
         });
     }
 
-    /** Starts the embedded server, or takes the given one. */
+    /** Starts the embedded server, or takes the given one, and sees to it that the node's own role can connect. */
     private BackendSettings server() throws IOException, InterruptedException {
         NodeConfig.Postgres postgres = config.postgres();
         NodeConfig.Embedded embedded = postgres.embedded();
@@ -159,12 +155,31 @@ final class PostgresDatabase implements NodeDatabase {
             Credentials credentials = postgres.password() == null
                     ? new Credentials.None()
                     : new Credentials.Password(postgres.password());
-            return BackendSettings.of(new InetSocketAddress(url.address().host(), url.address().port()),
-                    postgres.user(),
-                    postgres.database(), credentials);
+            return NodeRole.connect(loops, BackendSettings.of(
+                    new InetSocketAddress(url.address().host(), url.address().port()), postgres.user(),
+                    postgres.database(), credentials), rolePassword(), (_, why) -> {
+                        throw why;
+                    });
         }
-        int port = embedded.port() == 0 ? freePort() : embedded.port();
         String password = postgres.password() == null ? secret() : postgres.password();
+        ServerConfiguration server = configuration(postgres, embedded, password);
+        AtomicReference<EmbeddedPostgres> running = new AtomicReference<>(EmbeddedPostgres.start(server));
+        life.started(() -> running.get().close());
+        BackendSettings own = NodeRole.connect(loops, BackendSettings.of(address(running.get()), postgres.user(),
+                postgres.database(), new Credentials.Password(password)), rolePassword(), (statements, why) -> {
+                    LOG.warn("the node's role is made anew with its server alone", why);
+                    running.get().close();
+                    EmbeddedPostgres.executeAlone(server, statements);
+                    running.set(EmbeddedPostgres.start(server));
+                });
+        running.get().onExit().thenRun(() -> life.broken(new IOException(
+                "the PostgreSQL server of this node has ended; see " + server.logFile())));
+        return own;
+    }
+
+    private ServerConfiguration configuration(NodeConfig.Postgres postgres, NodeConfig.Embedded embedded,
+            String password) throws IOException, InterruptedException {
+        int port = embedded.port() == 0 ? freePort() : embedded.port();
         ServerConfiguration server = ServerConfiguration.of(ServerBinaries.unpacked(),
                 config.data().resolve("postgres"), port, postgres.user(), password)
                 .with("max_connections",
@@ -174,12 +189,7 @@ final class PostgresDatabase implements NodeDatabase {
         for (Map.Entry<String, String> parameter : new TreeMap<>(embedded.parameters()).entrySet()) {
             server = server.with(parameter.getKey(), parameter.getValue());
         }
-        EmbeddedPostgres running = EmbeddedPostgres.start(server);
-        life.started(running);
-        running.onExit().thenRun(() -> life.broken(new IOException("the PostgreSQL server of this node has ended; see "
-                + running.configuration().logFile())));
-        return BackendSettings.of(address(running), postgres.user(), postgres.database(),
-                new Credentials.Password(password));
+        return server;
     }
 
     /** Whether each transaction of another node may need a connection of its own to hold its locks. */
@@ -200,35 +210,9 @@ final class PostgresDatabase implements NodeDatabase {
         }
     }
 
-    private static void createDatabase(EventLoopGroup loops, BackendSettings database)
-            throws IOException, InterruptedException {
-        BackendSettings maintenance = new BackendSettings(database.address(), database.user(), "postgres",
-                database.credentials(), database.parameters(), database.tls(), database.timeout(),
-                database.gatherLimit());
-        BackendConnection connection = connect(loops, maintenance);
-        try {
-            String name = database.database();
-            String known = connection.execute("SELECT 1 FROM pg_catalog.pg_database WHERE datname = '"
-                    + name.replace("'", "''") + "'", DATABASE_TIMEOUT).value();
-            if (known == null) {
-                connection.execute("CREATE DATABASE \"" + name.replace("\"", "\"\"")
-                        + "\" TEMPLATE template0 ENCODING 'UTF8'", DATABASE_TIMEOUT);
-            }
-        } finally {
-            connection.close();
-        }
-    }
-
-    private static BackendConnection connect(EventLoopGroup loops, BackendSettings settings)
-            throws IOException, InterruptedException {
-        try {
-            return BackendConnection.connect(loops.next(), settings).get(DATABASE_TIMEOUT.toSeconds(),
-                    TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException e) {
-            Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw new IOException("cannot connect to PostgreSQL at " + settings.address() + " as " + settings.user()
-                    + ": " + cause.getMessage(), cause);
-        }
+    /** The password of the node's own role: follows from its secret, which nobody else knows. */
+    private String rolePassword() throws IOException {
+        return CaptureInstaller.password("node " + secret());
     }
 
     /** A secret of this node, made at its first start: arms commits, and is the embedded server's password by default. */

@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.wire.sql.SqlTokens;
 
@@ -52,6 +53,23 @@ final class Classifier {
     static final String NOT_SERIALIZABLE = "the cluster's protocol guarantees snapshot isolation, not SERIALIZABLE:"
             + " use REPEATABLE READ, or a cluster whose protocol is serializable, such as dbsm";
 
+    /** Why a statement or a start-up option is refused. */
+    static final String NO_REPLICATION_ROLE = "session_replication_role cannot be set: it would switch replication off";
+    /** Why a statement that names one of the node's own roles is refused. */
+    static final String RESERVED = "roles whose names begin with tutti_node, tutti_applier_ or tutti_executor_ are the node's own:"
+            + " give yours another name";
+    /** What the names of the node's own roles begin with. */
+    static final List<String> RESERVED_PREFIXES = List.of("tutti_node", "tutti_applier_", "tutti_executor_");
+
+    /** Why a statement that changes what is in the node's own schema is refused. */
+    static final String RESERVED_SCHEMA = "what is in the schema tutti is the node's own";
+    /** What the name of a variable follows, which may be one of ours. */
+    private static final long[] VARIABLE_FOLLOWS = keys("set reset");
+    private static final long OWN_SCHEMA = SqlTokens.key("tutti");
+    private static final long SCHEMA = SqlTokens.key("schema");
+    private static final long ALTER = SqlTokens.key("alter");
+    private static final long DROP = SqlTokens.key("drop");
+    private static final long SET_CONFIG = SqlTokens.key("set_config");
     private static final long[] ISOLATION = keys("isolation transaction_isolation default_transaction_isolation");
     private static final long[] LOCK_STRENGTH = keys("update share no key");
     private static final long[] CHANGES = keys("insert update delete merge call do execute");
@@ -251,6 +269,21 @@ final class Classifier {
         return token == SqlTokens.WORD && tokens.word() == word;
     }
 
+    /** Whether the token is this, as a word, a quoted identifier or a string. */
+    private boolean named(long... sorted) {
+        return switch (token) {
+            case SqlTokens.WORD -> among(sorted, tokens.word());
+            case SqlTokens.QUOTED, SqlTokens.STRING -> among(sorted, tokens.content());
+            default -> false;
+        };
+    }
+
+    /** Whether the token is the name of one of the node's roles. */
+    private boolean reserved() {
+        return (token == SqlTokens.WORD || token == SqlTokens.QUOTED)
+                && RESERVED_PREFIXES.stream().anyMatch(tokens::startsWith);
+    }
+
     private StatementKind statement() {
         while (token == '(') {
             advance();
@@ -264,6 +297,7 @@ final class Classifier {
         }
         boolean refresh = at(REFRESH);
         boolean create = at(CREATE);
+        boolean changes = at(ALTER) || at(DROP);
         advance();
         return switch (first) {
             case SELECT -> query();
@@ -278,7 +312,7 @@ final class Classifier {
                             "PREPARE TRANSACTION is not supported: the cluster itself makes commits atomic; use COMMIT")
                     : StatementKind.SESSION;
             case COPY -> copy();
-            case SCHEMA -> schema(refresh, create);
+            case SCHEMA -> schema(refresh, create, changes);
             case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
             case SESSION -> StatementKind.SESSION;
             case SET -> set();
@@ -291,15 +325,17 @@ final class Classifier {
         boolean constraints = at(CONSTRAINTS);
         boolean isolation = false;
         while (token != SqlTokens.END && token != ';') {
-            if (at(REPLICATION_ROLE)) {
-                return refuse("session_replication_role cannot be set: it would switch replication off");
+            if (named(REPLICATION_ROLE)) {
+                return refuse(NO_REPLICATION_ROLE);
+            }
+            if (reserved()) {
+                return refuse(RESERVED);
             }
             if (constraints && at(IMMEDIATE)) {
                 return StatementKind.CONSTRAINTS;
             }
-            isolation |= token == SqlTokens.WORD && among(ISOLATION, tokens.word());
-            if (isolation && !serializable
-                    && (at(SERIALIZABLE) || (token == SqlTokens.STRING && tokens.content() == SERIALIZABLE))) {
+            isolation |= named(ISOLATION);
+            if (isolation && !serializable && named(SERIALIZABLE)) {
                 return refuse(NOT_SERIALIZABLE);
             }
             advance();
@@ -368,8 +404,18 @@ final class Classifier {
         boolean harmless = true;
         boolean qualified = false;
         boolean catalog = false;
+        boolean sets = false;
+        boolean isolation = false;
         long previous = 0;
         while (token != SqlTokens.END && token != ';') {
+            sets |= named(SET_CONFIG);
+            isolation |= sets && named(ISOLATION);
+            if (sets && named(REPLICATION_ROLE)) {
+                return refuse(NO_REPLICATION_ROLE);
+            }
+            if (isolation && !serializable && named(SERIALIZABLE)) {
+                return refuse(NOT_SERIALIZABLE);
+            }
             int kind = token;
             long word = kind == SqlTokens.WORD ? tokens.word() : 0;
             boolean pg = kind == SqlTokens.WORD && tokens.startsWithPg();
@@ -424,7 +470,7 @@ final class Classifier {
         return !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
     }
 
-    private StatementKind schema(boolean refresh, boolean create) {
+    private StatementKind schema(boolean refresh, boolean create, boolean changes) {
         while (create && token == SqlTokens.WORD && among(CREATE_PREFIX, tokens.word())) {
             advance();
         }
@@ -451,7 +497,24 @@ final class Classifier {
         int atomicDepth = 0;
         boolean begin = false;
         // a function body in SQL-standard form contains semicolons
+        boolean isolation = false;
+        boolean schema = false;
+        boolean own = false;
+        boolean variable = false;
         while (token != SqlTokens.END && (token != ';' || atomicDepth > 0)) {
+            own = (changes && !variable && token != SqlTokens.STRING && named(OWN_SCHEMA)) || (own && token == '.');
+            variable = token == SqlTokens.WORD && among(VARIABLE_FOLLOWS, tokens.word());
+            if (reserved() || (own && (schema || token == '.'))) {
+                return refuse(own ? RESERVED_SCHEMA : RESERVED);
+            }
+            schema |= at(SCHEMA);
+            if (named(REPLICATION_ROLE)) {
+                return refuse(NO_REPLICATION_ROLE);
+            }
+            isolation |= named(ISOLATION);
+            if (isolation && !serializable && named(SERIALIZABLE)) {
+                return refuse(NOT_SERIALIZABLE);
+            }
             seeTarget();
             if (temporary) {
                 return StatementKind.WRITE;

@@ -19,6 +19,9 @@ final class Errors {
     /** SQLSTATE of a change in a transaction, or at a node, that may only read. */
     static final String READ_ONLY = "25006";
 
+    /** SQLSTATE of a name that is not for clients. */
+    private static final String RESERVED_NAME = "42939";
+
     private Errors() {}
 
     static ErrorFields error(String sqlState, String message) {
@@ -31,6 +34,13 @@ final class Errors {
 
     static ErrorFields notSupported(String reason) {
         return error(NOT_SUPPORTED, reason);
+    }
+
+    /** The error for a statement that the {@link Classifier} refuses. */
+    static ErrorFields statementRefused(String reason) {
+        return error(reason.equals(Classifier.RESERVED) || reason.equals(Classifier.RESERVED_SCHEMA)
+                ? RESERVED_NAME
+                : NOT_SUPPORTED, reason);
     }
 
     /** The error for something that the node has asked its engine about in vain. */

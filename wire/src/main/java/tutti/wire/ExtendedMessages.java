@@ -182,7 +182,7 @@ final class ExtendedMessages {
             }
             case REFUSED -> {
                 String reason = prepared == null ? null : prepared.refusal();
-                yield refuse(Errors.notSupported(reason == null ? "not supported" : reason));
+                yield refuse(Errors.statementRefused(reason == null ? "not supported" : reason));
             }
             case SESSION, FORGET -> {
                 ErrorFields refusal = rules.set(utility(prepared).sql(), inTransaction);

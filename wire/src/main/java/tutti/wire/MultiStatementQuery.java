@@ -101,7 +101,7 @@ final class MultiStatementQuery {
                     send(from, SentMessage.QUERY);
                 }
             }
-            case REFUSED -> queries.refuse(Errors.notSupported(refusal));
+            case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
             case FORGET, LOCAL -> send(from, SentMessage.QUERY);
         }
         return true;

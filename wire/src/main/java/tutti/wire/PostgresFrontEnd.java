@@ -17,6 +17,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.OwnSessions;
 import tutti.node.Transactions;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -86,7 +87,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(), registry);
-        this.roles = new RoleVerifiers(settings.engine(), loops.next());
+        this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }
 
@@ -129,12 +130,23 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public CompletableFuture<Connected> open(Handshake.Arrival arrival) {
         Map<String, String> parameters = new TreeMap<>(arrival.parameters());
+        // as the server reads options: without backslashes, and with dashes for underscores
+        String told = parameters.toString().toLowerCase(Locale.ROOT).replace("\\", "").replace('-', '_');
+        if (told.contains("session_replication_role")) {
+            return CompletableFuture.failedFuture(new PostgresException(
+                    Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NO_REPLICATION_ROLE)));
+        }
+        if (Classifier.RESERVED_PREFIXES.stream().anyMatch(arrival.user()::startsWith)) {
+            return CompletableFuture.failedFuture(new PostgresException(
+                    Errors.fatal("28000", Classifier.RESERVED)));
+        }
         if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
             parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
         }
         if (!services.transactions().serializable()
-                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation"))
-                        .toLowerCase(Locale.ROOT).contains("serializable")) {
+                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation")
+                        + parameters.get("transaction_isolation")).toLowerCase(Locale.ROOT).replace("\\", "")
+                        .contains("serializable")) {
             return CompletableFuture.failedFuture(
                     new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
         }

@@ -151,7 +151,7 @@ final class SimpleQueries {
                 session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN);
                 yield false;
             }
-            case REFUSED -> refuse(Errors.notSupported(sql.classified().refusal()));
+            case REFUSED -> refuse(Errors.statementRefused(sql.classified().refusal()));
             case BEGIN -> {
                 if (backend.outsideOfTransaction()) {
                     OpenTransaction begun = transaction.open(OpenTransaction.Extent.BLOCK);

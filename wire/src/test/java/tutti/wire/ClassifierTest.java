@@ -56,6 +56,20 @@ class ClassifierTest {
             set default_transaction_isolation to 'Serializable' | REFUSED
             set local transaction_isolation = serializable | REFUSED
             set default_transaction_isolation to 'repeatable read' | SESSION
+            set "default_transaction_isolation" to "serializable" | REFUSED
+            set "session_replication_role" to replica | REFUSED
+            select set_config('session_replication_role', 'replica', true) | REFUSED
+            select current_setting('session_replication_role') | READ
+            alter role a set session_replication_role = replica | REFUSED
+            alter function f() set tutti.mode = 'active' | SCHEMA
+            alter function f() reset tutti.classes | SCHEMA
+            alter table a.tutti add column b int | SCHEMA
+            alter function tutti.record(bytea, bigint) security invoker | REFUSED
+            drop schema a, tutti cascade | REFUSED
+            grant select on tutti.declared_sequences to a | SCHEMA
+            alter role tutti_node nologin | REFUSED
+            grant "tutti_applier_5" to a | REFUSED
+            create role tutti_frutti | SCHEMA
             set search_path to serializable | SESSION
             start transaction | BEGIN
             commit | COMMIT

@@ -5,12 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoopGroup;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -19,10 +23,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
+import tutti.pgwire.ResponseHandler;
 import tutti.pgwire.TestServer;
 import tutti.pgwire.Transport;
 
@@ -103,6 +111,7 @@ class ForgedCaptureTest {
 
     @BeforeEach
     void reset() throws Exception {
+        admin.execute("ROLLBACK", PATIENCE);
         if (mallory != null) {
             mallory.close();
         }
@@ -231,5 +240,150 @@ class ForgedCaptureTest {
                 "INSERT INTO evil.made VALUES (1, 'x')");
         assertTrue(changes.contains("7:mallory"), changes);
         assertFalse(changes.contains("forged"), changes);
+    }
+
+    /** Each of these, said by a superuser, is refused at once, in both protocols. */
+    @Test
+    void replicationCannotBeSwitchedOff() throws Exception {
+        BackendConnection root = connect(superuser(Map.of()));
+        for (String sql : List.of("SET session_replication_role = replica",
+                "SET \"Session_Replication_Role\" TO replica", "SET LOCAL \"session_replication_role\" = 'replica'",
+                "SELECT set_config('session_replication_role', 'replica', false)",
+                "SELECT pg_catalog.\"set_config\"('SESSION_replication_role', 'replica', true)",
+                "ALTER ROLE postgres SET session_replication_role = replica",
+                "CREATE FUNCTION public.f() RETURNS int LANGUAGE sql SET session_replication_role = replica AS 'SELECT 1'")) {
+            for (boolean extended : List.of(false, true)) {
+                assertEquals("0A000", refused(root, sql, extended), sql);
+            }
+        }
+        root.execute("BEGIN; DO $$ BEGIN PERFORM set_config('session_replication_role', 'replica', true); END $$;"
+                + " INSERT INTO evil.mine VALUES (5, 'five')", PATIENCE);
+        assertEquals("55000", refused(root, "COMMIT", false));
+        root.close();
+        assertEquals(List.of(), NODE.drainCommitted());
+        for (Map<String, String> parameters : List.of(Map.of("session_replication_role", "replica"),
+                Map.of("options", "-c session_replication_role=replica"),
+                Map.of("options", "--Session-Replication-Role=replica"))) {
+            assertEquals("0A000", refusedStart(superuser(parameters)));
+        }
+    }
+
+    @Test
+    void serializableIsNotPromisedInAnyForm() throws Exception {
+        for (String sql : List.of("BEGIN ISOLATION LEVEL SERIALIZABLE",
+                "SET default_transaction_isolation = 'serializable'",
+                "SET \"default_transaction_isolation\" TO SERIALIZABLE",
+                "SET default_transaction_isolation TO \"serializable\"",
+                "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+                "SELECT set_config('transaction_isolation', 'serializable', true)",
+                "SELECT set_config('default_transaction_isolation', 'Serializable', false)",
+                "ALTER ROLE mallory SET default_transaction_isolation = serializable")) {
+            for (boolean extended : List.of(false, true)) {
+                assertEquals("0A000", refused(mallory, sql, extended), sql);
+            }
+        }
+        for (Map<String, String> parameters : List.of(Map.of("default_transaction_isolation", "serializable"),
+                Map.of("transaction_isolation", "serializable"),
+                Map.of("options", "-c default_transaction_isolation=serializable"))) {
+            assertEquals("0A000", refusedStart(superuser(parameters)));
+        }
+        mallory.execute(
+                "DO $$ BEGIN PERFORM set_config('default_transaction_isolation', 'serializable', false); END $$",
+                PATIENCE);
+        mallory.execute("BEGIN", PATIENCE);
+        mallory.execute("INSERT INTO evil.mine VALUES (1, 'one')", PATIENCE);
+        assertEquals("0A000", refused(mallory, "COMMIT", false));
+        assertEquals(List.of(), NODE.drainCommitted());
+    }
+
+    @Test
+    void theNodesRolesAreReserved() throws Exception {
+        BackendConnection root = connect(superuser(Map.of()));
+        String applier = engine.functions().name(CaptureInstaller.Role.APPLIER);
+        for (String sql : List.of("ALTER ROLE tutti_node PASSWORD 'x'", "ALTER USER \"tutti_node\" NOLOGIN",
+                "DROP ROLE " + applier, "ALTER ROLE " + applier + " SUPERUSER", "GRANT " + applier + " TO mallory",
+                "GRANT mallory TO " + applier, "CREATE ROLE tutti_node_2", "ALTER ROLE Tutti_Node RENAME TO other",
+                "REASSIGN OWNED BY tutti_node TO mallory", "SET ROLE tutti_node",
+                "SET SESSION AUTHORIZATION 'x', tutti_node",
+                "ALTER TABLE evil.mine OWNER TO " + applier, "DROP SCHEMA IF EXISTS evil, tutti CASCADE",
+                "DROP FUNCTION tutti.after_drop() CASCADE", "ALTER SCHEMA \"tutti\" RENAME TO x")) {
+            assertEquals("42939", refused(root, sql, false), sql);
+        }
+        for (String sql : List.of("ALTER FUNCTION tutti.record(bytea, bigint) SECURITY INVOKER",
+                "DROP TABLE tutti.applied", "CREATE TABLE tutti.mine (id int)",
+                "ALTER TABLE tutti.applied DISABLE TRIGGER ALL")) {
+            PostgresException refused = assertThrows(PostgresException.class,
+                    () -> admin.execute(
+                            "BEGIN; SELECT set_config('session_preload_libraries', 'tutti allowed', true); " + sql,
+                            PATIENCE));
+            assertEquals("42501", refused.sqlState(), sql);
+            admin.execute("ROLLBACK", PATIENCE);
+        }
+        root.close();
+        assertEquals("28000", refusedStart(BackendSettings.of(address, applier, "postgres",
+                new Credentials.Password(CaptureInstaller.password("cluster secret")))));
+    }
+
+    /** The functions that apply a role's rows belong to it, and yet are not its own to change. */
+    @Test
+    void functionsThatApplyAreOutOfReach() throws Exception {
+        String functions = "SELECT string_agg(oid::regprocedure::text, ', ') FROM pg_proc WHERE pronamespace = 'tutti'::regnamespace"
+                + " AND proowner = 'mallory'::regrole AND proname LIKE 'apply%'";
+        List<String> names = List.of(String.valueOf(admin.execute(functions, PATIENCE).value()).split(", tutti", -1));
+        assertTrue(names.size() >= 5, names.toString());
+        String name = names.getFirst();
+        for (String sql : List.of("ALTER FUNCTION " + name + " SECURITY INVOKER", "DROP FUNCTION " + name,
+                "ALTER FUNCTION " + name + " SET role = postgres", "ALTER FUNCTION " + name + " RESET ALL",
+                "CREATE OR REPLACE FUNCTION tutti.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'")) {
+            PostgresException refused = assertThrows(PostgresException.class,
+                    () -> admin.execute("BEGIN; SELECT set_config('session_preload_libraries', 'tutti allowed', true);"
+                            + " SET LOCAL ROLE mallory; " + sql, PATIENCE),
+                    sql);
+            assertEquals("42501", refused.sqlState(), sql);
+            admin.execute("ROLLBACK", PATIENCE);
+        }
+        assertEquals("0", mallory
+                .execute("SELECT " + name.replace("bytea,bytea", "'guess', '{\"(7,seven)\"}'"), PATIENCE).value());
+    }
+
+    private static BackendSettings superuser(Map<String, String> parameters) {
+        return BackendSettings
+                .of(address, TestServer.SUPERUSER, "postgres", new Credentials.Password(TestServer.PASSWORD))
+                .withParameters(parameters);
+    }
+
+    private static String refused(BackendConnection connection, String sql, boolean extended) throws Exception {
+        if (!extended) {
+            return assertThrows(PostgresException.class, () -> connection.execute(sql, PATIENCE), sql).sqlState();
+        }
+        CompletableFuture<String> state = new CompletableFuture<>();
+        ByteBuf batch = connection.buffer();
+        Frontend.statement(batch, sql);
+        Frontend.sync(batch);
+        connection.send(batch, new ResponseHandler() {
+            @Override
+            public void message(byte type, ByteBuf body) {
+                if (type == Backend.ERROR_RESPONSE) {
+                    state.complete(ErrorFields.read(body).sqlState());
+                }
+            }
+
+            @Override
+            public void ready(byte status) {
+                state.complete("done");
+            }
+
+            @Override
+            public void lost(Throwable cause) {
+                state.completeExceptionally(cause);
+            }
+        });
+        return state.get(20, TimeUnit.SECONDS);
+    }
+
+    private static String refusedStart(BackendSettings settings) {
+        ExecutionException failed = assertThrows(ExecutionException.class,
+                () -> BackendConnection.connect(LOOPS.next(), settings).get(20, TimeUnit.SECONDS));
+        return ((PostgresException) failed.getCause()).sqlState();
     }
 }

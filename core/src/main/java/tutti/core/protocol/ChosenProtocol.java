@@ -51,6 +51,11 @@ public final class ChosenProtocol {
         return claims.has(trait);
     }
 
+    /** What it guarantees over engines that guarantee snapshot isolation. */
+    public Guarantee guarantee() {
+        return claims.guarantee();
+    }
+
     /**
      * Whose majority should decide the total order, where the world's order has votes.
      *

@@ -4,6 +4,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
@@ -29,15 +30,16 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.capture.CaptureInstaller;
-import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.ReferencesQuery;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
+import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryResult;
 
@@ -47,10 +49,9 @@ import tutti.pgwire.QueryResult;
  * of positions together with exactly their effects (docs/decisions/0005).
  *
  * <p>
- * <b>One life of the server.</b> After a crash the server may come back by itself, with fewer commits than were seen. So
- * one connection, made before the position is read, is held for as long as the engine is used; a crash ends it, as it ends
- * all others, before the server takes new ones. Any other connection is used only after this one has answered a question
- * that was asked when the other was there ({@link #confirm}): then no crash lies between the two.
+ * <b>One life of the server.</b> After a crash the server may come back by itself, with fewer commits than were seen. So a
+ * connection is used only after {@link AdminConnection} has answered a question that was asked when it was there
+ * ({@link #confirm}): then no crash lies between the position that the engine began with and the connection.
  *
  * <p>
  * Safe for use from any thread.
@@ -58,9 +59,6 @@ import tutti.pgwire.QueryResult;
 public final class PostgresEngine implements Engine, ApplierServices {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresEngine.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
-    /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
-    private static final int LOCK_CLASS = 0x74757474;
-    private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(10);
     /** Questions under way, above which no other is asked. */
     private static final int QUESTIONS_MAX = 8;
     /** How long an applier may be busy before it is asked what it waits for, and how often then. */
@@ -68,38 +66,31 @@ public final class PostgresEngine implements Engine, ApplierServices {
     /** Steps that a sequence takes at a restart: more values than one gives in the time that a crash can lose. */
     private static final long SEQUENCE_STEPS = 16_384;
     private static final BlockedListener NOBODY = (_, _) -> {};
-    private static final Map<String, String> APPLIER_SETTINGS = Map.ofEntries(
-            Map.entry("application_name", "tutti applier"), Map.entry("session_replication_role", "replica"),
-            Map.entry("default_transaction_isolation", "read committed"),
-            Map.entry("default_transaction_read_only", "off"), Map.entry("synchronous_commit", "off"),
-            Map.entry("enable_hashjoin", "off"), Map.entry("enable_mergejoin", "off"),
-            Map.entry("enable_seqscan", "off"), Map.entry("enable_bitmapscan", "off"),
-            Map.entry("plan_cache_mode", "force_generic_plan"), Map.entry("datestyle", "ISO, MDY"),
-            Map.entry("intervalstyle", "postgres"), Map.entry("lc_monetary", "C"), Map.entry("xmloption", "content"),
-            Map.entry("statement_timeout", "0"), Map.entry("lock_timeout", "0"),
-            Map.entry("idle_in_transaction_session_timeout", "0"), Map.entry("transaction_timeout", "0"),
-            Map.entry("client_encoding", "UTF8"), Map.entry("jit", "off"));
+    private static final Map<String, String> APPLIER_SETTINGS = Map.of("synchronous_commit", "off", "enable_hashjoin",
+            "off",
+            "enable_mergejoin", "off", "enable_seqscan", "off", "enable_bitmapscan", "off", "plan_cache_mode",
+            "force_generic_plan");
+    /** Classes of SQLSTATEs that say nothing of the role: too many connections, starting up. */
+    private static final Set<String> PASSING_REFUSALS = Set.of("53", "57");
 
     private final EventLoopGroup loops;
     private final BackendSettings settings;
     private final String secret;
     private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions = new ConcurrentHashMap<>();
     private final Map<Integer, Applier> appliers = new ConcurrentHashMap<>();
-    private final Object adminLock = new Object();
-    private volatile TableCatalog catalog = TableCatalog.EMPTY;
+    private final AdminConnection admin;
+    private volatile AppliedSchema schema = AppliedSchema.EMPTY;
     private volatile References references = References.NONE;
     private CaptureInstaller.@Nullable Functions functions;
     private volatile BlockedListener listener = NOBODY;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean closed;
-    private @Nullable CompletableFuture<BackendConnection> admin;
-    /** Set once, and for good: the server may have lost commits since the position was read. */
-    private boolean serverLost;
 
     private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret) {
         this.loops = loops;
         this.settings = settings;
         this.secret = secret;
+        this.admin = new AdminConnection(loops, settings, this::connectionLost);
     }
 
     /**
@@ -112,12 +103,10 @@ public final class PostgresEngine implements Engine, ApplierServices {
      */
     public static PostgresEngine open(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Settings capture)
             throws IOException, InterruptedException {
-        byte[] secret = capture.secret().getBytes(StandardCharsets.UTF_8);
-        PostgresEngine engine = new PostgresEngine(loops, settings, "\\x" + HexFormat.of().formatHex(secret));
+        PostgresEngine engine = new PostgresEngine(loops, settings, capture.secret());
         boolean opened = false;
         try {
-            BackendConnection connection = await(engine.admin());
-            engine.lock(connection);
+            BackendConnection connection = await(engine.admin.connection());
             boolean restarted = connection.execute("SELECT pg_catalog.to_regclass('tutti.node')", TIMEOUT)
                     .value() != null;
             CaptureInstaller.install(connection, capture);
@@ -130,7 +119,10 @@ public final class PostgresEngine implements Engine, ApplierServices {
             }
             engine.functions = CaptureInstaller.functions(connection);
             engine.references = ReferencesQuery.read(connection.execute(ReferencesQuery.SQL, TIMEOUT));
-            engine.catalog = CatalogQuery.read(connection.execute(CatalogQuery.SQL, TIMEOUT));
+            byte[] life = new byte[16];
+            new SecureRandom().nextBytes(life);
+            await(engine.admin.begin(HexFormat.of().formatHex(life)));
+            engine.schema = await(AppliedSchema.read(connection));
             opened = true;
             return engine;
         } finally {
@@ -140,38 +132,32 @@ public final class PostgresEngine implements Engine, ApplierServices {
         }
     }
 
-    /** Keeps other nodes away from the database, for as long as the connection lasts. */
-    private void lock(BackendConnection connection) throws IOException, InterruptedException {
-        try {
-            connection
-                    .execute("SET lock_timeout = '" + LOCK_TIMEOUT.toMillis() + "'; SELECT pg_catalog.pg_advisory_lock("
-                            + LOCK_CLASS + ", 0); SET lock_timeout = 0", TIMEOUT);
-        } catch (PostgresException refused) {
-            if (refused.fields().sqlState().equals("55P03")) {
-                throw new IllegalStateException("database " + settings.database() + " at " + settings.address()
-                        + " is in use by another node; give each node a database server of its own, or stop the other",
-                        refused);
-            }
-            throw refused;
-        }
-    }
-
     /** A position from PostgreSQL's text form. */
     private static long position(@Nullable String value) {
         return value == null ? 0 : Long.parseLong(value);
     }
 
-    @Override
+    /** The secret in bytea's text form, which the functions of capture take. */
     public String secret() {
-        return secret;
+        return "\\x" + HexFormat.of().formatHex(functionSecret());
     }
 
     @Override
-    public TableCatalog catalog() {
-        return catalog;
+    public byte[] functionSecret() {
+        return secret.getBytes(StandardCharsets.UTF_8);
     }
 
-    /** The functions that clients' sessions have the server call. */
+    @Override
+    public AppliedSchema schema() {
+        return schema;
+    }
+
+    /** The tables as of the last schema change that the engine has made or was told of. */
+    public TableCatalog catalog() {
+        return schema.catalog();
+    }
+
+    @Override
     public CaptureInstaller.Functions functions() {
         return Objects.requireNonNull(functions, "opened");
     }
@@ -183,11 +169,11 @@ public final class PostgresEngine implements Engine, ApplierServices {
 
     @Override
     public CompletableFuture<Void> refreshCatalog() {
-        return admin().thenCompose(connection -> connection.query(ReferencesQuery.SQL).thenCompose(result -> {
+        return admin.ask(connection -> connection.query(ReferencesQuery.SQL).thenCompose(result -> {
             references = ReferencesQuery.read(result);
-            return connection.query(CatalogQuery.SQL);
-        })).thenAccept(result -> {
-            catalog = CatalogQuery.read(result);
+            return AppliedSchema.read(connection);
+        })).thenAccept(read -> {
+            schema = read;
         });
     }
 
@@ -224,7 +210,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
         tellPosition(query("SELECT tutti.position()").orTimeout(TIMEOUT.toSeconds(), TimeUnit.SECONDS), done,
                 failed -> {
                     if (!(failed instanceof PostgresException)) {
-                        connectionLost();
+                        admin.lost();
                     }
                 });
     }
@@ -235,7 +221,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
     }
 
     private CompletableFuture<QueryResult> query(String sql) {
-        return admin().thenCompose(connection -> connection.query(sql));
+        return admin.ask(connection -> connection.query(sql));
     }
 
     private static void tellPosition(CompletableFuture<QueryResult> asked, Completion<Long> done,
@@ -245,9 +231,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
                 done.succeeded(position(result.value()));
                 return;
             }
-            Throwable cause = failed instanceof CompletionException wrapped && wrapped.getCause() != null
-                    ? wrapped.getCause()
-                    : failed;
+            Throwable cause = cause(failed);
             onFailure.accept(cause);
             done.failed(new EngineFailure("08006", cause instanceof TimeoutException
                     ? "PostgreSQL did not answer within " + TIMEOUT
@@ -261,8 +245,15 @@ public final class PostgresEngine implements Engine, ApplierServices {
     }
 
     @Override
-    public CompletableFuture<BackendConnection> connectApplier(EventLoop loop) {
-        return BackendConnection.connect(loop, settings.withParameters(APPLIER_SETTINGS))
+    public CompletableFuture<BackendConnection> connectApplier(EventLoop loop, CaptureInstaller.Role role) {
+        BackendSettings powerless = OwnSessions.plain(settings.as(functions().name(role),
+                new BackendSettings.Credentials.Password(CaptureInstaller.password(secret))), "tutti applier")
+                .withParameters(APPLIER_SETTINGS);
+        return connect(loop, powerless, role)
+                .exceptionallyCompose(failed -> cause(failed) instanceof PostgresException refused
+                        && !PASSING_REFUSALS.contains(refused.sqlState().substring(0, 2))
+                                ? restoreRoles().thenCompose(_ -> connect(loop, powerless, role))
+                                : CompletableFuture.failedFuture(failed))
                 .thenCompose(connection -> confirm().handle((_, failed) -> {
                     if (failed != null) {
                         connection.abort();
@@ -272,12 +263,41 @@ public final class PostgresEngine implements Engine, ApplierServices {
                 }));
     }
 
+    private static CompletableFuture<BackendConnection> connect(EventLoop loop, BackendSettings settings,
+            CaptureInstaller.Role role) {
+        return BackendConnection.connect(loop, settings)
+                .thenCompose(connection -> connection.query("SHOW session_replication_role").handle((shown, failed) -> {
+                    if (failed == null && role.replicationRole().equals(shown.value())) {
+                        return connection;
+                    }
+                    connection.abort();
+                    throw new CompletionException(failed != null
+                            ? cause(failed)
+                            : new PostgresException(ErrorFields.of("FATAL", "28000", "role " + settings.user()
+                                    + " is not as the node has made it")));
+                }));
+    }
+
+    private static Throwable cause(Throwable failed) {
+        return failed instanceof CompletionException && failed.getCause() != null ? failed.getCause() : failed;
+    }
+
+    /** Somebody has changed the roles that apply. */
+    private CompletableFuture<Void> restoreRoles() {
+        LOG.warn("the node's own roles at {} have been changed: making them anew", settings.address());
+        try {
+            return query(CaptureInstaller.roles(secret, functions())).thenAccept(_ -> {});
+        } catch (IOException unreadable) {
+            return CompletableFuture.failedFuture(unreadable);
+        }
+    }
+
     /**
      * Completes if connections that are established when this is called belong to the same life of the server as the
      * position that this engine began with; fails if the server has crashed or gone in between, and they must not be used.
      */
     public CompletableFuture<Void> confirm() {
-        return admin().thenCompose(connection -> connection.query("SELECT 1")).thenAccept(_ -> {});
+        return query("SELECT 1").thenAccept(_ -> {});
     }
 
     @Override
@@ -287,26 +307,14 @@ public final class PostgresEngine implements Engine, ApplierServices {
 
     @Override
     public void onLost(Runnable told) {
-        boolean already;
-        synchronized (adminLock) {
-            already = serverLost && !closed;
-            lost.set(already ? () -> {} : told);
-        }
-        if (already) {
-            told.run();
+        lost.set(told);
+        if (admin.isLost() && !closed) {
+            connectionLost();
         }
     }
 
-    /**
-     * The connection for questions is never closed while the engine is in use. When it is gone the server has most likely
-     * crashed, which ends all connections and takes the last commits with it; it is taken for that in any case.
-     */
     private void connectionLost() {
-        synchronized (adminLock) {
-            serverLost = true;
-        }
         if (!closed) {
-            LOG.error("the connection to PostgreSQL at {} is lost", settings.address());
             lost.getAndSet(() -> {}).run();
         }
     }
@@ -374,7 +382,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
         if (closed) {
             return;
         }
-        CompletableFuture<Void> _ = admin().thenAccept(connection -> {
+        CompletableFuture<Void> _ = admin.connection().thenAccept(connection -> {
             if (connection.inFlight() <= QUESTIONS_MAX) {
                 CompletableFuture<Void> _ = connection.query(sql).thenAccept(result -> heard.accept(pids(result)))
                         .exceptionally(failed -> unknown(waiter, failed));
@@ -401,34 +409,11 @@ public final class PostgresEngine implements Engine, ApplierServices {
         }
     }
 
-    /** The connection for questions: one for all time. */
-    private CompletableFuture<BackendConnection> admin() {
-        synchronized (adminLock) {
-            CompletableFuture<BackendConnection> current = admin;
-            if (closed) {
-                return CompletableFuture.failedFuture(new IOException("the engine is closed"));
-            }
-            if (serverLost) {
-                return CompletableFuture.failedFuture(new IOException("the server at " + settings.address()
-                        + " went away or restarted; the node must recover before it is used again"));
-            }
-            if (current == null) {
-                current = BackendConnection.connect(loops.next(), settings.withParameters(
-                        Map.of("application_name", "tutti engine", "client_encoding", "UTF8", "statement_timeout",
-                                "0")));
-                admin = current;
-                CompletableFuture<Void> _ = current.thenCompose(BackendConnection::closed)
-                        .whenComplete((_, _) -> connectionLost());
-            }
-            return current;
-        }
-    }
-
     private static <T> T await(CompletableFuture<T> future) throws IOException, InterruptedException {
         try {
             return future.get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
         } catch (ExecutionException failed) {
-            if (failed.getCause() instanceof PostgresException refused) {
+            if (failed.getCause() instanceof RuntimeException refused) {
                 throw refused;
             }
             throw new IOException(String.valueOf(failed.getCause().getMessage()), failed.getCause());
@@ -439,13 +424,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
 
     @Override
     public void close() {
-        CompletableFuture<BackendConnection> current;
-        synchronized (adminLock) {
-            closed = true;
-            current = admin;
-        }
-        if (current != null) {
-            CompletableFuture<Void> _ = current.thenAccept(BackendConnection::close);
-        }
+        closed = true;
+        admin.close();
     }
 }

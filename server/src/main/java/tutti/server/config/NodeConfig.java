@@ -273,8 +273,8 @@ public record NodeConfig(
             @Setting(doc = "Database that is replicated. Created if missing.", byDefault = "tutti", pattern = "[^\\x00]{1,63}") String database,
             @Setting(doc = "A server that this node starts, with its data under `data`, and stops.", byDefault = Setting.NONE) @Nullable Embedded embedded,
             @Setting(doc = "A running server instead, not reached by clients in any other way.", byDefault = Setting.NONE, example = "postgresql://127.0.0.1:5433") @Nullable PostgresUrl url,
-            @Setting(doc = "Role with which Tutti connects; a superuser.", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
-            @Setting(doc = "Its password. An embedded server is set up with it at the first start. The default is refused"
+            @Setting(doc = "A superuser with which Tutti connects at first, to make a role of its own (`tutti_node`).", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
+            @Setting(doc = "Its password then. An embedded server is set up with it at the first start. The default is refused"
                     + " unless only this host can connect.", byDefault = "tutti") String password) {
         private static final String DEFAULT_PASSWORD = "tutti";
 

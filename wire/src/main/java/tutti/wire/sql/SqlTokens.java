@@ -47,7 +47,10 @@ public final class SqlTokens {
         return word;
     }
 
-    /** What stands between a plain string's quotes, as {@link #key} makes it from lower case; only after {@link #STRING}. */
+    /**
+     * What stands between the quotes of a plain string or identifier, as {@link #key} makes it from lower case; only after
+     * {@link #STRING} and {@link #QUOTED}.
+     */
     public long content() {
         long hash = 0xcbf29ce484222325L;
         for (int i = start + 1; i < next - 1; i++) {
@@ -73,6 +76,21 @@ public final class SqlTokens {
     public boolean startsWithPg() {
         return next - start > 3 && (sql[start] | 0x20) == 'p' && (sql[start + 1] | 0x20) == 'g'
                 && sql[start + 2] == '_';
+    }
+
+    /** Whether the last token, a word or a quoted identifier, begins with this, which is in lower case. */
+    public boolean startsWith(String lowerCase) {
+        int from = start < end && sql[start] == '"' ? start + 1 : start;
+        if (next - from < lowerCase.length()) {
+            return false;
+        }
+        for (int i = 0; i < lowerCase.length(); i++) {
+            byte letter = sql[from + i];
+            if ((letter >= 'A' && letter <= 'Z' ? letter | 0x20 : letter) != lowerCase.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Advances to the next token. */

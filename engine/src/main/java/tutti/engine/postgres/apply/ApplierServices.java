@@ -5,22 +5,24 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import tutti.core.spi.Engine.Applier;
 import tutti.engine.postgres.capture.CaptureInstaller;
-import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 
 /** What an applier needs of its engine. From any thread. */
 public interface ApplierServices {
-    /** The cluster's secret in bytea's text form, which {@link CaptureInstaller#FINISH} takes. */
-    String secret();
+    /** The functions to call, by object id. */
+    CaptureInstaller.Functions functions();
+
+    /** Their first parameter. */
+    byte[] functionSecret();
 
     /** The tables as of the last schema change that the engine has made or was told of. */
-    TableCatalog catalog();
+    AppliedSchema schema();
 
-    /** Loads the catalog anew: after a transaction that changed the schema. */
+    /** Loads the schema anew: after a transaction that changed it. */
     CompletableFuture<Void> refreshCatalog();
 
-    /** A connection that applies: in the replica role, with plans that go by primary key. */
-    CompletableFuture<BackendConnection> connectApplier(EventLoop loop);
+    /** A connection of one of the roles that have no rights. */
+    CompletableFuture<BackendConnection> connectApplier(EventLoop loop, CaptureInstaller.Role role);
 
     /** Makes an applier known, so that one that waits for another can be told from whom; until its connection is gone. */
     void registerApplier(BackendConnection connection, Applier applier);

@@ -2,7 +2,6 @@ package tutti.engine.postgres.apply;
 
 import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.EngineFailure;
@@ -17,8 +16,8 @@ final class BatchHandler implements ResponseHandler {
     /**
      * What a statement should report.
      *
-     * @param rows number of rows, or -1 if it does not matter
-     * @param what the statement, for the message if it does not
+     * @param rows what a function returns as the number of rows, or -1 if it does not matter
+     * @param what the function, for the message if it does not
      */
     record Expectation(int rows, String what) {
         static final Expectation ANY = new Expectation(-1, "");
@@ -56,12 +55,19 @@ final class BatchHandler implements ResponseHandler {
 
     @Override
     public void message(byte type, ByteBuf body) {
-        if ((completed >= responseFirst && completed <= responseLast)
-                || (responseLast >= 0 && type == Backend.ERROR_RESPONSE)) {
+        if (failure != null) {
+            return; // what follows fails because of it, or ends the transaction
+        }
+        boolean chosen = completed >= responseFirst && completed <= responseLast;
+        if (!chosen && responseLast >= 0 && type == Backend.ERROR_RESPONSE) {
+            response.reset(); // it failed in the end
+            chosen = true;
+        }
+        if (chosen) {
             keep(type, body);
         }
         switch (type) {
-            case Backend.COMMAND_COMPLETE -> {
+            case Backend.FUNCTION_CALL_RESPONSE -> {
                 Expectation expectation = completed < expectations.size()
                         ? expectations.get(completed)
                         : Expectation.ANY;
@@ -70,13 +76,11 @@ final class BatchHandler implements ResponseHandler {
                     check(expectation, body);
                 }
             }
-            case Backend.EMPTY_QUERY, Backend.PORTAL_SUSPENDED -> completed++;
+            case Backend.COMMAND_COMPLETE, Backend.EMPTY_QUERY, Backend.PORTAL_SUSPENDED -> completed++;
             case Backend.ERROR_RESPONSE -> {
-                if (failure == null) {
-                    ErrorFields fields = ErrorFields.read(body.duplicate());
-                    failure = failure(fields);
-                    refusedByAll = ServerTrouble.of(fields) == ServerTrouble.NONE;
-                }
+                ErrorFields fields = ErrorFields.read(body.duplicate());
+                failure = failure(fields);
+                refusedByAll = ServerTrouble.of(fields) == ServerTrouble.NONE;
             }
             default -> {
                 // nothing that decides
@@ -84,12 +88,13 @@ final class BatchHandler implements ResponseHandler {
         }
     }
 
+    /** A function that writes rows returns how many. */
     private void check(Expectation expectation, ByteBuf body) {
-        String tag = body.toString(body.readerIndex(), Math.max(0, body.readableBytes() - 1),
-                StandardCharsets.US_ASCII);
-        if (!tag.endsWith(" " + expectation.rows()) && failure == null) {
+        int at = body.readerIndex();
+        long rows = body.readableBytes() == Integer.BYTES + Long.BYTES ? body.getLong(at + Integer.BYTES) : -1;
+        if (rows != expectation.rows()) {
             failure = new EngineFailure("XX001", expectation.what() + " should have met " + expectation.rows()
-                    + " rows, the engine says " + tag + ": this replica differs from the others", false);
+                    + " rows, the engine says " + rows + ": this replica differs from the others", false);
         }
     }
 
@@ -110,12 +115,12 @@ final class BatchHandler implements ResponseHandler {
         }
     }
 
-    /** Number of statements that completed. */
+    /** Number of statements that completed before the first that failed. */
     int completed() {
         return completed;
     }
 
-    /** The messages that the chosen statement was answered with. */
+    /** The messages that the chosen statements were answered with, or the error that undid them. */
     byte[] response() {
         return response.toByteArray();
     }

@@ -2,10 +2,14 @@ package tutti.engine.postgres.apply;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import java.util.function.Consumer;
@@ -16,36 +20,47 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.apply.NetEffect.Step;
-import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.CaptureInstaller.Role;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Statement;
-import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.Table;
-import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
 
 /**
- * Applies ordered write sets on one connection: everything of one {@link #apply} in one round trip, with statements that
- * stay prepared. A lost connection is replaced at the next call.
+ * Applies ordered write sets: everything of one {@link #apply} in one round trip. A lost connection is
+ * replaced at the next call.
+ *
+ * <p>
+ * <b>Clients' code</b> (CHECK functions, index expressions, triggers, what a schema change calls) runs in these sessions, so they
+ * are of roles that may do nothing (docs/decisions/0016). Rows are written by functions of the tables' owners, a schema
+ * change is made as the role that sent it, of which the session is a member until it is made. What code can do to the session:
+ * take back the role, and be one that may do nothing; prepare, close or name statements, of which none is used here: functions are
+ * called by object id, statements have no name and are parsed each time; change settings, which are reset before the next
+ * transaction, and on which the functions do not depend.
  *
  * <p>
  * All state belongs to the event loop; the methods hand over to it.
  */
 public final class PostgresApplier implements Applier {
     /** Names the variables in which the changes of a request are gathered, which nobody reads. */
-    private static final String APPLIER_KEY = "0000000000000000";
+    private static final byte[] APPLIER_KEY = "0000000000000000".getBytes(StandardCharsets.US_ASCII);
+    private static final String BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
+    /** Undoes what clients' code may have left in the session, and begins. */
+    private static final String BEGIN_AFRESH = "RESET ROLE; RESET ALL; " + BEGIN;
+    private static final int BEGIN_AFRESH_STATEMENTS = 3;
     private static final String CONNECTION_FAILURE = "08006";
     private static final String DAMAGED = "XX001";
 
     private final ApplierServices engine;
     private final EventLoop loop;
-    private @Nullable BackendConnection connection;
-    private @Nullable TableCatalog preparedFor;
-    private final Map<String, Integer> prepared = new HashMap<>();
+    /** The session that writes rows and changes the schema; one of another role executes requests. */
+    private final Map<Role, BackendConnection> connections = new EnumMap<>(Role.class);
+    /** Roles in whose session clients' code has run, or something has failed, since it was reset. */
+    private final Set<Role> touched = EnumSet.noneOf(Role.class);
     private boolean schemaChanged;
     /** Changes are being made. */
     private boolean applying;
@@ -60,7 +75,7 @@ public final class PostgresApplier implements Applier {
     @Override
     public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
         List<WriteSet> all = List.copyOf(writes);
-        onConnection(done, server -> {
+        onConnection(Role.APPLIER, done, server -> {
             List<Change> changes = new ArrayList<>();
             for (WriteSet set : all) {
                 changes.addAll(Changes.read(set.changes()));
@@ -70,7 +85,7 @@ public final class PostgresApplier implements Applier {
             ScheduledFuture<?> watch = position == 0
                     ? engine.watch(loop, this, server.processId())
                     : engine.watch(loop, position, server.processId());
-            applyFrom(server, engine.catalog(), changes, 0, true, new Completion<>() {
+            applyFrom(server, engine.schema(), changes, 0, true, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
                     watch.cancel(false);
@@ -82,34 +97,32 @@ public final class PostgresApplier implements Applier {
                 public void failed(EngineFailure failure) {
                     watch.cancel(false);
                     applying = false;
-                    rollback(() -> done.failed(failure));
+                    rollback(Role.APPLIER, () -> done.failed(failure));
                 }
             });
         });
     }
 
     /** Applies from the change at {@code start} on, up to a statement and then, with what it made of the schema, further. */
-    private void applyFrom(BackendConnection server, TableCatalog catalog, List<Change> changes, int start,
-            boolean begin,
-            Completion<Void> done) {
+    private void applyFrom(BackendConnection server, AppliedSchema schema, List<Change> changes, int start,
+            boolean begin, Completion<Void> done) {
         int end = start;
         while (end < changes.size() && !(changes.get(end) instanceof Change.Execute)) {
             end++;
         }
         Batch batch = new Batch(server.buffer());
         if (begin) {
-            batch.plain("BEGIN");
+            begin(batch);
         }
         try {
-            for (Step step : NetEffect.of(catalog, changes.subList(start, end))) {
-                step(batch, catalog, step);
+            for (Step step : NetEffect.of(schema.catalog(), changes.subList(start, end))) {
+                step(batch, schema, step);
             }
             if (end < changes.size() && changes.get(end) instanceof Change.Execute(byte[] statement)) {
                 statement(batch, Statement.of(statement));
             }
         } catch (RuntimeException damaged) {
             batch.release();
-            forget();
             done.failed(new EngineFailure(DAMAGED, String.valueOf(damaged.getMessage()), false));
             return;
         }
@@ -123,85 +136,104 @@ public final class PostgresApplier implements Applier {
                     return;
                 }
                 schemaChanged = true;
-                server.query(CatalogQuery.SQL).whenComplete((result, failed) -> {
+                AppliedSchema.read(server).whenComplete((changed, failed) -> {
                     if (failed != null) {
                         done.failed(failure(failed));
                     } else {
-                        continueWith(CatalogQuery.read(result));
+                        applyFrom(server, changed, changes, next, false, done);
                     }
                 });
             }
 
-            private void continueWith(TableCatalog changed) {
-                forget();
-                applyFrom(server, changed, changes, next, false, done);
-            }
-
             @Override
             public void failed(EngineFailure failure) {
-                forget();
                 done.failed(failure);
             }
         });
     }
 
-    private void step(Batch batch, TableCatalog catalog, Step step) {
-        if (preparedFor != catalog) {
-            forget();
-            preparedFor = catalog;
+    /** Begins a transaction that writes rows or nothing. */
+    private void begin(Batch batch) {
+        if (touched.remove(Role.APPLIER)) {
+            batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
+        } else {
+            batch.query(BEGIN, 1);
         }
+    }
+
+    private void step(Batch batch, AppliedSchema schema, Step step) {
         switch (step) {
             case Step.Truncate(var tables) -> {
-                List<String> names = new ArrayList<>();
+                List<String> ids = new ArrayList<>();
                 for (TableName name : tables) {
-                    Table table = catalog.table(name.schema(), name.name());
+                    Table table = schema.catalog().table(name.schema(), name.name());
                     if (table == null) {
                         throw new IllegalStateException(
                                 "table " + name.schema() + "." + name.name() + " does not exist here");
                     }
-                    names.add("ONLY " + table.qualifiedName());
+                    ids.add(Long.toString(table.oid()));
                 }
-                batch.plain("TRUNCATE " + String.join(", ", names));
+                call(batch, engine.functions().truncate(), bytes(String.join(" ", ids)));
             }
             case Step.Rows(var table, var operation, var rows) -> {
-                boolean one = RowStatements.singly(operation, rows.size());
-                String name = operation.name().charAt(0) + (one ? "1_" : "_") + table.oid();
-                if (prepared.putIfAbsent(name, 1) == null) {
-                    Frontend.closeStatement(batch.bytes, name);
-                    Frontend.parse(batch.bytes, name, one
-                            ? RowStatements.sqlForOne(table, operation)
-                            : RowStatements.sql(table, operation));
+                ApplyFunctions.Function function = schema.functions().function(table, operation, rows.size());
+                if (function.runsCode()) {
+                    touched.add(Role.APPLIER);
                 }
-                int bind = Frontend.beginBind(batch.bytes, "", name, false, 1);
-                if (one) {
-                    Frontend.parameter(batch.bytes, rows.getFirst());
-                } else {
-                    RowStatements.array(batch.bytes, rows);
-                }
-                Frontend.endBind(batch.bytes, bind, false);
-                Frontend.execute(batch.bytes, "", 0);
-                batch.expectRows(rows.size(), operation + " of table " + table.displayName());
+                batch.call(function.oid(),
+                        new BatchHandler.Expectation(rows.size(), operation + " of table " + table.displayName()),
+                        engine.functionSecret(),
+                        ApplyFunctions.singly(operation, rows.size()) ? rows.getFirst() : RowArray.of(rows));
             }
         }
     }
 
-    /** Sets up what the statement's meaning depends on, and executes it. */
-    private static int statement(Batch batch, Statement statement) {
-        statement.settings().forEach(
-                (name, value) -> batch.plain("SELECT pg_catalog.set_config($1, $2, true)", name, value));
-        batch.plain(CaptureInstaller.ALLOW);
+    private int call(Batch batch, int function, byte @Nullable []... parameters) {
+        return batch.call(function, BatchHandler.Expectation.ANY, engine.functionSecret(), parameters);
+    }
+
+    /**
+     * Sets up what the statement's meaning depends on, and executes it.
+     *
+     * @return the place in the batch up to which an error is the statement's own
+     */
+    private int statement(Batch batch, Statement statement) {
+        touched.add(Role.APPLIER);
+        batch.plain("RESET ALL");
+        settings(batch, statement);
+        call(batch, engine.functions().allowStatement(), new byte @Nullable [][]{null});
+        call(batch, engine.functions().beginAs(), bytes(statement.role()));
         batch.plain("SET LOCAL ROLE " + Table.quote(statement.role()));
         int place = batch.plain(statement.sql());
+        batch.keepResponses(place, place);
         batch.plain("RESET ROLE");
-        batch.plain(CaptureInstaller.ALLOW_NO_MORE);
-        statement.settings().keySet().forEach(name -> batch.plain("RESET " + Table.quote(name)));
-        return place;
+        batch.plain("RESET ALL");
+        batch.plain("SET LOCAL search_path = pg_catalog");
+        return call(batch, engine.functions().endAs());
+    }
+
+    private static void settings(Batch batch, Statement statement) {
+        if (!statement.settings().isEmpty()) {
+            List<String> settings = new ArrayList<>();
+            StringBuilder set = new StringBuilder("SELECT ");
+            statement.settings().forEach((name, value) -> {
+                set.append(settings.isEmpty() ? "" : ", ").append("pg_catalog.set_config($")
+                        .append(settings.size() + 1).append(", $").append(settings.size() + 2).append(", true)");
+                settings.add(name);
+                settings.add(value);
+            });
+            batch.plain(set.toString(), settings.toArray(String[]::new));
+        }
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
     }
 
     @Override
     public void cancel() {
         loop.execute(() -> {
-            BackendConnection server = connection;
+            BackendConnection server = connections.get(Role.APPLIER);
             if (server != null && applying) {
                 CompletableFuture<?> _ = server.cancel();
             }
@@ -211,32 +243,26 @@ public final class PostgresApplier implements Applier {
     /**
      * Executes a client's request as its own session would: with triggers and foreign keys. What capture gathers meanwhile
      * is not needed, since every replica executes the same.
+     *
+     * @return the place in the batch up to which an error is the request's own
      */
     private int request(Batch batch, Statement request) {
-        List<String> settings = new ArrayList<>();
-        StringBuilder set = new StringBuilder("SELECT ''");
-        request.settings().forEach((name, value) -> {
-            set.append(", pg_catalog.set_config($").append(settings.size() + 1).append(", $")
-                    .append(settings.size() + 2).append(", true)");
-            settings.add(name);
-            settings.add(value);
-        });
-        batch.named(prepared, "settings" + request.settings().size(), set.toString(), settings.toArray(String[]::new));
-        batch.named(prepared, "origin", "SET LOCAL session_replication_role = origin");
+        settings(batch, request);
+        call(batch, engine.functions().beginAs(), bytes(request.role()));
         batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
         int first = batch.size();
-        request.calls().forEach(batch::call);
+        request.calls().forEach(batch::statement);
         batch.keepResponses(first, batch.size() - 1);
+        call(batch, engine.functions().finish(), APPLIER_KEY);
         batch.plain("RESET ROLE");
-        int finished = batch.plain(CaptureInstaller.FINISH, engine.secret(), APPLIER_KEY);
-        batch.plain("SET LOCAL session_replication_role = replica");
-        return finished;
+        batch.plain("RESET ALL");
+        return call(batch, engine.functions().endAs());
     }
 
     @Override
     public void commit(long position, Completion<Void> done) {
         loop.execute(() -> {
-            BackendConnection server = connection;
+            BackendConnection server = connections.get(Role.APPLIER);
             if (server == null) {
                 done.failed(new EngineFailure(CONNECTION_FAILURE, "the applier's connection was lost before its commit",
                         true));
@@ -256,7 +282,7 @@ public final class PostgresApplier implements Applier {
 
                 @Override
                 public void failed(EngineFailure failure) {
-                    rollback(() -> done.failed(failure));
+                    rollback(Role.APPLIER, () -> done.failed(failure));
                 }
             });
         });
@@ -273,47 +299,55 @@ public final class PostgresApplier implements Applier {
     }
 
     private void record(Batch batch, long position) {
-        batch.named(prepared, "record", CaptureInstaller.RECORD, Long.toString(position));
-        batch.named(prepared, "commit", "COMMIT");
+        call(batch, engine.functions().record(), ByteBuffer.allocate(Long.BYTES).putLong(position).array());
+        batch.query("COMMIT", 1);
     }
 
     @Override
     public void rollback(Runnable done) {
-        loop.execute(() -> {
-            BackendConnection server = connection;
-            if (server == null) {
-                done.run();
-                return;
-            }
-            Batch batch = new Batch(server.buffer());
-            batch.plain("ROLLBACK");
-            batch.send(server, new BatchHandler.Listener() {
-                @Override
-                public void done(BatchHandler results) {
-                    done.run();
-                }
+        loop.execute(() -> rollback(Role.APPLIER, done));
+    }
 
-                @Override
-                public void failed(EngineFailure failure) {
-                    server.abort();
-                    lost(server);
-                    done.run();
-                }
-            });
+    private void rollback(Role role, Runnable done) {
+        BackendConnection server = connections.get(role);
+        if (server == null) {
+            done.run();
+            return;
+        }
+        touched.add(role);
+        Batch batch = new Batch(server.buffer());
+        batch.query("ROLLBACK", 1);
+        batch.send(server, new BatchHandler.Listener() {
+            @Override
+            public void done(BatchHandler results) {
+                done.run();
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                server.abort();
+                connections.remove(role, server);
+                done.run();
+            }
         });
     }
 
     @Override
     public void execute(long position, byte[] encoded, Completion<ExecuteResult> done) {
-        onConnection(done, server -> {
-            Statement statement = Statement.of(encoded);
+        Statement statement;
+        try {
+            statement = Statement.of(encoded);
+        } catch (IllegalArgumentException damaged) {
+            done.failed(new EngineFailure(DAMAGED, String.valueOf(damaged.getMessage()), false));
+            return;
+        }
+        Role role = statement.isRequest() ? Role.EXECUTOR : Role.APPLIER;
+        onConnection(role, done, server -> {
             Batch batch = new Batch(server.buffer());
-            batch.plain("BEGIN");
-            int place = statement.isRequest() ? request(batch, statement) : statement(batch, statement);
+            batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
+            int end = statement.isRequest() ? request(batch, statement) : statement(batch, statement);
             record(batch, position);
-            if (!statement.isRequest()) {
-                batch.keepResponses(place, place);
-            }
+            touched.add(role);
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
             batch.send(server, new BatchHandler.Listener() {
                 @Override
@@ -345,9 +379,8 @@ public final class PostgresApplier implements Applier {
                 @Override
                 public void failedWith(EngineFailure failure, BatchHandler results) {
                     watch.cancel(false);
-                    forget();
-                    boolean refused = results.completed() <= place && results.refusedByAll();
-                    rollback(() -> {
+                    boolean refused = results.completed() <= end && results.refusedByAll();
+                    rollback(role, () -> {
                         if (refused) {
                             recordRefused(position, new ExecuteResult(false, results.response()), done);
                         } else {
@@ -361,9 +394,9 @@ public final class PostgresApplier implements Applier {
 
     /** Records the position of a statement that the engine refused. */
     private void recordRefused(long position, ExecuteResult result, Completion<ExecuteResult> done) {
-        onConnection(done, server -> {
+        onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
-            batch.plain("BEGIN");
+            begin(batch);
             record(batch, position);
             batch.send(server, new BatchHandler.Listener() {
                 @Override
@@ -373,32 +406,32 @@ public final class PostgresApplier implements Applier {
 
                 @Override
                 public void failed(EngineFailure failure) {
-                    rollback(() -> done.failed(failure));
+                    rollback(Role.APPLIER, () -> done.failed(failure));
                 }
             });
         });
     }
 
-    /** Does something on the event loop with a connection, made if there is none. */
-    private void onConnection(Completion<?> done, Consumer<BackendConnection> action) {
+    /** Does something on the event loop with a connection of that role, made if there is none. */
+    private void onConnection(Role role, Completion<?> done, Consumer<BackendConnection> action) {
         loop.execute(() -> {
             if (closed) {
                 done.failed(new EngineFailure("57P01", "the applier is closed", false));
                 return;
             }
-            BackendConnection open = connection;
+            BackendConnection open = connections.get(role);
             if (open != null) {
                 guarded(done, action, open);
                 return;
             }
-            engine.connectApplier(loop).whenComplete((server, failed) -> loop.execute(() -> {
+            engine.connectApplier(loop, role).whenComplete((server, failed) -> loop.execute(() -> {
                 if (failed != null) {
                     done.failed(failure(failed));
                 } else {
-                    connection = server;
-                    prepared.clear();
+                    connections.put(role, server);
+                    touched.remove(role);
                     engine.registerApplier(server, this);
-                    CompletableFuture<Void> _ = server.closed().thenRun(() -> lost(server));
+                    CompletableFuture<Void> _ = server.closed().thenRun(() -> connections.remove(role, server));
                     guarded(done, action, server);
                 }
             }));
@@ -411,18 +444,6 @@ public final class PostgresApplier implements Applier {
         } catch (IllegalArgumentException damaged) {
             done.failed(new EngineFailure(DAMAGED, String.valueOf(damaged.getMessage()), false));
         }
-    }
-
-    private void lost(BackendConnection server) {
-        if (connection == server) {
-            connection = null;
-            prepared.clear();
-        }
-    }
-
-    /** What is prepared in the session is not known, or fits no more. */
-    private void forget() {
-        prepared.clear();
     }
 
     private static EngineFailure failure(Throwable failed) {
@@ -438,16 +459,17 @@ public final class PostgresApplier implements Applier {
     public void close() {
         loop.execute(() -> {
             closed = true;
-            if (connection != null) {
-                connection.close();
-            }
+            connections.values().forEach(BackendConnection::close);
         });
     }
 
-    /** Statements to be sent together. */
+    /** Statements and function calls to be sent together. */
     private static final class Batch {
         private final ByteBuf bytes;
         private final List<BatchHandler.Expectation> expectations = new ArrayList<>();
+        private int answers;
+        /** Statements have been appended that no Sync follows yet. After an error in them the server skips all up to it. */
+        private boolean open;
         private int responseFirst = -1;
         private int responseLast = -1;
 
@@ -455,38 +477,53 @@ public final class PostgresApplier implements Applier {
             this.bytes = bytes;
         }
 
+        /** A statement, without a name. */
         int plain(String sql, String... parameters) {
             Frontend.statement(bytes, sql, parameters);
-            expectations.add(BatchHandler.Expectation.ANY);
-            return expectations.size() - 1;
+            open = true;
+            return expect(BatchHandler.Expectation.ANY);
         }
 
-        void named(Map<String, Integer> prepared, String name, String sql, String... parameters) {
-            if (prepared.putIfAbsent(name, 1) == null) {
-                Frontend.closeStatement(bytes, name);
-                Frontend.parse(bytes, name, sql);
+        /** Statements in one simple query. */
+        void query(String sql, int statements) {
+            sync();
+            Frontend.query(bytes, sql);
+            answers++;
+            for (int i = 0; i < statements; i++) {
+                expect(BatchHandler.Expectation.ANY);
             }
-            Frontend.bind(bytes, "", name, parameters);
-            Frontend.execute(bytes, "", 0);
-            expectations.add(BatchHandler.Expectation.ANY);
         }
 
-        void expectRows(int rows, String what) {
-            expectations.add(new BatchHandler.Expectation(rows, what));
+        /** Calls a function whose first parameter is the secret. */
+        int call(int function, BatchHandler.Expectation expectation, byte[] secret, byte @Nullable []... more) {
+            byte @Nullable [][] parameters = new byte[more.length + 1][];
+            parameters[0] = secret;
+            System.arraycopy(more, 0, parameters, 1, more.length);
+            sync();
+            Frontend.functionCall(bytes, function, parameters);
+            answers++;
+            return expect(expectation);
         }
 
-        int size() {
-            return expectations.size();
-        }
-
-        void call(Statement.Call call) {
+        /** One of a client's statements. */
+        void statement(Statement.Call call) {
             Frontend.parse(bytes, "", call.sql(), call.types());
             Frontend.bindAgain(bytes, "", "", call.bound());
             if (call.described()) {
                 Frontend.describePortal(bytes, "");
             }
             Frontend.execute(bytes, "", call.rowsMax());
-            expectations.add(BatchHandler.Expectation.ANY);
+            open = true;
+            expect(BatchHandler.Expectation.ANY);
+        }
+
+        private int expect(BatchHandler.Expectation expectation) {
+            expectations.add(expectation);
+            return expectations.size() - 1;
+        }
+
+        int size() {
+            return expectations.size();
         }
 
         void keepResponses(int first, int last) {
@@ -494,9 +531,17 @@ public final class PostgresApplier implements Applier {
             responseLast = last;
         }
 
+        private void sync() {
+            if (open) {
+                Frontend.sync(bytes);
+                answers++;
+                open = false;
+            }
+        }
+
         void send(BackendConnection server, BatchHandler.Listener listener) {
-            Frontend.sync(bytes);
-            server.send(bytes, new BatchHandler(expectations, responseFirst, responseLast, listener));
+            sync();
+            server.send(bytes, answers, new BatchHandler(expectations, responseFirst, responseLast, listener));
         }
 
         void release() {

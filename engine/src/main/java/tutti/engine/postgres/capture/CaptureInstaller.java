@@ -6,11 +6,14 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.QueryResult;
+import tutti.pgwire.Scram;
 
 /**
  * Puts into a database what capture needs: the schema {@code tutti}, triggers on all tables, event triggers, sequences
@@ -21,6 +24,8 @@ public final class CaptureInstaller {
     private static final int LIMIT_BYTES_MIN = 8192;
     private static final long LIMIT_BYTES_MAX = 256L << 20;
     private static final Duration TIMEOUT = Duration.ofMinutes(5);
+    private static final int SALT_BYTES = 16;
+    private static final int SCRAM_ITERATIONS = 4096;
     /**
      * A setting that only superusers can read and set, which has no effect after the beginning of a session; install.sql keeps
      * in it what clients must not decide.
@@ -47,8 +52,14 @@ public final class CaptureInstaller {
      * @param stride most nodes that the cluster will ever have
      * @param secret arms a commit; any text, the same on all nodes
      * @param transactionLimitBytes most bytes of rows that one transaction may change, 8 KiB to 256 MiB
+     * @param serializable whether a SERIALIZABLE transaction may commit: whether the cluster's protocol guarantees what it asks for
      */
-    public record Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes) {
+    public record Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes, boolean serializable) {
+        /** Of a cluster that guarantees snapshot isolation. */
+        public Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes) {
+            this(nodeIndex, stride, secret, transactionLimitBytes, false);
+        }
+
         /** Default for the number of nodes. */
         public static final int DEFAULT_STRIDE = 16;
         /** Default bound of a transaction: 64 MiB. */
@@ -84,20 +95,11 @@ public final class CaptureInstaller {
             throw new IllegalStateException("the database's encoding is " + encoding
                     + "; only UTF8 can be replicated: create the database with ENCODING 'UTF8'");
         }
-        if (connection.execute("SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = 'tutti'", TIMEOUT).value() != null) {
-            throw new IllegalStateException(
-                    "there is a role named tutti: what it creates would land in the schema tutti,"
-                            + " which is not replicated; give the role another name (ALTER ROLE tutti RENAME TO ...)");
-        }
-        String foreign = connection
-                .execute("SELECT pg_catalog.string_agg(c.oid::pg_catalog.regclass::pg_catalog.text, ', ')"
-                        + " FROM pg_catalog.pg_class c WHERE c.relkind = 'f'", TIMEOUT)
-                .value();
-        if (foreign != null) {
-            throw new IllegalStateException("foreign tables cannot be replicated: " + foreign + "; drop them");
-        }
         connection.execute("BEGIN;\nSET LOCAL search_path = pg_catalog;\nSET LOCAL client_min_messages = warning;\n"
-                + "SET LOCAL session_replication_role = origin;\n" + script(settings) + "\nCOMMIT;", TIMEOUT);
+                + "SET LOCAL session_replication_role = origin;\n"
+                + script("roles.sql", settings.secret(), roleNames(connection)) + "\n"
+                + script(settings, roleNames(connection))
+                + "\nCOMMIT;", TIMEOUT);
     }
 
     /**
@@ -131,41 +133,107 @@ public final class CaptureInstaller {
         return digest;
     }
 
-    /** Records a position in a superuser's open transaction; parameter: the position. */
-    public static final String RECORD = "INSERT INTO tutti.applied (position) VALUES ($1)";
-    /** Closes the capture of an applier's transaction; parameters: the secret (bytea), a key of 16 hexadecimal digits. */
-    public static final String FINISH = "SELECT tutti.finish($1::pg_catalog.bytea, $2::pg_catalog.text)";
-    /** Has a superuser's next schema change of the open transaction pass. */
-    public static final String ALLOW = "SELECT pg_catalog.set_config('" + MARK + "', 'tutti allowed', true)";
-    /** Takes back {@link #ALLOW}. */
-    public static final String ALLOW_NO_MORE = "SELECT pg_catalog.set_config('" + MARK + "', '', true)";
+    /** The roles that apply what other nodes have executed. Neither has any rights but to call functions with the secret. */
+    public enum Role {
+        /** Writes rows; its sessions are in the replica role, so that triggers and foreign keys do not fire. */
+        APPLIER,
+        /** Executes requests as a client's session would. */
+        EXECUTOR;
 
-    /** Object ids of the functions that a client's session has the server call. */
+        /** The value of {@code session_replication_role} in its sessions. */
+        public String replicationRole() {
+            return this == APPLIER ? "replica" : "origin";
+        }
+    }
+
+    /**
+     * What the functions' callers know of them.
+     *
+     * @param finish closes the capture: secret, session's key
+     * @param record records a position in the open transaction: secret, position
+     * @param allowStatement has the next schema change pass: secret, what is captured of it or NULL
+     * @param beforeSetConstraints precedes a client's SET CONSTRAINTS: secret
+     * @param afterSetConstraints follows it: secret
+     * @param beginAs lets one of the {@link Role roles} take a client's role: secret, role
+     * @param endAs takes that back: secret
+     * @param truncate empties tables: secret, their object ids
+     * @param roleNames of the {@link Role roles} in this database, in their order
+     */
     public record Functions(int finish, int record, int allowStatement, int beforeSetConstraints,
-            int afterSetConstraints) {}
+            int afterSetConstraints, int beginAs, int endAs, int truncate, List<String> roleNames) {
+        /** Keeps a copy. */
+        public Functions {
+            roleNames = List.copyOf(roleNames);
+        }
+
+        /** A role's name. */
+        public String name(Role role) {
+            return roleNames.get(role.ordinal());
+        }
+    }
 
     /** The functions in a database in which capture is installed. They keep their ids as long as it is. */
     public static Functions functions(BackendConnection connection) throws IOException, InterruptedException {
         List<String> ids = names(connection.execute("""
                 SELECT names.name::pg_catalog.regprocedure::pg_catalog.oid FROM pg_catalog.unnest(ARRAY[
                     'tutti.finish(bytea,text)', 'tutti.record(bytea,bigint)', 'tutti.allow_statement(bytea,text)',
-                    'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)'])
+                    'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)',
+                    'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
-        return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)));
+        return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
+                oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), roleNames(connection));
+    }
+
+    /** Roles are the server's, functions the database's: each database has roles of its own. */
+    private static List<String> roleNames(BackendConnection connection) throws IOException, InterruptedException {
+        String database = connection.execute("SELECT oid FROM pg_catalog.pg_database"
+                + " WHERE datname = pg_catalog.current_database()", TIMEOUT).value();
+        return Arrays.stream(Role.values())
+                .map(role -> "tutti_" + role.name().toLowerCase(Locale.ROOT) + "_" + database)
+                .toList();
+    }
+
+    /** The password of the {@link Role roles}, which follows from the secret. */
+    public static String password(String secret) {
+        return HexFormat.of().formatHex(sha256(("password " + secret).getBytes(StandardCharsets.UTF_8)));
     }
 
     private static int oid(String value) {
         return Integer.parseUnsignedInt(value);
     }
 
-    private static String script(Settings settings) throws IOException {
+    /**
+     * The statements that make the {@link Role roles} what they should be, in a transaction of their own.
+     *
+     * @throws IOException if the resource cannot be read
+     */
+    public static String roles(String secret, Functions functions) throws IOException {
+        return "BEGIN;\nSET LOCAL search_path = pg_catalog;\n" + script("roles.sql", secret, functions.roleNames())
+                + "\nCOMMIT;";
+    }
+
+    private static String script(String name, String secret, List<String> roleNames) throws IOException {
+        return resource(name).replace("<applier>", roleNames.get(Role.APPLIER.ordinal()))
+                .replace("<executor>", roleNames.get(Role.EXECUTOR.ordinal()))
+                .replace("<verifier>", verifier(secret));
+    }
+
+    private static String script(Settings settings, List<String> roleNames) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
-        return resource("install.sql").replace("<append before>", APPEND_BEFORE).replace("<append after>", APPEND_AFTER)
+        return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE)
+                .replace("<append after>", APPEND_AFTER)
                 .replace("<mark>", MARK)
+                .replace("<snapshots_only>", settings.serializable() ? "false" : "true")
                 .replace("<node_index>", Integer.toString(settings.nodeIndex()))
                 .replace("<stride>", Integer.toString(settings.stride()))
                 .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")
                 .replace("<limit_bytes>", Long.toString(settings.transactionLimitBytes()));
+    }
+
+    /** What the server keeps of the password: its salt may follow from it, since it is as long as a key. */
+    private static String verifier(String secret) {
+        byte[] salt = Arrays.copyOf(sha256(("salt " + secret).getBytes(StandardCharsets.UTF_8)), SALT_BYTES);
+        return Scram.Verifier.of(password(secret), salt, SCRAM_ITERATIONS).toString();
     }
 
     private static byte[] sha256(byte[] of) {

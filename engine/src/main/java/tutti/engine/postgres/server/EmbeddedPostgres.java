@@ -124,6 +124,30 @@ public final class EmbeddedPostgres implements AutoCloseable {
         }
     }
 
+    /**
+     * Executes statements in a server that is alone with its user, who is a superuser and needs no password, while none runs on the
+     * data: the way in when no role can log in any more.
+     *
+     * @param statements of one line, in the database postgres
+     * @throws ServerException if they fail
+     */
+    public static void executeAlone(ServerConfiguration configuration, String statements)
+            throws IOException, InterruptedException {
+        try (FileChannel _ = lock(configuration)) {
+            endOrphans(configuration.dataDirectory());
+            ProcessBuilder command = configuration.binaries().command("postgres",
+                    List.of("--single", "-D", configuration.dataDirectory().toString(), "postgres"));
+            Process process = command.redirectErrorStream(true).start();
+            try (var in = process.getOutputStream()) {
+                in.write((statements + "\n").getBytes(StandardCharsets.UTF_8));
+            }
+            String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            if (process.waitFor() != 0 || said.contains("ERROR:") || said.contains("FATAL:")) {
+                throw ServerException.explain("PostgreSQL alone refuses on " + configuration.dataDirectory(), said);
+            }
+        }
+    }
+
     private static FileChannel lock(ServerConfiguration configuration) throws IOException {
         Path data = configuration.dataDirectory();
         FileChannel channel = FileChannel.open(data.resolveSibling(data.getFileName() + ".lock"),

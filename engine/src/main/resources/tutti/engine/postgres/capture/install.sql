@@ -18,6 +18,14 @@
 --  * Such a function either runs with search_path = pg_catalog, or names the schema of every function, operator and type.
 --  * No trigger of a client's runs inside a SECURITY DEFINER function of ours: tutti.flush() runs our own ones by name, and
 --    nobody else's may have such a name.
+--
+-- What other nodes have executed is applied by roles that may do nothing (docs/decisions/0016-least-rights.md):
+--  * <applier> writes rows, by calling the functions that tutti.adopt() keeps for each table. Such a function belongs to the table's
+--    owner and is SECURITY DEFINER: constraints, index expressions and triggers run as the owner, who has put them there, and no
+--    code can change the role in it (PostgreSQL refuses SET ROLE and RESET ROLE there). It does nothing without the secret.
+--  * <executor> executes requests, and <applier> schema changes, as the role that sent them: tutti.begin_as() makes it a member
+--    of this role until the transaction's end. Code that resets the role is left with a role that may do nothing.
+--  * Nobody but us changes what is in the schema tutti, whoever owns it.
 
 DROP EVENT TRIGGER IF EXISTS tutti_before_schema_change;
 DROP EVENT TRIGGER IF EXISTS tutti_after_schema_change;
@@ -29,7 +37,7 @@ GRANT USAGE ON SCHEMA tutti TO PUBLIC;
 
 -- What an earlier release had in another form.
 DROP VIEW IF EXISTS tutti.declared_sequences;
-DROP TABLE IF EXISTS tutti.node, tutti.pending;
+DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
     tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints();
 
@@ -62,6 +70,11 @@ GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 -- (or those of several positions, of which it is the last). The last row tells how far the database has come.
 CREATE TABLE IF NOT EXISTS tutti.applied (
     position bigint PRIMARY KEY
+);
+
+-- What the node has written here since it read the position: a crash empties the table together with the commits that it loses.
+CREATE UNLOGGED TABLE tutti.life (
+    token text NOT NULL
 );
 
 -- The id of the cluster whose order these positions are of; no row if it has none.
@@ -97,6 +110,14 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = '55000',
         MESSAGE = 'a transaction with session_replication_role other than origin is not replicated, so it cannot commit',
         HINT = 'RESET session_replication_role, and see whether ALTER ROLE or the connection''s options set it.';
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_isolation() RETURNS text LANGUAGE plpgsql STABLE AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000',
+        MESSAGE = 'the cluster''s protocol guarantees snapshot isolation, not SERIALIZABLE, so the transaction cannot commit',
+        HINT = 'Use REPEATABLE READ, or a cluster whose protocol is serializable, such as dbsm.';
 END
 $function$;
 
@@ -183,6 +204,8 @@ BEGIN
         THEN tutti.refuse_secret() IS NULL
         WHEN pg_catalog.current_setting('session_replication_role') OPERATOR(pg_catalog.<>) 'origin'
         THEN tutti.refuse_role() IS NULL
+        WHEN <snapshots_only> AND pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.=) 'serializable'
+        THEN tutti.refuse_isolation() IS NULL
         ELSE pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.g', session_key, '_1'), true) IS NOT NULL
             AND pg_catalog.starts_with(pg_catalog.current_setting('DateStyle'), 'ISO')
             AND pg_catalog.current_setting('IntervalStyle') OPERATOR(pg_catalog.=) 'postgres'
@@ -466,6 +489,13 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION tutti.refuse_reserved(tag text, object text) RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '42501',
+        MESSAGE = pg_catalog.format('%s on %s is refused: the schema tutti is the node''s own', tag, object);
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.after_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 DECLARE
@@ -483,6 +513,9 @@ BEGIN
     FOR command IN SELECT * FROM pg_event_trigger_ddl_commands() LOOP
         IF command.schema_name IS NOT NULL AND command.schema_name LIKE 'pg\_temp%' THEN
             CONTINUE;
+        END IF;
+        IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type = 'schema' THEN
+            PERFORM tutti.refuse_reserved(command.command_tag, command.object_identity);
         END IF;
         permanent := true;
         IF NOT starts_with(mark, 'tutti allowed') THEN
@@ -513,6 +546,7 @@ CREATE OR REPLACE FUNCTION tutti.after_drop() RETURNS event_trigger LANGUAGE plp
     SET search_path = pg_catalog AS $function$
 DECLARE
     dropped record;
+    tables boolean := false;
 BEGIN
     IF current_setting('<mark>') = 'tutti adopting' THEN
         RETURN;
@@ -521,7 +555,18 @@ BEGIN
         IF NOT starts_with(current_setting('<mark>'), 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change('DROP', dropped.object_identity);
         END IF;
+        IF dropped.schema_name = 'tutti' AND NOT EXISTS (
+                SELECT FROM regexp_match(dropped.object_identity, '^tutti\.(?:update|apply_[a-z_]+)_([0-9]+)\(') m
+                WHERE m IS NOT NULL AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = m[1]::oid))
+                OR dropped.object_type = 'schema' AND dropped.object_name = 'tutti' THEN
+            PERFORM tutti.refuse_reserved('DROP', dropped.object_identity);
+        END IF;
+        tables := tables OR dropped.object_type = 'table';
     END LOOP;
+    -- What belongs to a table's owner must not keep him from being dropped.
+    IF tables THEN
+        PERFORM tutti.adopt();
+    END IF;
 END
 $function$;
 
@@ -582,6 +627,206 @@ END
 $text$, condition) FROM changed
 $function$;
 
+-- The functions that write rows which another node has captured, as many as the text of an array of rows holds, or the one row that
+-- their second parameter is, and return how many there were. Their first one is the secret. Nothing in them but the owner's own
+-- code depends on the session: operators are those of the primary key, and rows become values inside.
+CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (name text, source text) LANGUAGE sql STABLE
+    SET search_path = pg_catalog AS $function$
+    WITH this AS (
+        SELECT format('%I.%I', n.nspname, c.relname) AS name
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_oid
+    ), lists AS (
+        SELECT string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given,
+            string_agg(format('r.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given_row,
+            coalesce(string_agg(format('%1$I = r.%1$I', a.attname), ', ' ORDER BY a.attnum)
+                FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned
+        FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+    ), key AS (
+        SELECT string_agg(format('t.%1$I OPERATOR(%2$I.%3$s) r.%1$I', a.attname, n.nspname, p.oprname), ' AND ' ORDER BY k.place)
+                AS same
+        FROM pg_index i, unnest(i.indkey::int2[], i.indclass::oid[]) WITH ORDINALITY k(attnum, opclass, place)
+            JOIN pg_opclass o ON o.oid = k.opclass
+            JOIN pg_amop e ON e.amopfamily = o.opcfamily AND e.amoplefttype = o.opcintype
+                AND e.amoprighttype = o.opcintype AND e.amopstrategy = 3
+            JOIN pg_operator p ON p.oid = e.amopopr JOIN pg_namespace n ON n.oid = p.oprnamespace, pg_attribute a
+        WHERE i.indrelid = table_oid AND i.indisprimary AND a.attrelid = table_oid AND a.attnum = k.attnum
+            AND k.place <= i.indnkeyatts
+    ), parameter AS (
+        SELECT $text$CASE WHEN pg_catalog.sha256($1) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
+            THEN pg_catalog.convert_from($2, 'UTF8') END$text$ AS text
+    ), statements AS (
+        SELECT 'insert' AS operation, '' AS variable, format(
+                'INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM pg_catalog.unnest((%s)::%s[]) AS r',
+                this.name, given, given_row, parameter.text, this.name) AS sql
+            FROM this, lists, parameter
+        UNION ALL
+        SELECT 'update', '', format('UPDATE ONLY %s AS t SET %s FROM pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
+                this.name, assigned, parameter.text, this.name, same) FROM this, lists, key, parameter WHERE assigned <> ''
+        UNION ALL
+        SELECT 'delete', '', format('DELETE FROM ONLY %s AS t USING pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
+                this.name, parameter.text, this.name, same) FROM this, key, parameter
+        UNION ALL
+        SELECT 'update_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
+                format('UPDATE ONLY %s AS t SET %s WHERE %s', this.name, assigned, same)
+            FROM this, lists, key, parameter WHERE assigned <> ''
+        UNION ALL
+        SELECT 'delete_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
+                format('DELETE FROM ONLY %s AS t WHERE %s', this.name, same) FROM this, key, parameter
+    )
+    SELECT concat('apply_', operation, '_', table_oid), format($text$
+#variable_conflict use_variable
+DECLARE
+    %s
+    counted pg_catalog.int8;
+BEGIN
+    %s;
+    GET DIAGNOSTICS counted = ROW_COUNT;
+    RETURN counted;
+END
+$text$, variable, sql) FROM statements
+$function$;
+
+-- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no
+-- constraint, index or trigger that computes anything.
+CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LANGUAGE sql STABLE
+    SET search_path = pg_catalog AS $function$
+    SELECT NOT EXISTS (SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+            WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+                AND (a.attgenerated <> '' OR t.typtype <> 'e' AND (t.typtype <> 'b' OR t.typcategory = 'A'
+                    OR t.typnamespace <> 'pg_catalog'::regnamespace OR t.typname IN ('interval', 'money', 'xml'))))
+        AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype IN ('c', 'x'))
+        AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid
+            AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL OR EXISTS (SELECT FROM pg_opclass o
+                WHERE o.oid = ANY (i.indclass) AND o.opcnamespace <> 'pg_catalog'::regnamespace)))
+        AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = table_oid AND NOT g.tgisinternal
+            AND g.tgenabled IN ('R', 'A'))
+        AND NOT EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = table_oid AND r.ev_enabled IN ('R', 'A'))
+        AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = table_oid AND c.relispartition)
+$function$;
+
+-- Who writes a table's rows that another node has captured, and under which settings. Code runs as the owner, whatever it runs
+-- under at the node that captured; the search path is the one that his own sessions begin with.
+CREATE OR REPLACE FUNCTION tutti.applied_as(table_oid oid, OUT owner name, OUT settings text[]) LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    plain boolean := tutti.runs_no_code(table_oid);
+    t pg_class%ROWTYPE;
+    path text;
+BEGIN
+    SELECT * INTO STRICT t FROM pg_class WHERE oid = table_oid;
+    owner := pg_get_userbyid(t.relowner);
+    IF NOT plain THEN
+        SELECT substr(entry, 13) INTO path FROM pg_db_role_setting s, unnest(s.setconfig) entry
+            WHERE starts_with(entry, 'search_path=') AND s.setrole IN (0, t.relowner)
+                AND s.setdatabase IN (0, (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
+            ORDER BY s.setrole = 0, s.setdatabase = 0 LIMIT 1;
+        IF path IS NULL OR path !~ '^("[^",]*"|[a-z_0-9$]+)(, *("[^",]*"|[a-z_0-9$]+))*$' THEN
+            path := '"$user", public';
+        END IF;
+        SELECT ARRAY[concat('search_path=', string_agg(quote_ident(btrim(part, ' "')), ', '), ', pg_temp'),
+            'IntervalStyle=postgres', 'lc_monetary=C', 'array_nulls=on', 'xmloption=content'] INTO settings
+            FROM unnest(string_to_array(path, ',')) part;
+    END IF;
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE oid = t.relowner) AND (t.relforcerowsecurity
+            OR NOT has_schema_privilege(t.relowner, t.relnamespace, 'USAGE')
+            OR NOT (SELECT bool_and(has_table_privilege(t.relowner, t.oid, p)) FROM
+                unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p)) THEN
+        IF NOT plain THEN
+            RAISE EXCEPTION USING ERRCODE = '0A000',
+                MESSAGE = format('table %s cannot be replicated: its owner %I cannot write all of its rows', t.oid::regclass, owner),
+                DETAIL = 'Replicas write its rows as its owner, since its constraints, columns, indexes or triggers may run code.',
+                HINT = format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I, GRANT USAGE ON its schema, and do not FORCE ROW '
+                    'LEVEL SECURITY.', t.oid::regclass, owner);
+        END IF;
+        owner := current_user;
+    END IF;
+    IF EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = table_oid AND NOT g.tgisinternal AND g.tgenabled IN ('R', 'A')
+            AND (g.tgtype & 32) <> 0) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('the TRUNCATE trigger on %s cannot be enabled for replicas', t.oid::regclass),
+            DETAIL = 'Replicas would run it with the rights of the node.',
+            HINT = 'ALTER TABLE ... ENABLE TRIGGER: it then runs once, at the node that executes the TRUNCATE.';
+    END IF;
+END
+$function$;
+
+-- Makes the functions that apply a table's rows as they should be.
+CREATE OR REPLACE FUNCTION tutti.adopt_application(table_oid oid) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog SET check_function_bodies = off AS $function$
+DECLARE
+    applied record := tutti.applied_as(table_oid);
+    f record;
+    setting text;
+BEGIN
+    FOR f IN SELECT a.name, a.source FROM tutti.apply_functions(table_oid) a
+                LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
+            WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM applied.settings
+                OR pg_get_userbyid(p.proowner) <> applied.owner OR NOT has_function_privilege('public', p.oid, 'EXECUTE') LOOP
+        EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(bytea, bytea) RETURNS int8 LANGUAGE plpgsql '
+                'SECURITY DEFINER %s AS %L',
+            f.name, (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
+                    THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(applied.settings) s),
+            f.source);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(bytea, bytea) TO PUBLIC', f.name);
+        EXECUTE format('ALTER FUNCTION tutti.%I(bytea, bytea) OWNER TO %I', f.name, applied.owner);
+    END LOOP;
+END
+$function$;
+
+-- Empties tables, given by their object ids. As a superuser: TRUNCATE runs no code but triggers, and none may be enabled here.
+CREATE OR REPLACE FUNCTION tutti.apply_truncate(secret bytea, tables text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    IF sha256(secret) <> <secret_hash>::bytea THEN
+        PERFORM tutti.refuse_secret();
+    END IF;
+    EXECUTE concat('TRUNCATE ', (SELECT string_agg(format('ONLY %s', oid::oid::regclass), ', ')
+        FROM unnest(string_to_array(tables, ' ')) oid));
+END
+$function$;
+
+-- Lets the session's role take this one until end_as(), or until the transaction's end.
+CREATE OR REPLACE FUNCTION tutti.begin_as(secret bytea, role_name text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    IF sha256(secret) <> <secret_hash>::bytea THEN
+        PERFORM tutti.refuse_secret();
+    END IF;
+    PERFORM tutti.leave_roles();
+    EXECUTE format('GRANT %I TO %I WITH ADMIN FALSE, INHERIT FALSE, SET TRUE', role_name, session_user);
+END
+$function$;
+
+-- Takes back what begin_as() gave and what a statement left, and makes tables captured that it may have made.
+CREATE OR REPLACE FUNCTION tutti.end_as(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    IF sha256(secret) <> <secret_hash>::bytea THEN
+        PERFORM tutti.refuse_secret();
+    END IF;
+    PERFORM tutti.leave_roles();
+    IF EXISTS (SELECT FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass AND refobjid = session_user::regrole
+            AND deptype = 'o') THEN
+        RAISE EXCEPTION USING ERRCODE = '42501',
+            MESSAGE = 'a function that the statement calls has reset its role, and made what belongs to nobody';
+    END IF;
+    PERFORM set_config('<mark>', '', true);
+    PERFORM tutti.adopt();
+END
+$function$;
+
+-- The session's role is a member of none.
+CREATE OR REPLACE FUNCTION tutti.leave_roles() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+DECLARE
+    g record;
+BEGIN
+    FOR g IN SELECT m.roleid::regrole AS role, m.grantor::regrole AS grantor FROM pg_auth_members m
+            WHERE m.member = session_user::regrole LOOP
+        EXECUTE format('REVOKE %s FROM %I GRANTED BY %s', g.role, session_user, g.grantor);
+    END LOOP;
+END
+$function$;
+
 -- Makes every table captured and every sequence this node's own. Does nothing where nothing is to be done.
 CREATE OR REPLACE FUNCTION tutti.adopt() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog SET client_min_messages = 'error' AS $function$
@@ -638,11 +883,13 @@ BEGIN
             EXECUTE format('CREATE TRIGGER tutti_truncate AFTER TRUNCATE ON %s FOR EACH STATEMENT '
                 'EXECUTE FUNCTION tutti.capture_truncate()', t.name);
         END IF;
+        PERFORM tutti.adopt_application(t.table_oid);
     END LOOP;
-    FOR f IN SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'tutti'::regnamespace
-            AND p.proname ~ '^update_[0-9]+$'
-            AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE 'update_' || u.table_oid = p.proname) LOOP
-        EXECUTE format('DROP FUNCTION IF EXISTS tutti.%I() CASCADE', f.proname);
+    FOR f IN SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE p.pronamespace = 'tutti'::regnamespace
+            AND p.proname ~ '^(update|apply_[a-z_]+)_[0-9]+$'
+            AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.has_key
+                AND u.table_oid = substring(p.proname FROM '[0-9]+$')::oid) LOOP
+        EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', f.name);
     END LOOP;
     DELETE FROM tutti.sequences a WHERE NOT EXISTS (SELECT FROM pg_sequence q WHERE q.seqrelid = a.sequence);
     FOR s IN SELECT q.*, format('%I.%I', n.nspname, c.relname) AS name, a.increment AS adopted
@@ -717,7 +964,8 @@ CREATE OR REPLACE VIEW tutti.uncaptured AS
 
 -- What clients' sessions call, at the node's request and with its secret, and what that calls as their role.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
+GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text),
+    tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
     tutti.allow_statement(bytea, text), tutti.record(bytea, bigint) TO PUBLIC;
 

@@ -1,0 +1,27 @@
+-- Run by CaptureInstaller, as a superuser with search_path = pg_catalog, before install.sql and whenever these roles cannot connect.
+-- The roles that apply. Their password is derived from the secret. Whatever somebody has made of them is taken back.
+DO $block$
+DECLARE
+    name text;
+    g record;
+BEGIN
+    PERFORM set_config('session_preload_libraries', '', true);
+    FOREACH name IN ARRAY ARRAY['<applier>', '<executor>'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
+            EXECUTE format('CREATE ROLE %I', name);
+        END IF;
+        EXECUTE format('ALTER ROLE %I WITH LOGIN NOSUPERUSER NOINHERIT NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS '
+            'CONNECTION LIMIT -1 PASSWORD %L VALID UNTIL ''infinity''', name, '<verifier>');
+        EXECUTE format('ALTER ROLE %I RESET ALL', name);
+        EXECUTE format('ALTER ROLE %I IN DATABASE %I RESET ALL', name, current_database());
+        EXECUTE format('ALTER ROLE %I IN DATABASE %I SET session_preload_libraries FROM CURRENT', name, current_database());
+        EXECUTE format('ALTER ROLE %I IN DATABASE %I SET session_replication_role = %L', name, current_database(),
+            CASE name WHEN '<applier>' THEN 'replica' ELSE 'origin' END);
+        EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
+        FOR g IN SELECT m.roleid::regrole AS role, m.member::regrole AS member, m.grantor::regrole AS grantor
+                FROM pg_auth_members m WHERE name::regrole IN (m.roleid, m.member) LOOP
+            EXECUTE format('REVOKE %s FROM %s GRANTED BY %s CASCADE', g.role, g.member, g.grantor);
+        END LOOP;
+    END LOOP;
+END
+$block$;

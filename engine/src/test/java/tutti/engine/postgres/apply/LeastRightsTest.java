@@ -1,0 +1,270 @@
+package tutti.engine.postgres.apply;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.txn.WriteSet;
+import tutti.engine.EngineContract.Result;
+import tutti.engine.postgres.LocalSession;
+import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.TestServer;
+import tutti.engine.postgres.capture.Statement;
+import tutti.pgwire.BackendConnection;
+
+/**
+ * A role without rights has code of its own run where its rows and statements are applied. The code tries what only others may do,
+ * notes what worked, and leaves the session as unpleasant as it can.
+ */
+@Timeout(120)
+class LeastRightsTest {
+    private static final String[] SCHEMA = {
+            """
+                    DO $$ BEGIN
+                        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mallory') THEN
+                            CREATE ROLE mallory; CREATE ROLE alice; ALTER ROLE alice SET search_path = alice;
+                        END IF;
+                    END $$;
+                    CREATE SCHEMA evil AUTHORIZATION mallory; CREATE SCHEMA alice AUTHORIZATION alice;
+                    SET ROLE alice;
+                    CREATE TABLE secrets (id int PRIMARY KEY, word text);
+                    INSERT INTO secrets VALUES (1, 'secret');
+                    CREATE FUNCTION known() RETURNS text LANGUAGE sql AS $$ SELECT 'alice knows'::text $$;
+                    CREATE FUNCTION checked() RETURNS boolean LANGUAGE plpgsql AS
+                        $$ BEGIN RETURN known() = 'alice knows'; END $$;
+                    CREATE TABLE rows (id int PRIMARY KEY, words text[], span interval, word text,
+                        CHECK (alice.checked()));
+                    GRANT USAGE ON SCHEMA alice TO mallory;
+                    GRANT INSERT ON rows TO mallory;
+                    RESET ROLE""",
+            """
+                    SET ROLE mallory;
+                    CREATE TABLE evil.noted (who text, got text, PRIMARY KEY (who, got));
+                    CREATE TABLE evil.target (id int PRIMARY KEY);
+                    INSERT INTO evil.target VALUES (1);
+                    GRANT USAGE, CREATE ON SCHEMA evil TO PUBLIC;
+                    GRANT INSERT, SELECT ON evil.noted TO PUBLIC;
+                    CREATE FUNCTION evil.works(asked text) RETURNS boolean LANGUAGE plpgsql AS $$
+                        BEGIN
+                            EXECUTE asked;
+                            RETURN true;
+                        EXCEPTION WHEN OTHERS THEN
+                            RETURN false;
+                        END $$;
+                    CREATE FUNCTION evil.known() RETURNS text LANGUAGE plpgsql AS $$
+                        BEGIN
+                            INSERT INTO evil.noted VALUES ('instead of alice''s', current_user);
+                            RETURN 'alice knows';
+                        END $$;
+                    CREATE FUNCTION evil.code() RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+                        $$ BEGIN RETURN evil.tries(); END $$;
+                    CREATE FUNCTION evil.tries() RETURNS int LANGUAGE plpgsql AS $$
+                        DECLARE
+                            asked text;
+                            name text;
+                            got text := '';
+                        BEGIN
+                            IF current_setting('application_name') <> 'tutti applier' THEN
+                                RETURN 1;
+                            END IF;
+                            FOREACH asked IN ARRAY ARRAY['RESET ROLE', 'RESET SESSION AUTHORIZATION', 'SET ROLE postgres',
+                                    'SET ROLE alice', 'SET SESSION AUTHORIZATION postgres', 'ALTER ROLE mallory SUPERUSER',
+                                    'SELECT * FROM alice.secrets', 'INSERT INTO alice.secrets VALUES (666, ''forged'')',
+                                    'SELECT * FROM pg_authid', 'SELECT * FROM tutti.node', 'SET session_replication_role = origin',
+                                    'SELECT pg_read_file(''PG_VERSION'')', 'SHOW session_preload_libraries',
+                                    'INSERT INTO tutti.applied VALUES (1000000)'] LOOP
+                                IF evil.works(asked) THEN
+                                    got := concat(got, asked, ' as ', current_user, '; ');
+                                END IF;
+                            END LOOP;
+                            FOR name IN SELECT p.name FROM pg_prepared_statements p LOOP
+                                PERFORM evil.works(format('DEALLOCATE %I', name));
+                                PERFORM evil.works(format('PREPARE %I AS SELECT evil.known()', name));
+                            END LOOP;
+                            FOR name IN SELECT p.proname FROM pg_proc p WHERE p.proname LIKE 'apply\\_%'
+                                    AND p.proowner <> 'mallory'::regrole LOOP
+                                PERFORM evil.works(format('SELECT tutti.%I(''\\x00'', ''{"(7,forged)"}'')', name));
+                            END LOOP;
+                            INSERT INTO evil.noted VALUES (concat(session_user, ' ', current_user), got) ON CONFLICT DO NOTHING;
+                            PERFORM set_config('search_path', 'evil, public', false), set_config('array_nulls', 'off', false),
+                                set_config('intervalstyle', 'sql_standard', false), set_config('client_encoding', 'LATIN1', false),
+                                set_config('default_transaction_read_only', 'on', false),
+                                set_config('default_transaction_isolation', 'serializable', false),
+                                set_config('enable_indexscan', 'off', false);
+                            RETURN 1;
+                        END $$;
+                    CREATE FUNCTION evil.fire() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN PERFORM evil.code(); RETURN NEW; END $$;
+                    CREATE DOMAIN evil.word AS text CHECK (evil.code() = 1);
+                    RESET ROLE"""};
+    private static final String ALICES = "INSERT INTO alice.rows VALUES (1, '{NULL,b}', '-1 year 2 mons', 'ünïcödé')";
+
+    private String one = "";
+    private String other = "";
+    private PostgresEngine engine;
+    private Applier applier;
+    private LocalSession session;
+    private long position;
+
+    @BeforeEach
+    void open() throws Exception {
+        one = TestServer.database(SCHEMA);
+        other = TestServer.database(SCHEMA);
+        TestServer.install(one, 0);
+        engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(other), TestServer.settings(1));
+        applier = engine.openApplier();
+        session = new LocalSession(one);
+        session.execute("SET search_path = alice");
+        session.connection().commit();
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        session.close();
+        applier.close();
+        engine.close();
+    }
+
+    /** Makes a table at both, as mallory. */
+    private void table(String sql) throws Exception {
+        for (String database : List.of(one, other)) {
+            BackendConnection admin = TestServer.connect(database);
+            TestServer.execute(admin, "BEGIN; SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                    + "SET LOCAL ROLE mallory; " + sql + "; COMMIT");
+            admin.close();
+        }
+        execute("CREATE TABLE public.another (id int PRIMARY KEY)", TestServer.USER);
+        execute("DROP TABLE public.another", TestServer.USER);
+    }
+
+    private ExecuteResult execute(String sql, String role) throws Exception {
+        return execute(new Statement(sql, role, Map.of("search_path", "evil, public")));
+    }
+
+    private ExecuteResult execute(Statement statement) throws Exception {
+        Result<ExecuteResult> executed = new Result<>();
+        applier.execute(++position, statement.toBytes(), executed);
+        return executed.success();
+    }
+
+    private void apply(List<WriteSet> writes) throws Exception {
+        Result<Void> applied = new Result<>();
+        position += writes.size();
+        applier.apply(position, writes, applied);
+        applied.success();
+        Result<Void> committed = new Result<>();
+        applier.commit(position, committed);
+        committed.success();
+    }
+
+    private List<?> rows(String database, String query) throws Exception {
+        BackendConnection connection = TestServer.connect(database);
+        List<?> rows = TestServer.execute(connection, query).rows();
+        connection.close();
+        return rows;
+    }
+
+    /** What the code has noted where it was applied. */
+    private void assertPowerless() throws Exception {
+        List<?> noted = rows(other, "SELECT who, got FROM evil.noted");
+        assertFalse(noted.isEmpty(), "the code has run");
+        for (Object note : noted) {
+            assertTrue(note.toString().matches("\\[tutti_\\w+ (mallory, |tutti_\\w+, RESET ROLE as tutti_\\w+; "
+                    + "RESET SESSION AUTHORIZATION as tutti_\\w+; )\\]"), note.toString());
+        }
+        assertEquals(rows(one, "SELECT * FROM alice.secrets"), rows(other, "SELECT * FROM alice.secrets"));
+    }
+
+    /** Rows of a table of mallory's are applied, some of alice's with them, and again some of alice's. */
+    private void assertPowerlessInRows(String table) throws Exception {
+        table(table);
+        apply(List.of(session.commit("INSERT INTO evil.mine VALUES (1, 'a'), (2, 'b')"), session.commit(ALICES)));
+        apply(List
+                .of(session.commit("UPDATE evil.mine SET word = 'c' WHERE id = 1", "DELETE FROM evil.mine WHERE id = 2",
+                        "UPDATE alice.rows SET words = words || 'ä'::text", ALICES.replace("(1,", "(2,"))));
+        apply(List.of(session.commit("UPDATE alice.rows SET word = word || 'ö' WHERE id = 2")));
+        assertPowerless();
+        for (String same : List.of("evil.mine", "alice.rows")) {
+            assertEquals(rows(one, "SELECT t::text FROM " + same + " t ORDER BY 1"),
+                    rows(other, "SELECT t::text FROM " + same + " t ORDER BY 1"));
+        }
+    }
+
+    @Test
+    void constraints() throws Exception {
+        assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text, CHECK (evil.code() = 1))");
+    }
+
+    @Test
+    void domains() throws Exception {
+        assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word evil.word)");
+    }
+
+    @Test
+    void generatedColumnsAndIndexes() throws Exception {
+        assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text,"
+                + " made int GENERATED ALWAYS AS (id * evil.code()) STORED)");
+    }
+
+    @Test
+    void indexes() throws Exception {
+        assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text);"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " CREATE INDEX ON evil.mine ((id * evil.code()))");
+    }
+
+    @Test
+    void triggersOfReplicas() throws Exception {
+        assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text);"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " CREATE TRIGGER fire BEFORE INSERT OR UPDATE ON evil.mine FOR EACH ROW EXECUTE FUNCTION evil.fire();"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " ALTER TABLE evil.mine ENABLE REPLICA TRIGGER fire");
+    }
+
+    @Test
+    void deferredTriggers() throws Exception {
+        assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text);"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " CREATE CONSTRAINT TRIGGER fire AFTER INSERT ON evil.mine DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
+                + " EXECUTE FUNCTION evil.fire();"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " ALTER TABLE evil.mine ENABLE ALWAYS TRIGGER fire");
+    }
+
+    @Test
+    void schemaChanges() throws Exception {
+        for (String sql : List.of("CREATE INDEX ON evil.target ((id + evil.code()))",
+                "ALTER TABLE evil.target ADD COLUMN filled int DEFAULT evil.code()",
+                "CREATE VIEW evil.seen AS SELECT evil.code()", "DO $$ BEGIN PERFORM evil.code(); END $$")) {
+            ExecuteResult result = execute(sql, "mallory");
+            assertTrue(result.tookEffect(), () -> sql + new String(result.response(), StandardCharsets.UTF_8));
+        }
+        ExecuteResult result = execute("CREATE TABLE evil.made AS SELECT evil.code()", "mallory");
+        assertTrue(new String(result.response(), StandardCharsets.UTF_8).contains("has reset its role"));
+        assertFalse(result.tookEffect());
+        assertPowerless();
+        apply(List.of(session.commit(ALICES)));
+        assertEquals(rows(one, "SELECT * FROM alice.rows"), rows(other, "SELECT * FROM alice.rows"));
+        assertEquals(List.of(), rows(other,
+                "SELECT roleid::regrole FROM pg_auth_members WHERE member::regrole::text LIKE 'tutti%'"));
+    }
+
+    @Test
+    void requests() throws Exception {
+        ExecuteResult result = execute(Statement.request(List.of(Statement.Call.plain("SELECT evil.code()"),
+                Statement.Call.plain("SELECT evil.works('SET ROLE mallory')"),
+                Statement.Call.plain("SELECT evil.code()")), "mallory", Map.of()));
+        assertTrue(result.tookEffect(), () -> new String(result.response(), StandardCharsets.UTF_8));
+        assertPowerless();
+    }
+}
