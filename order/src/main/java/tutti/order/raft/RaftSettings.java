@@ -61,7 +61,8 @@ final class RaftSettings {
         RaftNodeBuilder builder = RaftNode.newBuilder().setGroupId(MessageCodec.GROUP).setConfig(raftConfig)
                 .setExecutor(time).setClock(time.clock()).setTransport(transport)
                 .setModelFactory(MessageCodec.MODELS).setStateMachine(committed)
-                .setStore(new RaftStorage(log, directory, committed::index, onFailure)).setRaftNodeReportListener(reports)
+                .setStore(new RaftStorage(log, directory, committed::index, onFailure))
+                .setRaftNodeReportListener(reports)
                 .setRandom(spread(random));
         if (directory.fresh()) {
             return (RaftNodeImpl) builder.setLocalEndpoint(new Node(config.self()))

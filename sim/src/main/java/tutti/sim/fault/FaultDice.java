@@ -58,7 +58,8 @@ final class FaultDice {
     private Fault fault(int number, RandomStream dice) {
         FaultKind kind = dice.pick(profile.kinds());
         long at = dice.nextLong(safetyNanos) / unit * unit;
-        long length = Math.min((long) dice.exponential((double) safetyNanos / profile.share()), safetyNanos - at) / unit * unit;
+        long length = Math.min((long) dice.exponential((double) safetyNanos / profile.share()), safetyNanos - at) / unit
+                * unit;
         return new Fault(number, at, Math.max(unit, length), action(kind, dice));
     }
 

@@ -28,8 +28,9 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
     public FaultProfile {
         kinds = List.copyOf(EnumSet.copyOf(kinds.isEmpty() ? EnumSet.noneOf(FaultKind.class) : kinds));
         if (faultsMax < 0 || downMax < MINORITY || share < 1) {
-            throw new IllegalArgumentException("a profile with " + faultsMax + " faults, " + downMax + " hosts down, for"
-                    + " a part of 1/" + share);
+            throw new IllegalArgumentException(
+                    "a profile with " + faultsMax + " faults, " + downMax + " hosts down, for"
+                            + " a part of 1/" + share);
         }
     }
 
