@@ -56,7 +56,7 @@ class WorkloadChecksTest {
     private static ListAppendRun listAppend(int isolation) throws Exception {
         ListAppendRun.createTables(url(), LISTS);
         ListAppendRun run = ListAppendRun.start(options(isolation, 5), LISTS);
-        ClientResult result = run.result();
+        ClientResult result = run.clients().result();
         assertTrue(result.failure().isEmpty(), result.text());
         assertTrue(result.committed() > 100, result.text());
         assertTrue(run.lastReads(1));
@@ -102,7 +102,7 @@ class WorkloadChecksTest {
     void aBankKeepsItsMoneyInSnapshots() throws Exception {
         BankRun.createTables(url(), BankOptions.usual());
         BankRun run = BankRun.start(options(Connection.TRANSACTION_REPEATABLE_READ, 6), BankOptions.usual());
-        ClientResult result = run.result();
+        ClientResult result = run.clients().result();
         assertTrue(result.failure().isEmpty(), result.text());
         CheckResult reads = BankCheck.reads(run.history());
         assertTrue(reads.passed(), reads.text());
@@ -122,7 +122,7 @@ class WorkloadChecksTest {
         for (int again = 0; again < ANOMALY_RUNS_MAX && !seen; again++) {
             BankRun.createTables(url(), BankOptions.usual());
             BankRun run = BankRun.start(options(Connection.TRANSACTION_READ_COMMITTED, 6), BankOptions.usual());
-            assertTrue(run.result().failure().isEmpty());
+            assertTrue(run.clients().result().failure().isEmpty());
             seen = !BankCheck.reads(run.history()).passed();
             assertTrue(BankCheck.state("one", run.state(0), run.history()).passed(), "in the end it is all there");
         }
@@ -142,8 +142,8 @@ class WorkloadChecksTest {
                 ended += endSessionsThatCommit(connection);
             }
         }
-        run.stop();
-        ClientResult result = run.result();
+        run.clients().stop();
+        ClientResult result = run.clients().result();
         assertTrue(ended >= 20 && result.failure().isEmpty(), ended + " sessions ended; " + result.text());
         assertTrue(result.unknown() > 0, result.text());
         CheckResult reads = BankCheck.reads(run.history());
@@ -167,7 +167,7 @@ class WorkloadChecksTest {
         ListAppendRun.createTables(url(), LISTS);
         ListAppendRun run = ListAppendRun.start(
                 options(Connection.TRANSACTION_REPEATABLE_READ, 5).withHistoryLimit(50), LISTS);
-        assertTrue(run.result().failure().orElseThrow().contains("history is full"));
+        assertTrue(run.clients().result().failure().orElseThrow().contains("history is full"));
         assertEquals(50, run.history().size());
     }
 
@@ -178,6 +178,6 @@ class WorkloadChecksTest {
             assertFalse(statement.execute("drop table if exists list_append_0, list_append_1"));
         }
         ListAppendRun run = ListAppendRun.start(options(Connection.TRANSACTION_REPEATABLE_READ, 5), LISTS);
-        assertTrue(run.result().failure().orElseThrow().contains("42P01"));
+        assertTrue(run.clients().result().failure().orElseThrow().contains("42P01"));
     }
 }

@@ -71,7 +71,7 @@ final class SecondariesCommand implements Callable<Integer> {
                 }
                 lines.add(line(node, count == null
                         ? client.get(node.url(), "/secondaries")
-                        : client.post(node.url(), "/secondaries?count=" + count)));
+                        : client.post(node.url(), "/secondaries?count=" + count, node.token())));
             }
         }
         screen.live(List.of());

@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -55,8 +56,8 @@ final class StartCommand implements Callable<Integer> {
     @Option(names = "--database", paramLabel = "NAME", defaultValue = "tutti", description = "The database that is replicated (default: ${DEFAULT-VALUE}).")
     private String database;
 
-    @Option(names = "--password", paramLabel = "WORD", defaultValue = "tutti", description = "Password of the role postgres, at the first start (default: ${DEFAULT-VALUE}).")
-    private String password;
+    @Mixin
+    private PasswordOptions password;
 
     @Option(names = "--restart", description = "Start a node again when it ends on its own, at most "
             + RESTARTS_MAX + " times in all. Without it, that is reported only.")
@@ -83,8 +84,8 @@ final class StartCommand implements Callable<Integer> {
         CountDownLatch allDead = new CountDownLatch(1);
         AtomicReference<@Nullable Cluster> started = new AtomicReference<>();
         Map<String, String> settings = settings();
-        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database, password,
-                settings, NodeJvm.command(ClusterSpec.inProcess(settings)));
+        ClusterSpec wanted = new ClusterSpec(data, nodes, basePort, protocol, database,
+                password.password(System.getenv()), settings, NodeJvm.command(ClusterSpec.inProcess(settings)));
         Cluster cluster = Cluster.start(wanted, (node, exitStatus) -> died(screen, node, exitStatus, started.get(),
                 allDead));
         started.set(cluster);
@@ -94,11 +95,18 @@ final class StartCommand implements Callable<Integer> {
                 cluster.awaitReady(node.id(), READY_PATIENCE);
             }
             Screen.table(rows(cluster.nodes())).forEach(screen::line);
-            screen.line("All nodes, for the JDBC driver: " + cluster.jdbcUrl());
+            screen.line("All nodes, for the JDBC driver: " + shown(cluster.jdbcUrl()));
             screen.line("Ready. Data and cluster.json are in " + cluster.directory() + ". Ctrl-C stops the cluster.");
             allDead.await();
         }
         throw new Failure("no node is left", "their logs are in " + cluster.directory());
+    }
+
+    /** An address as it is shown: a password that somebody has chosen is in {@code cluster.json} only. */
+    private static String shown(String url) {
+        return url.contains(":" + PasswordOptions.DEFAULT + "@") || url.endsWith("=" + PasswordOptions.DEFAULT)
+                ? url
+                : url.replaceFirst("(//[^:/@]+):[^@]*@", "$1@").replaceFirst("&password=[^&]*", "");
     }
 
     private Map<String, String> settings() {
@@ -117,7 +125,7 @@ final class StartCommand implements Callable<Integer> {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("node", "PostgreSQL", "HTTP", "process"));
         for (ClusterFile.Node node : nodes) {
-            rows.add(List.of(node.name(), node.postgresUrl(), node.httpUrl(), String.valueOf(node.pid())));
+            rows.add(List.of(node.name(), shown(node.postgresUrl()), node.httpUrl(), String.valueOf(node.pid())));
         }
         return rows;
     }

@@ -4,6 +4,7 @@ import picocli.CommandLine.Command;
 import tutti.bench.BenchCommand;
 import tutti.cli.flight.FlightCommand;
 import tutti.cli.sim.SimCommand;
+import tutti.cluster.KeysCommand;
 import tutti.command.Program;
 import tutti.eval.calibrate.CalibrateCommand;
 import tutti.eval.calibrate.ValidateCommand;
@@ -12,7 +13,7 @@ import tutti.server.NodeCommand;
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
         DemoCommand.class, StartCommand.class, StatusCommand.class,
-        NodeCommand.class, SecondariesCommand.class, FlightCommand.class,
+        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, FlightCommand.class,
         BenchCommand.class,
         SimCommand.class,
         CalibrateCommand.class,

@@ -36,6 +36,7 @@ class RoomsTest {
     /** Which rooms each room may use, besides itself. */
     static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
             entry("core", Set.of()),
+            entry("keys", Set.of()),
             entry("runtime", Set.of()),
             entry("group", Set.of("core")),
             entry("sim", Set.of("core", "group", "runtime", "order", "node", "workload", "check")),
@@ -59,7 +60,7 @@ class RoomsTest {
             entry("server",
                     Set.of("core", "runtime", "pgwire", "order", "engine", "node", "wire", "pgfront", "command",
                             "yaml")),
-            entry("cluster", Set.of("core", "runtime", "server", "command")),
+            entry("cluster", Set.of("core", "keys", "runtime", "server", "command")),
             entry("bench",
                     Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "workload",
                             "server", "cluster", "report", "command")),

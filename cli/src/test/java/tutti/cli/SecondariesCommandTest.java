@@ -146,6 +146,10 @@ class SecondariesCommandTest {
         }
     }
 
+    private String token() {
+        return directory.resolve("data").resolve("http-token").toString();
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"h2", "hsqldb"})
     @Timeout(60)
@@ -161,7 +165,8 @@ class SecondariesCommandTest {
             }
             try (Writer writer = new Writer()) {
                 writer.some.await();
-                assertEquals(Program.OK, run("secondaries", "2", "--url", url), () -> out + "\n" + err);
+                assertEquals(Program.OK, run("secondaries", "2", "--url", url, "--token-file", token()),
+                        () -> out + "\n" + err);
                 assertTrue(out.toString().contains(url), out.toString());
             }
             await(() -> now().secondaries().equals(List.of(now().position(), now().position())));
@@ -173,7 +178,7 @@ class SecondariesCommandTest {
                     assertEquals(value(client, SUM), value(reader, SUM));
                 }
                 assertEquals(before + 2, now().readsAtSecondaries(), "each at the one that was idle");
-                assertEquals(Program.OK, run("secondaries", "1", "--url", url));
+                assertEquals(Program.OK, run("secondaries", "1", "--url", url, "--token-file", token()));
                 assertEquals(1, now().secondaries().size());
                 assertEquals(value(client, SUM), value(second, SUM), "its reader goes on to the end");
             }
@@ -184,7 +189,7 @@ class SecondariesCommandTest {
             assertEquals(Program.OK, run("status", "--url", url));
             assertTrue(out.toString().contains("secondaries of 0 lone: 1\n"), out.toString());
 
-            assertEquals(Program.OK, run("secondaries", "0", "--url", url, "--json"));
+            assertEquals(Program.OK, run("secondaries", "0", "--url", url, "--token-file", token(), "--json"));
             assertEquals(0, JsonMapper.shared().readTree(out.toString()).get(0).get("secondaries").get("secondaries")
                     .size(), out.toString());
             try (Connection reader = connect()) {
@@ -203,7 +208,8 @@ class SecondariesCommandTest {
         try (NodeRuntime.RunningNode _ = start("h2"); Connection client = connect()) {
             execute(client, "CREATE TABLE item (id int PRIMARY KEY, v int)");
             execute(client, "INSERT INTO item VALUES (1, 1)");
-            assertEquals(Program.OK, run("secondaries", "1", "--url", url), () -> out + "\n" + err);
+            assertEquals(Program.OK, run("secondaries", "1", "--url", url, "--token-file", token()),
+                    () -> out + "\n" + err);
             execute(client, "ALTER TABLE item ADD CHECK (database_path() IS NOT NULL)");
             await(() -> now().dropped() == 1);
             assertEquals(Program.OK, run("secondaries", "--url", url));
@@ -216,7 +222,8 @@ class SecondariesCommandTest {
             assertTrue(get("/metrics").body().contains("tutti_secondaries_dropped_total 1.0\n"));
             assertTrue(get("/").body().contains("0 (1 dropped)"));
 
-            assertEquals(Program.OK, run("secondaries", "2", "--url", url), () -> out + "\n" + err);
+            assertEquals(Program.OK, run("secondaries", "2", "--url", url, "--token-file", token()),
+                    () -> out + "\n" + err);
             assertTrue(out.toString().contains("2 (1 dropped)"), out.toString());
         }
     }

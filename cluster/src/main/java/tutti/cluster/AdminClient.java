@@ -44,9 +44,17 @@ public final class AdminClient implements AutoCloseable {
         return send(url, path, HttpRequest.newBuilder());
     }
 
-    /** Has it do something; likewise. */
-    public Answer post(String url, String path) throws InterruptedException {
-        return send(url, path, HttpRequest.newBuilder().POST(HttpRequest.BodyPublishers.noBody()));
+    /**
+     * Has it do something; likewise.
+     *
+     * @param token of the node; nothing if it is not known
+     */
+    public Answer post(String url, String path, String token) throws InterruptedException {
+        HttpRequest.Builder request = HttpRequest.newBuilder().POST(HttpRequest.BodyPublishers.noBody());
+        if (!token.isEmpty()) {
+            request.header("Authorization", "Bearer " + token);
+        }
+        return send(url, path, request);
     }
 
     private Answer send(String url, String path, HttpRequest.Builder request) throws InterruptedException {

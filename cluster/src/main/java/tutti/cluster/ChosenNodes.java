@@ -1,8 +1,11 @@
 package tutti.cluster;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import tutti.command.Failure;
 
@@ -17,6 +20,9 @@ public final class ChosenNodes {
     @Option(names = "--url", paramLabel = "URL", description = "Admin HTTP of a node, http://host:port, instead of a directory; may be repeated.")
     private List<String> urls = List.of();
 
+    @Option(names = "--token-file", paramLabel = "FILE", description = "With --url: a copy of http-token of the node's data directory, for changes.")
+    private @Nullable Path token;
+
     /** Made by picocli. */
     public ChosenNodes() {}
 
@@ -25,8 +31,15 @@ public final class ChosenNodes {
      *
      * @param name for people
      * @param url of its admin HTTP
+     * @param token what changes ask for; nothing if it is not known
      */
-    public record Chosen(String name, String url) {}
+    public record Chosen(String name, String url, String token) {
+        /** Without the token. */
+        @Override
+        public String toString() {
+            return name + " at " + url;
+        }
+    }
 
     /**
      * The nodes.
@@ -35,7 +48,7 @@ public final class ChosenNodes {
      */
     public List<Chosen> all() {
         if (!urls.isEmpty()) {
-            return urls.stream().map(url -> new Chosen(url, url)).toList();
+            return urls.stream().map(url -> new Chosen(url, url, token == null ? "" : read(token))).toList();
         }
         ClusterFile cluster = ClusterFile.read(data)
                 .orElseThrow(() -> new Failure("there is no cluster.json in " + data.toAbsolutePath().normalize(),
@@ -47,6 +60,19 @@ public final class ChosenNodes {
                     "it has " + cluster.nodes().stream().map(ClusterFile.Node::id).toList());
         }
         return cluster.nodes().stream().filter(node -> nodes.isEmpty() || nodes.contains(node.id()))
-                .map(node -> new Chosen(node.id() + " " + node.name(), node.httpUrl())).toList();
+                .map(node -> new Chosen(node.id() + " " + node.name(), node.httpUrl(), token(node))).toList();
+    }
+
+    private static String token(ClusterFile.Node node) {
+        Path file = Path.of(node.config()).resolveSibling("data").resolve("http-token");
+        return Files.exists(file) ? read(file) : "";
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file).strip();
+        } catch (IOException failed) {
+            throw new Failure("cannot read the token in " + file + ": " + failed.getMessage(), "", failed);
+        }
     }
 }

@@ -34,6 +34,8 @@ public final class Cluster implements AutoCloseable {
     private final StatusClient statusClient = new StatusClient();
     private final List<ClusterFile.Node> nodes;
     private final Map<Integer, NodeProcess> running = new HashMap<>();
+    /** Of the cluster, which no other has. */
+    private String clusterId = "";
     private boolean closed;
 
     /** Hears of nodes that end although nobody asked them to. */
@@ -65,6 +67,7 @@ public final class Cluster implements AutoCloseable {
         Cluster cluster = null;
         try {
             cluster = new Cluster(spec, listener, lock, ports);
+            cluster.clusterId = KeyFiles.provide(spec.directory().resolve("keys"), cluster.nodes());
             cluster.writeConfigurations();
             for (ClusterFile.Node node : cluster.nodes()) {
                 cluster.startNode(node.id());
@@ -189,7 +192,7 @@ public final class Cluster implements AutoCloseable {
 
     private synchronized void record(int id, long pid) {
         nodes.set(id, nodes.get(id).withProcess(pid));
-        new ClusterFile("tutti", ProcessHandle.current().pid(), spec.secret(), spec.clusterUrl(nodes), nodes)
+        new ClusterFile("tutti", clusterId, ProcessHandle.current().pid(), spec.secret(), spec.clusterUrl(nodes), nodes)
                 .write(spec.directory());
     }
 

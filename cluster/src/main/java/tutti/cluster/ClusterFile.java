@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
@@ -17,12 +18,14 @@ import tutti.runtime.real.PrivateFiles;
  * What {@code DIR/cluster.json} says: where everything of a cluster is, for scripts and for the next start.
  *
  * @param cluster the cluster's name
+ * @param id of the cluster, which no other has
  * @param supervisorPid process that started the nodes and watches them
  * @param password of the role {@code postgres} at every node; chosen at the first start
  * @param jdbcUrl of the cluster as a whole, for the driver of Tutti
  * @param nodes in order of their ids
  */
-public record ClusterFile(String cluster, long supervisorPid, String password, String jdbcUrl, List<Node> nodes) {
+public record ClusterFile(String cluster, @Nullable String id, long supervisorPid, String password, String jdbcUrl,
+        List<Node> nodes) {
     private static final String NAME = "cluster.json";
     private static final JsonMapper MAPPER = JsonMapper.builder()
             .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();

@@ -144,7 +144,7 @@ class ClusterTest {
     private List<ClusterFile.Node> planned() {
         try (Ports ports = new Ports()) {
             List<ClusterFile.Node> plan = spec(2).plan(ports);
-            new ClusterFile("tutti", 1, "secret", "jdbc:tutti://", plan).write(directory);
+            new ClusterFile("tutti", "", 1, "secret", "jdbc:tutti://", plan).write(directory);
             return plan;
         }
     }

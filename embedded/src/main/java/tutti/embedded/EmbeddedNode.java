@@ -43,6 +43,7 @@ import tutti.order.local.LocalOrderGroup;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
 import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.PeerKeys;
 import tutti.runtime.real.RealMachine;
 import tutti.session.EmbeddedSession;
 
@@ -103,9 +104,10 @@ final class EmbeddedNode implements AutoCloseable {
                     : Set.copyOf(url.members().keySet());
             group = url.name() == null ? null : GROUPS.computeIfAbsent(groupName(), _ -> new Group(members));
             Path directory = directory();
-            engine = engine(directory);
+            PeerKeys keys = keys();
+            engine = engine(directory, keys == null ? "" : keys.identity().cluster());
             started.push(engine);
-            Order order = order(directory);
+            Order order = order(directory, keys);
             started.push(order);
             ChosenProtocol protocol = Protocols.STANDARD.choose(url.protocol(), url.parameters());
             replica = new ReplicaNode(
@@ -155,11 +157,20 @@ final class EmbeddedNode implements AutoCloseable {
         return Files.createDirectories(Objects.requireNonNull(directory, "a URL names a directory or a group"));
     }
 
-    private MacroDb engine(Path directory) throws SQLException {
+    /** With what this node proves to others who it is; null if it need not. */
+    private @Nullable PeerKeys keys() throws IOException {
+        Path keys = url.trust().keys();
+        return url.members().size() > 1 && keys != null && url.trust().security().equals(EmbeddedUrl.Trust.TLS)
+                ? PeerKeys.open(PeerKeys.Source.in(keys), LOG::warn)
+                : null;
+    }
+
+    private MacroDb engine(Path directory, String cluster) throws SQLException {
         JdbcEngine primary = url.directory() == null
                 ? inMemory()
                 : JdbcEngine.open(url.engine().inFiles(directory.resolve("database"), SqlSyntax.OWN), CaptureMode.NOTES,
                         steps());
+        primary.claim(cluster);
         return MacroDb.open(primary, this::memory, url.secondaries(), MacroDb.Settings.DEFAULT);
     }
 
@@ -207,7 +218,7 @@ final class EmbeddedNode implements AutoCloseable {
         return url.engine().inMemory(SqlSyntax.OWN);
     }
 
-    private Order order(Path directory) throws IOException {
+    private Order order(Path directory, @Nullable PeerKeys keys) throws IOException {
         Group of = group;
         if (of != null) {
             return of.order.openDirect(url.node());
@@ -216,8 +227,13 @@ final class EmbeddedNode implements AutoCloseable {
         if (addresses.isEmpty()) {
             addresses = Map.of(url.node(), lonePlace(directory.resolve("port")));
         }
-        return RaftOrder.open(RaftOrderConfig.of(url.node(), addresses), RealMachine.INSTANCE,
-                PathDirectory.of(directory.resolve("order")));
+        RaftOrderConfig config = RaftOrderConfig.of(url.node(), addresses);
+        RealMachine machine = RealMachine.INSTANCE;
+        if (keys != null) {
+            machine = machine.proving(keys);
+            config = config.withCluster(keys.identity().cluster());
+        }
+        return RaftOrder.open(config, machine, PathDirectory.of(directory.resolve("order")));
     }
 
     /** Where a node that is alone listens for others that never come; kept, since a log belongs to its members. */

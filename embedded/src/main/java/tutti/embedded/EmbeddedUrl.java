@@ -29,6 +29,7 @@ import tutti.jdbc.spi.UrlProperties;
  * @param node its number
  * @param nodes how many nodes a group in memory has
  * @param members where each node of the cluster is reached by the others; empty if there is none but this one
+ * @param trust how they know each other
  * @param protocol as in a node's configuration
  * @param parameters of the protocol; what is left out has its default
  * @param secondaries how many copies of the database answer reads, besides the primary
@@ -36,8 +37,20 @@ import tutti.jdbc.spi.UrlProperties;
  * @param said the names of all properties that were given
  */
 record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path directory, int node, int nodes,
-        Map<Integer, InetSocketAddress> members, String protocol, Map<String, String> parameters, int secondaries,
-        Session session, Set<String> said) {
+        Map<Integer, InetSocketAddress> members, Trust trust, String protocol, Map<String, String> parameters,
+        int secondaries, Session session, Set<String> said) {
+    /**
+     * How nodes in several processes know each other.
+     *
+     * @param security as {@code peers.security} in a node's configuration
+     * @param keys directory with what the node proves with who it is, if it does
+     */
+    record Trust(String security, @Nullable Path keys) {
+        static final String TLS = "tls";
+        static final String NONE = "none";
+        static final Set<String> SECURITIES = new TreeSet<>(Set.of(TLS, NONE, "trusted-network"));
+    }
+
     /**
      * Of a connection.
      *
@@ -56,6 +69,11 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
             info("node", "0", "The number of this node, 0 and up."),
             info("members", "", "Where the nodes of the cluster reach each other: host:port of node 0, of node 1 and so"
                     + " on, separated by commas. Without it the node is alone. Not for nodes in memory."),
+            info("security", Trust.TLS,
+                    "How the members know each other: tls, by certificates; none, not at all, if all are on"
+                            + " this machine; trusted-network, not at all, on a network that nobody else can reach."),
+            info("keys", "", "Directory with what `tutti keys issue` made for this node; without it, keys in the node's"
+                    + " directory."),
             info("nodes", "1", "How many nodes of this virtual machine have the same name; for nodes in memory only."),
             info("protocol", Protocols.DEFAULT,
                     "The replication protocol, the same for all nodes. Its parameters are properties"
@@ -114,6 +132,18 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
         int node = number(all, "node", 0, 255);
         int nodes = number(all, "nodes", 1, 256);
         Map<Integer, InetSocketAddress> members = members(all.getProperty("members", ""));
+        String security = all.getProperty("security", Trust.TLS);
+        if (!Trust.SECURITIES.contains(security)) {
+            throw invalid("property security is one of " + Trust.SECURITIES + ", not " + security);
+        }
+        for (InetSocketAddress member : members.values()) {
+            if (security.equals(Trust.NONE) && members.size() > 1
+                    && (member.isUnresolved() || !member.getAddress().isLoopbackAddress())) {
+                throw invalid("security is none, but others than the nodes may reach " + member.getHostString()
+                        + ", and whoever does can become a member: leave it out and give each node a certificate"
+                        + " (`tutti keys`), or say trusted-network if nobody else can reach that network");
+            }
+        }
         if (name != null && !members.isEmpty()) {
             throw invalid(
                     "a node in memory cannot have members elsewhere, as it would forget what it has promised them:"
@@ -139,8 +169,13 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
             throw new SQLException("the protocol's parameters are impossible: " + impossible.getMessage(), "22023",
                     impossible);
         }
-        return new EmbeddedUrl(engine, name, name == null ? Path.of(place).toAbsolutePath() : null, node, nodes,
-                members, protocol, parameters, number(all, "secondaries", 0, SECONDARIES_MAX),
+        Path directory = name == null ? Path.of(place).toAbsolutePath() : null;
+        String keys = all.getProperty("keys", "");
+        return new EmbeddedUrl(engine, name, directory, node, nodes, members,
+                new Trust(security, !keys.isEmpty()
+                        ? Path.of(keys).toAbsolutePath()
+                        : directory == null ? null : directory.resolve("keys")),
+                protocol, parameters, number(all, "secondaries", 0, SECONDARIES_MAX),
                 new Session(number(all, "transactionBytes", 1, Integer.MAX_VALUE), all.getProperty("classes", ""),
                         yes(all, "readOnly")),
                 Set.copyOf(all.stringPropertyNames()));
@@ -188,7 +223,7 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
 
     /** The same for another node. */
     EmbeddedUrl of(int other) {
-        return new EmbeddedUrl(engine, name, directory, other, nodes, members, protocol, parameters, secondaries,
+        return new EmbeddedUrl(engine, name, directory, other, nodes, members, trust, protocol, parameters, secondaries,
                 session, said);
     }
 
@@ -212,7 +247,8 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
     /** Properties that all connections to a node have in common. */
     private Map<String, Object> shape() {
         Map<String, Object> shape = new HashMap<>(
-                Map.of("nodes", nodes, "members", members, "protocol", protocol, "secondaries", secondaries));
+                Map.of("nodes", nodes, "members", members, "security", trust.security(), "protocol", protocol,
+                        "secondaries", secondaries));
         parameters.forEach((parameter, value) -> shape.put(PARAMETER + parameter, value));
         return shape;
     }

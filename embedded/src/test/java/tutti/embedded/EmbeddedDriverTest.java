@@ -16,6 +16,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -25,6 +26,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.keys.ClusterAuthority;
+import tutti.runtime.real.TestKeys;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.engine.macro.MacroDb;
@@ -305,9 +308,14 @@ class EmbeddedDriverTest {
         String members = String.join(",", ports.stream().map(port -> "127.0.0.1:" + port).toList());
         List<String> urls = new ArrayList<>();
         List<Thread> starts = new ArrayList<>();
+        ClusterAuthority authority = ClusterAuthority.create(Instant.now());
         for (int node = 0; node < 3; node++) {
             String url = "jdbc:tutti:embedded:h2:" + directory.resolve("node" + node) + "?node=" + node + "&members="
                     + members;
+            String withoutKeys = url;
+            assertEquals("08001", failure(() -> DriverManager.getConnection(withoutKeys)));
+            TestKeys.write(directory.resolve("node" + node).resolve("keys"), authority.issue(node, Instant.now()),
+                    authority.certificate());
             urls.add(url);
             starts.add(Thread.ofPlatform().start(() -> {
                 try {
@@ -420,7 +428,8 @@ class EmbeddedDriverTest {
     @Test
     void whatIsWrongIsSaid() throws Exception {
         for (String wrong : List.of("oracle:mem:x", "h2", "h2:mem:", "h2:mem:x?nod=1", "h2:mem:x?node=1",
-                "h2:mem:x?node=a", "h2:mem:x?members=a:1", "h2:/tmp/x?nodes=2", "h2:/tmp/x?members=a",
+                "h2:mem:x?node=a", "h2:mem:x?members=a:1", "h2:/tmp/x?security=no",
+                "h2:/tmp/x?security=none&members=192.0.2.1:1,192.0.2.2:1", "h2:/tmp/x?nodes=2", "h2:/tmp/x?members=a",
                 "h2:mem:x?protocol=none", "h2:mem:x?protocol.isolation=none",
                 "h2:mem:x?protocol=akara&protocol.is=a", "h2:mem:x?readOnly=yes")) {
             assertEquals("22023", failure(() -> DriverManager.getConnection("jdbc:tutti:embedded:" + wrong)), wrong);
@@ -437,7 +446,7 @@ class EmbeddedDriverTest {
                         () -> DriverManager.getConnection("jdbc:tutti:embedded:h2:mem:wrong?" + other)), other);
             }
         }
-        assertEquals(8, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
+        assertEquals(10, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
                 .getPropertyInfo("jdbc:tutti:embedded:h2:mem:x", null).length);
     }
 }

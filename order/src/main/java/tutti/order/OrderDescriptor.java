@@ -23,6 +23,11 @@ public interface OrderDescriptor {
     /** Whether some of the nodes can decide without the others. */
     boolean hasVoters();
 
+    /** Whether nodes tell each other things by datagrams, which are authenticated by a secret that all share. */
+    default boolean usesDatagrams() {
+        return false;
+    }
+
     /**
      * Opens a node's part.
      *

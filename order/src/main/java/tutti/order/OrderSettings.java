@@ -3,6 +3,7 @@ package tutti.order;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
@@ -14,6 +15,9 @@ import java.util.TreeSet;
  * What an operator can say about any order. An order takes no notice of what it has no use for.
  *
  * @param cluster name of the cluster
+ * @param clusterId id of the cluster, which no other has; empty if nodes prove nothing to each other
+ * @param datagramKeys secrets that the nodes share, with which datagrams are authenticated; the first is used, all are taken;
+ *            none if datagrams are believed
  * @param self this node's id, a key of {@code members}
  * @param members every node and where the others reach it, the same at all nodes; addresses may be unresolved
  * @param voters nodes of which a majority decides what is ordered; all of them for an order that has no voters
@@ -23,11 +27,13 @@ import java.util.TreeSet;
  * @param segmentBytes of one file of a log
  * @param failureTimeout how long a node may be silent until the others do without it
  */
-public record OrderSettings(String cluster, int self, SortedMap<Integer, InetSocketAddress> members,
+public record OrderSettings(String cluster, String clusterId, List<byte[]> datagramKeys, int self,
+        SortedMap<Integer, InetSocketAddress> members,
         SortedSet<Integer> voters, long queueBytes, int payloadBytesMax, int batchBytes, int segmentBytes,
         Duration failureTimeout) {
     /** Copies members and voters. */
     public OrderSettings {
+        datagramKeys = List.copyOf(datagramKeys);
         members = Collections.unmodifiableSortedMap(new TreeMap<>(members));
         voters = Collections.unmodifiableSortedSet(new TreeSet<>(voters));
     }
@@ -35,7 +41,8 @@ public record OrderSettings(String cluster, int self, SortedMap<Integer, InetSoc
     /** With what suits most: 64 MiB in the queue, messages of 7 MiB, a second until nodes do without one that is silent. */
     public static OrderSettings of(String cluster, int self, Map<Integer, InetSocketAddress> members) {
         Set<Integer> all = members.keySet();
-        return new OrderSettings(cluster, self, new TreeMap<>(members), new TreeSet<>(all), 1 << 26, 7 << 20, 1 << 16,
+        return new OrderSettings(cluster, "", List.of(), self, new TreeMap<>(members), new TreeSet<>(all), 1 << 26,
+                7 << 20, 1 << 16,
                 1 << 24, Duration.ofSeconds(1));
     }
 }

@@ -85,16 +85,6 @@ final class ClientConnection implements FrameSink {
     }
 
     @Override
-    public void run(ByteBuf bytes) {
-        bytes.release();
-    }
-
-    @Override
-    public void readComplete() {
-        // The session flushes what it answers.
-    }
-
-    @Override
     public void violated(ProtocolViolation what) {
         lock.lock();
         try {

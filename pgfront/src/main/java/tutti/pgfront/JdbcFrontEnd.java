@@ -116,11 +116,12 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public void cancel(StartupPacket.Cancel request) {
+    public CompletableFuture<Void> cancel(StartupPacket.Cancel request) {
         Client client = clients.get(request.processId());
         if (client != null && MessageDigest.isEqual(client.secretKey, request.secretKey())) {
             client.session.cancel();
         }
+        return CompletableFuture.completedFuture(null);
     }
 
     @Override

@@ -354,21 +354,6 @@ public final class BackendConnection {
         }
 
         @Override
-        public void run(ByteBuf bytes) {
-            bytes.release();
-        }
-
-        @Override
-        public void readComplete() {
-            // responses need no flush
-        }
-
-        @Override
-        public void violated(ProtocolViolation violation) {
-            failed(violation);
-        }
-
-        @Override
         public void failed(Throwable cause) {
             LOG.error("connection to PostgreSQL at {} fails and is closed", settings.address(), cause);
             channel.close();

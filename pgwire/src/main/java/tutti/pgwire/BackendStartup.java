@@ -217,21 +217,6 @@ final class BackendStartup implements FrameSink {
     }
 
     @Override
-    public void run(ByteBuf bytes) {
-        bytes.release();
-    }
-
-    @Override
-    public void readComplete() {
-        // every answer is flushed as it is written
-    }
-
-    @Override
-    public void violated(ProtocolViolation violation) {
-        fail(violation);
-    }
-
-    @Override
     public void failed(Throwable cause) {
         fail(cause);
     }

@@ -29,14 +29,18 @@ public interface FrameSink {
      */
     boolean frame(byte type, ByteBuf buffer, int start, int bodyLength);
 
-    /** Bytes of consecutive frames to be passed on. The sink becomes their owner. */
-    void run(ByteBuf bytes);
+    /** Bytes of consecutive frames to be passed on. The sink becomes their owner; one that passes nothing on drops them. */
+    default void run(ByteBuf bytes) {
+        bytes.release();
+    }
 
-    /** No more bytes for now: the moment to flush. */
-    void readComplete();
+    /** No more bytes for now: the moment to flush, for a sink that has not flushed what it wrote. */
+    default void readComplete() {}
 
-    /** The stream is damaged; nothing more of it will be looked at. */
-    void violated(ProtocolViolation violation);
+    /** The stream is damaged; nothing more of it will be looked at. Unless a sink says otherwise, the channel has failed. */
+    default void violated(ProtocolViolation violation) {
+        failed(violation);
+    }
 
     /** The channel's outbound buffer filled or drained. */
     default void writabilityChanged(boolean writable) {}

@@ -3,14 +3,26 @@ package tutti.runtime;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Streams of bytes and datagrams between machines, and the loop on which whatever concerns them happens. Methods are called on
  * that loop unless they say otherwise; so are all listeners.
+ *
+ * <p>
+ * <b>Identities.</b> On a network with an {@link #identity}, both ends of a stream prove who they are before either is told that it
+ * stands, and what is sent can be neither read nor changed on the way. Whoever proves nothing is refused; until then it costs
+ * a place among a bounded number, for a bounded time. Datagrams prove nothing.
  */
 public interface Network extends AutoCloseable {
     /** The loop. Any thread. */
     Loop loop();
+
+    /**
+     * What this end proves to others that it is; null on a network where nobody proves anything. Any thread.
+     */
+    @Nullable
+    PeerIdentity identity();
 
     /**
      * Accepts connections at an address. Any thread, so that a node can say at its start that its port is taken.
@@ -44,17 +56,29 @@ public interface Network extends AutoCloseable {
     /** Decides what becomes of those who connect. */
     interface Acceptor {
         /**
-         * Somebody has connected.
+         * Somebody has connected, and has proven who it is where that is asked for.
          *
          * @return who listens to it from now on; it is not told {@link StreamListener#connected}
          */
         StreamListener accepted(Stream stream);
+
+        /**
+         * Somebody has connected and is gone again, because it did not prove in time who it is.
+         *
+         * @param remote who it was, for people
+         * @param why what was wrong, for people
+         */
+        default void refused(String remote, String why) {}
     }
 
     /** One end of a connection: bytes in order, none lost or twice while it lasts. */
     interface Stream {
         /** Who is at the other end, for people. */
         String remote();
+
+        /** Who has proven to be at the other end. Null on a network without {@link #identity}, and before it stands. */
+        @Nullable
+        PeerIdentity peer();
 
         /**
          * Sends bytes, soon: what is sent in one turn of the loop leaves together. Without effect before the connection stands
@@ -85,6 +109,13 @@ public interface Network extends AutoCloseable {
          * @param bytes valid during the call only
          */
         void received(ByteBuffer bytes);
+
+        /**
+         * One end does not take the other for who it says it is. Told at most once, and before {@link #closed}.
+         *
+         * @param why for people
+         */
+        default void distrusted(String why) {}
 
         /**
          * It is over: the other end closed it, it broke, or it never came about. Told once, last, and not if this end closed it.

@@ -141,6 +141,21 @@ public abstract class NetworkContract {
     }
 
     @Test
+    void eachEndKnowsWhoHasProvenToBeAtTheOther() throws Exception {
+        AtomicReference<@Nullable PeerIdentity> seenOnAccepting = new AtomicReference<>();
+        AtomicReference<@Nullable Stream> rightEnd = new AtomicReference<>();
+        AtomicReference<@Nullable Stream> leftEnd = connected(new Hearing("left"), new Hearing("right"), stream -> {
+            seenOnAccepting.set(stream.peer());
+            rightEnd.set(stream);
+        });
+        assertEquals(world.identity(0), left.identity());
+        assertEquals(world.identity(1), right.identity());
+        assertEquals(world.identity(0), seenOnAccepting.get());
+        assertEquals(world.identity(0), rightEnd.get().peer());
+        assertEquals(world.identity(1), leftEnd.get().peer());
+    }
+
+    @Test
     void whatIsAcceptedMaySpeakFirst() throws Exception {
         connect(new Hearing("left"), new Hearing("right"), stream -> stream.send(line("welcome")), stream -> {});
         await("left hears welcome");

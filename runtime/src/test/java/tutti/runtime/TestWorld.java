@@ -2,11 +2,17 @@ package tutti.runtime;
 
 import java.net.InetSocketAddress;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** Machines that a contract is held against, and their time. */
 public interface TestWorld extends AutoCloseable {
     /** A machine, numbered from 0; there are two. */
     Machine machine(int number);
+
+    /** Who a machine proves to be, or null if it does not. */
+    default @Nullable PeerIdentity identity(int number) {
+        return null;
+    }
 
     /** An empty directory of its own, the same one each time. */
     Directory directory(int number) throws Exception;

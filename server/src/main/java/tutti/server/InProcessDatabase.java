@@ -41,13 +41,15 @@ final class InProcessDatabase implements NodeDatabase {
     private final JdbcEngine primary;
     private final MacroDb engine;
 
-    private InProcessDatabase(InProcessEngine kind, NodeConfig config, int secondaries, EventLoopGroup loops)
+    private InProcessDatabase(InProcessEngine kind, NodeConfig config, String cluster, int secondaries,
+            EventLoopGroup loops)
             throws IOException, SQLException {
         this.config = config;
         this.loops = loops;
         this.kind = kind;
         primary = JdbcEngine.open(database(), CaptureMode.NOTES,
                 new SequenceSteps(config.node(), config.sequences().stride()));
+        primary.claim(cluster);
         engine = MacroDb.open(primary, this::inMemory, secondaries, MacroDb.Settings.DEFAULT);
     }
 
@@ -56,11 +58,12 @@ final class InProcessDatabase implements NodeDatabase {
      *
      * @param secondaries how many to begin with
      */
-    static InProcessDatabase open(InProcessEngine kind, NodeConfig config, int secondaries, NodeLife life,
+    static InProcessDatabase open(InProcessEngine kind, NodeConfig config, String cluster, int secondaries,
+            NodeLife life,
             EventLoopGroup loops)
             throws IOException {
         try {
-            InProcessDatabase database = new InProcessDatabase(kind, config, secondaries, loops);
+            InProcessDatabase database = new InProcessDatabase(kind, config, cluster, secondaries, loops);
             life.started(database.engine);
             return database;
         } catch (SQLException failed) {
@@ -111,7 +114,7 @@ final class InProcessDatabase implements NodeDatabase {
     public FrontEnd frontEnd(ReplicaNode node) throws IOException {
         NodeConfig.InProcess settings = config.inProcess();
         AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, NodeDatabase.tls(config),
-                false,
+                NodeConfig.Tls.isRequired(config.listen().tls()),
                 config.limits().sessions(), AUTHENTICATION_TIMEOUT, MESSAGE_BYTES_MAX);
         try {
             return new JdbcFrontEnd(

@@ -50,6 +50,11 @@ public final class NodeCommand implements Callable<Integer> {
         }
         NodeConfig read = read(config);
         if (check) {
+            try {
+                NodeKeys.open(read);
+            } catch (IOException unusable) {
+                throw new Failure(String.valueOf(unusable.getMessage()), "docs/keys.md", unusable);
+            }
             spec.commandLine().getOut().println(config + ": valid, node " + read.self().name());
             return Program.OK;
         }

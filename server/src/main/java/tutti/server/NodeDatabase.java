@@ -19,14 +19,15 @@ interface NodeDatabase {
     /**
      * Opens what a configuration asks for, as a part of a life.
      *
+     * @param cluster id of the cluster, to which the database belongs from now on; nothing if it has none
      * @param secondaries how many to begin with, if it can have any
-     * @throws IOException if it cannot be opened, with cause and remedy
+     * @throws IOException if it cannot be opened, or belongs to another cluster, with cause and remedy
      */
-    static NodeDatabase open(NodeConfig config, int secondaries, NodeLife life, EventLoopGroup loops)
+    static NodeDatabase open(NodeConfig config, String cluster, int secondaries, NodeLife life, EventLoopGroup loops)
             throws IOException, InterruptedException {
         return switch (config.engineDescriptor()) {
-            case PostgresServer _ -> PostgresDatabase.start(config, life, loops);
-            case InProcessEngine kind -> InProcessDatabase.open(kind, config, secondaries, life, loops);
+            case PostgresServer _ -> PostgresDatabase.start(config, cluster, life, loops);
+            case InProcessEngine kind -> InProcessDatabase.open(kind, config, cluster, secondaries, life, loops);
             case EngineDescriptor other -> throw new IOException("clients cannot be served from " + other.product()
                     + ": this program has front ends for PostgreSQL servers and for databases in its own process");
         };
@@ -37,6 +38,13 @@ interface NodeDatabase {
         return "a node with " + config.engineDescriptor().product()
                 + " has no secondaries: choose an engine that keeps its"
                 + " database in the node's process: " + String.join(", ", NodeConfig.inProcessEngines());
+    }
+
+    /** Why a node does not touch a database. */
+    static String foreign(String database, String theirs, String ours) {
+        return database + " belongs to cluster " + theirs + ", but this node is of cluster " + ours
+                + ": its rows are those of another order. Name the right database, or give the node a copy of that of another"
+                + " node of its own cluster";
     }
 
     /** The database as the node sees it. */

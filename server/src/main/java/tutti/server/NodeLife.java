@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.SortedMap;
@@ -23,6 +24,7 @@ import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
+import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
@@ -65,6 +67,8 @@ final class NodeLife implements AutoCloseable {
     private volatile @Nullable ReplicaNode replica;
     private volatile @Nullable FrontEnd frontEnd;
     private volatile @Nullable NodeFlightRecorder flightRecorder;
+    private volatile @Nullable NodeKeys keys;
+    private volatile @Nullable Group group;
     private volatile boolean closing;
 
     /**
@@ -105,6 +109,19 @@ final class NodeLife implements AutoCloseable {
         return frontEnd;
     }
 
+    /** Connections and datagrams between nodes that were dropped in this life. */
+    long refused() {
+        Group present = group;
+        return present == null ? 0 : present.refused();
+    }
+
+    /** Until when it can prove to the others who it is; null if it does not. */
+    @Nullable
+    Instant provenUntil() {
+        NodeKeys present = keys;
+        return present == null ? null : present.until();
+    }
+
     /** How the secondaries of its database are; null if it has none yet, or cannot have any. */
     NodeStatus.@Nullable Secondaries secondaries() {
         NodeDatabase present = database;
@@ -124,16 +141,19 @@ final class NodeLife implements AutoCloseable {
 
     /** Starts everything; returns when the front end is about to open, which it does once the replica has caught up. */
     void start() throws IOException, InterruptedException {
+        NodeKeys read = NodeKeys.open(config);
+        keys = read;
         // Passing messages on takes a fraction of the time that PostgreSQL takes to answer them, and a loop that has more to
         // do at a time wakes up less often.
         EventLoopGroup loops = Transport.eventLoops(Math.max(1, Runtime.getRuntime().availableProcessors() / 2),
                 "tutti-io");
         started.push(() -> loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).await(5, TimeUnit.SECONDS));
-        NodeDatabase opened = NodeDatabase.open(config, secondariesAtStart, this, loops);
+        NodeDatabase opened = NodeDatabase.open(config, read.cluster(), secondariesAtStart, this, loops);
         database = opened;
-        Order order = config.orderKind().open(orderSettings(), RealMachine.INSTANCE,
+        Order order = config.orderKind().open(orderSettings(read), read.machine(),
                 PathDirectory.of(config.data().resolve("order")));
         started.push(order);
+        group = order.group();
         Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet());
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
@@ -212,14 +232,14 @@ final class NodeLife implements AutoCloseable {
         }
     }
 
-    private OrderSettings orderSettings() {
+    private OrderSettings orderSettings(NodeKeys read) {
         NodeConfig.Order order = config.order();
         SortedMap<Integer, InetSocketAddress> members = new TreeMap<>();
         for (NodeConfig.Member member : config.members()) {
             members.put(member.id(), InetSocketAddress.createUnresolved(member.order().host(), member.order().port()));
         }
         int payloadMax = config.payloadBytesMax();
-        return new OrderSettings(config.cluster(), config.node(), members,
+        return new OrderSettings(config.cluster(), read.cluster(), read.datagramKeys(), config.node(), members,
                 new TreeSet<>(config.chosenProtocol().voters(members.keySet())),
                 Math.max(order.queueBytes(), payloadMax), payloadMax, Math.toIntExact(order.batchBytes()),
                 Math.toIntExact(Math.min(order.segmentBytes(), 1 << 30)), order.electionTimeout());

@@ -6,10 +6,13 @@ import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.HexFormat;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -32,6 +35,9 @@ import tutti.runtime.real.PrivateFiles;
  */
 public final class NodeServer implements NodeRuntime {
     private static final Logger LOG = LoggerFactory.getLogger(NodeServer.class);
+    /** File of the data directory with what whoever asks for a change must show. */
+    private static final String TOKEN = "http-token";
+    private static final int TOKEN_BYTES = 16;
     /** So many lives may end within {@link #RESTART_WINDOW}; one more ends the node. */
     private static final int RESTARTS_MAX = 5;
     private static final Duration RESTART_WINDOW = Duration.ofMinutes(2);
@@ -60,6 +66,17 @@ public final class NodeServer implements NodeRuntime {
                 lockFile.close();
             }
         }
+    }
+
+    /** What whoever asks for a change shows, made at the first start. */
+    private static String token(Path file) throws IOException {
+        if (!Files.exists(file)) {
+            byte[] random = new byte[TOKEN_BYTES];
+            new SecureRandom().nextBytes(random);
+            PrivateFiles.write(file, HexFormat.of().formatHex(random) + "\n");
+        }
+        PrivateFiles.requirePrivate(file);
+        return Files.readString(file).strip();
     }
 
     /** Asked before anything else, although the port is not taken before the node has caught up. */
@@ -107,7 +124,7 @@ public final class NodeServer implements NodeRuntime {
             this.lockFile = lockFile;
             this.metrics = new PrometheusNodeMetrics(this::status);
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
-                    this::status, metrics, this);
+                    this::status, metrics, this, token(config.data().resolve(TOKEN)));
             Thread.ofPlatform().name("tutti-node-" + config.self().name()).start(this::live);
         }
 

@@ -1,5 +1,6 @@
 package tutti.server;
 
+import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.DurableLog;
@@ -46,7 +47,8 @@ final class NodeStatuses {
                 view.leader() < 0 ? null : view.leader(), view.majority(), members,
                 frontEnd == null ? 0 : frontEnd.sessions(), replica == null ? 0 : replica.inFlight(),
                 metrics.committedCount(), metrics.abortedByCause(),
-                new NodeStatus.OrderStatus(order.queuedBytes(), order.logBytes(), order.firstRetained()),
+                new NodeStatus.OrderStatus(order.queuedBytes(), order.logBytes(), order.firstRetained(),
+                        life == null ? 0 : life.refused(), provenUntil(life)),
                 runtime.totalMemory() - runtime.freeMemory(), uptimeSeconds,
                 life == null ? null : life.secondaries());
     }
@@ -68,6 +70,11 @@ final class NodeStatuses {
             case STOPPED -> NodeStatus.State.STOPPING;
             case FAILED -> NodeStatus.State.FAILED;
         };
+    }
+
+    private static @Nullable Long provenUntil(@Nullable NodeLife life) {
+        Instant until = life == null ? null : life.provenUntil();
+        return until == null ? null : until.getEpochSecond();
     }
 
     private static String engine(NodeConfig config) {

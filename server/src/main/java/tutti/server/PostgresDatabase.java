@@ -55,22 +55,46 @@ final class PostgresDatabase implements NodeDatabase {
     private final BackendSettings settings;
     private final PostgresEngine engine;
 
-    private PostgresDatabase(NodeConfig config, NodeLife life, EventLoopGroup loops)
+    private PostgresDatabase(NodeConfig config, String cluster, NodeLife life, EventLoopGroup loops)
             throws IOException, InterruptedException {
         this.config = config;
         this.life = life;
         this.loops = loops;
         settings = server();
         createDatabase(loops, settings);
+        String before = clusterOf();
+        if (before != null && !cluster.isEmpty() && !before.equals(cluster)) {
+            throw new IOException(NodeDatabase.foreign("the database " + settings.database() + " at "
+                    + settings.address(), before, cluster));
+        }
         engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
                 config.sequences().stride(), secret(), config.limits().transactionBytes()));
         life.started(engine);
+        if (before == null && !cluster.isEmpty()) {
+            ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");
+        }
+    }
+
+    /** Id of the cluster that the database belongs to, null if it has none. */
+    private @Nullable String clusterOf() throws IOException, InterruptedException {
+        return ask("SELECT pg_catalog.to_regclass('tutti.cluster')") == null
+                ? null
+                : ask("SELECT id FROM tutti.cluster");
+    }
+
+    private @Nullable String ask(String sql) throws IOException, InterruptedException {
+        BackendConnection connection = connect(loops, settings);
+        try {
+            return connection.execute(sql, DATABASE_TIMEOUT).value();
+        } finally {
+            connection.close();
+        }
     }
 
     /** Starts it, as a part of a life. */
-    static PostgresDatabase start(NodeConfig config, NodeLife life, EventLoopGroup loops)
+    static PostgresDatabase start(NodeConfig config, String cluster, NodeLife life, EventLoopGroup loops)
             throws IOException, InterruptedException {
-        return new PostgresDatabase(config, life, loops);
+        return new PostgresDatabase(config, cluster, life, loops);
     }
 
     @Override
@@ -91,7 +115,7 @@ final class PostgresDatabase implements NodeDatabase {
                 .withRepetitions(config.limits().repetitions());
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {
-            front = front.withTls(tls, false);
+            front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));
         }
         EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh,
                 engine.functions(), secret().getBytes(StandardCharsets.UTF_8));

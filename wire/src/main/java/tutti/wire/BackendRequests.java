@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import java.util.ArrayDeque;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -419,13 +420,13 @@ final class BackendRequests {
 
     // ------------------------------------------------------------------------------------------ cancelling, the end
 
-    /** Asks the engine to cancel what it runs, if it runs something. */
-    void cancel() {
+    /** Asks the engine to cancel what it runs, if it runs something. Completed when it has been told. */
+    CompletableFuture<Void> cancel() {
         if (idle()) {
-            return;
+            return CompletableFuture.completedFuture(null);
         }
         cancels++;
-        connection.cancel().whenComplete((_, _) -> {
+        return connection.cancel().whenComplete((_, _) -> {
             cancels--;
             Runnable waiting = afterCancels;
             if (cancels == 0 && waiting != null) {

@@ -228,11 +228,6 @@ final class BackendSide implements FrameSink {
     }
 
     @Override
-    public void violated(ProtocolViolation violation) {
-        failed(violation);
-    }
-
-    @Override
     public void failed(Throwable cause) {
         if (session.engineActive()) {
             LOG.error("a session's connection to PostgreSQL fails and is closed", cause);

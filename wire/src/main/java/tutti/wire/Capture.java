@@ -141,7 +141,7 @@ public interface Capture {
      * @param secret a bytea; not copied
      * @param settings a statement that returns one row: the role, the settings that the meaning of a statement depends on, and
      *            whether the relation named {@code $1}, which may be null, is a temporary one
-     * @param catalog statements that describe the tables
+     * @param catalog a statement that describes the tables
      */
     record Calls(
             int finish,
@@ -151,7 +151,7 @@ public interface Capture {
             int afterSetConstraints,
             byte[] secret,
             String settings,
-            List<String> catalog) {
+            String catalog) {
         /** Hides the secret. */
         @Override
         public String toString() {

@@ -18,12 +18,14 @@ final class ClientSide implements FrameSink {
     private final DeferredMessages deferred;
     private final SimpleQueries queries;
     private final ExtendedMessages extended;
+    private final RolePasswords passwords;
 
     ClientSide(Session session, TextSettings texts, Classifier classifier) {
         this.session = session;
         this.cycle = session.cycle();
         this.backend = session.backend();
         this.client = session.client();
+        this.passwords = new RolePasswords(texts);
         ClientSql sql = new ClientSql(classifier, texts);
         StatementRules rules = new StatementRules(session, texts);
         ActiveRequests active = new ActiveRequests(session, texts, rules);
@@ -72,6 +74,26 @@ final class ClientSide implements FrameSink {
             return type == Frontend.SYNC && extended.syncAfterSkipping();
         }
         session.cycleMayBegin();
+        ByteBuf hashed;
+        try {
+            hashed = passwords.hashed(type, buffer, start, bodyLength);
+        } catch (RolePasswords.RefusedException refused) {
+            return type == Frontend.QUERY
+                    ? queries.refuseWhole(refused.fields())
+                    : extended.refuseParse(refused.fields());
+        }
+        if (hashed == null) {
+            return message(type, buffer, start, bodyLength);
+        }
+        if (message(type, hashed, Messages.HEADER, hashed.readableBytes() - Messages.HEADER)) {
+            backend.write(hashed);
+        } else {
+            hashed.release();
+        }
+        return false;
+    }
+
+    private boolean message(byte type, ByteBuf buffer, int start, int bodyLength) {
         if (deferred.recording()) {
             Prepared about = switch (type) {
                 case Frontend.PARSE -> extended.parseLater(buffer, start, bodyLength);
@@ -87,7 +109,10 @@ final class ClientSide implements FrameSink {
             case Frontend.EXECUTE -> extended.execute(buffer, start, bodyLength);
             case Frontend.DESCRIBE -> extended.pass(SentMessage.DESCRIBE);
             case Frontend.CLOSE -> extended.close(buffer, start, bodyLength);
-            case Frontend.FLUSH -> true;
+            case Frontend.FLUSH -> {
+                client.flushAsked();
+                yield true;
+            }
             case Frontend.SYNC -> extended.sync();
             default -> {
                 cycle.complete();

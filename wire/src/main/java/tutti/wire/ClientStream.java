@@ -11,7 +11,8 @@ import tutti.pgwire.FrameReader;
 /**
  * What goes to a session's client, and what of the engine's answers concerns it. Responses are withheld while it must not
  * know them: from the first CommandComplete of a statement that commits by itself until the transaction's outcome is known, and
- * all of a request that may have to be run again. That is bounded: beyond the limit they are let through, as PostgreSQL itself
+ * all of a request that may have to be run again. That is bounded: beyond the limit, and if the client asks for them by Flush, they are let
+ * through, as PostgreSQL itself
  * does with the extended protocol, where an error of the commit may come after CommandComplete and before ReadyForQuery.
  * On the session's event loop.
  */
@@ -37,6 +38,7 @@ final class ClientStream {
     private int withheldBytes;
     private Responses responses = Responses.PASS;
     private boolean overflowed;
+    private boolean flushed;
     private boolean suppressed;
     private boolean hidesWarnings;
     private boolean gone;
@@ -103,8 +105,16 @@ final class ClientStream {
 
     /** From now on responses are withheld, after those that have come. */
     void withhold() {
-        backendReader.emitRun();
-        responses = Responses.WITHHELD;
+        if (!flushed) {
+            backendReader.emitRun();
+            responses = Responses.WITHHELD;
+        }
+    }
+
+    /** The client has asked for what there is, and waits for it: nothing of this cycle is withheld any more. */
+    void flushAsked() {
+        flushed = true;
+        release();
     }
 
     /** Likewise, unless that was too much before in this cycle. */
@@ -119,6 +129,7 @@ final class ClientStream {
         hidesWarnings = false;
         suppressed = false;
         overflowed = false;
+        flushed = false;
     }
 
     /** From now on responses are withheld, and {@link #overflowed} says if that was too much. */

@@ -61,7 +61,7 @@ public final class EngineCapture implements Capture {
                 .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')");
         this.calls = new Calls(functions.finish(), functions.record(), functions.allowStatement(),
                 functions.beforeSetConstraints(), functions.afterSetConstraints(), secret, settings.toString(),
-                CatalogQuery.STATEMENTS);
+                CatalogQuery.SQL);
     }
 
     @Override

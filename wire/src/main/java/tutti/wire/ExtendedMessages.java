@@ -299,6 +299,11 @@ final class ExtendedMessages {
         return pass(SentMessage.SYNC);
     }
 
+    /** The same, to a Parse that has not been looked at. */
+    boolean refuseParse(ErrorFields fields) {
+        return refuse(fields);
+    }
+
     /** Makes the engine answer with an error to a message, and the client see the node's. */
     private boolean refuse(ErrorFields fields) {
         if (!backend.refusing()) {

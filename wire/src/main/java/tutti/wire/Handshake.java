@@ -63,8 +63,12 @@ public final class Handshake implements FrameSink {
         /** From which verifiers of roles that do not exist are made; the same for as long as it lives. */
         byte[] mockSecret();
 
-        /** A client has asked to cancel what another session runs; nobody is told whether there is one. */
-        void cancel(StartupPacket.Cancel request);
+        /**
+         * A client has asked to cancel what another session runs; nobody is told whether there is one.
+         *
+         * @return completed, on any thread, when the request has reached what runs there, if there is something
+         */
+        CompletableFuture<Void> cancel(StartupPacket.Cancel request);
 
         /** Opens a session. Completed on any thread; exceptionally with a {@link PostgresException} for the client. */
         CompletableFuture<? extends Opened> open(Arrival arrival);
@@ -144,8 +148,8 @@ public final class Handshake implements FrameSink {
             case StartupPacket.Ssl _ -> ssl(bodyLength);
             case StartupPacket.Gss _ -> writeByte('N');
             case StartupPacket.Cancel cancel -> {
-                host.cancel(cancel);
-                client.close();
+                // Who waits for the end of this connection, as libpq does, may begin another statement then.
+                host.cancel(cancel).whenComplete((_, _) -> client.close());
             }
             case StartupPacket.Startup packet -> start(packet);
         }
@@ -330,16 +334,6 @@ public final class Handshake implements FrameSink {
         ByteBuf out = client.alloc().buffer();
         Backend.errorResponse(out, fields.with('S', "FATAL").with('V', "FATAL"));
         client.writeAndFlush(out).addListener(ChannelFutureListener.CLOSE);
-    }
-
-    @Override
-    public void run(ByteBuf bytes) {
-        bytes.release();
-    }
-
-    @Override
-    public void readComplete() {
-        // answers are flushed as they are written
     }
 
     @Override

@@ -34,7 +34,7 @@ final class OwnMessages {
         begin = encode(out -> once(out, "BEGIN"));
         commit = encode(out -> once(out, "COMMIT"));
         catalog = encode(out -> {
-            calls.catalog().forEach(statement -> collected(out, statement));
+            collected(out, calls.catalog());
             Frontend.sync(out);
         });
         locks = encode(out -> {

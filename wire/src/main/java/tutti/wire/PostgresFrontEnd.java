@@ -223,11 +223,11 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public void cancel(StartupPacket.Cancel request) {
+    public CompletableFuture<Void> cancel(StartupPacket.Cancel request) {
         Session session = sessions.get(request.processId());
-        if (session != null && MessageDigest.isEqual(session.secretKey(), request.secretKey())) {
-            session.onLoop(session::cancelByClient);
-        }
+        return session != null && MessageDigest.isEqual(session.secretKey(), request.secretKey())
+                ? session.cancelByClient()
+                : CompletableFuture.completedFuture(null);
     }
 
     @Override

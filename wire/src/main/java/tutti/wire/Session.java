@@ -3,6 +3,7 @@ package tutti.wire;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -366,11 +367,10 @@ final class Session {
 
     // ------------------------------------------------------------------------------------------ cancelling, the end
 
-    /** A client's cancel request. Nothing that commits is cancelled. */
-    void cancelByClient() {
-        if (transaction.state().executing()) {
-            backend.cancel();
-        }
+    /** A client's cancel request. Nothing that commits is cancelled. From any thread; completed when it has reached the engine. */
+    CompletableFuture<Void> cancelByClient() {
+        CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
+        return none.thenComposeAsync(_ -> transaction.state().executing() ? backend.cancel() : none, loop);
     }
 
     /** The client is gone. What has asked to commit is finished first. */

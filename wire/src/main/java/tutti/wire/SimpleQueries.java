@@ -258,6 +258,12 @@ final class SimpleQueries {
         }
     }
 
+    /** The same, of a query that has not been looked at. */
+    boolean refuseWhole(ErrorFields fields) {
+        cycle.complete();
+        return refuse(fields);
+    }
+
     /** Makes the engine answer with an error to a query, and the client see the node's. */
     boolean refuse(ErrorFields fields) {
         backend.refuse(fields, SentMessage.REFUSED_QUERY);

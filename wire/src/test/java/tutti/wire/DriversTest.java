@@ -77,10 +77,10 @@ class DriversTest extends OnFrontEnd {
     void pgjdbcCopiesAndUsesCursorsAndSavepoints() throws Exception {
         try (Connection connection = fixture.jdbc(); Statement statement = connection.createStatement()) {
             StringBuilder rows = new StringBuilder();
-            for (int i = 0; i < 5000; i++) {
+            for (int i = 0; i < 1000; i++) {
                 rows.append(i).append('\t').append(i).append("\tsome text to make it longer\n");
             }
-            assertEquals(5000, connection.unwrap(PGConnection.class).getCopyAPI()
+            assertEquals(1000, connection.unwrap(PGConnection.class).getCopyAPI()
                     .copyIn("COPY account FROM STDIN", new StringReader(rows.toString())));
             connection.setAutoCommit(false);
             statement.setFetchSize(100);
@@ -90,7 +90,7 @@ class DriversTest extends OnFrontEnd {
                     assertEquals(count++, all.getInt(1));
                 }
             }
-            assertEquals(5000, count);
+            assertEquals(1000, count);
             statement.executeUpdate("DELETE FROM account WHERE id >= 2");
             var savepoint = connection.setSavepoint();
             statement.executeUpdate("DELETE FROM account");

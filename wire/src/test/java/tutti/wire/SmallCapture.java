@@ -80,7 +80,7 @@ final class SmallCapture implements Capture {
     public Calls calls() {
         return new Calls(functions[0], functions[1], functions[2], functions[3], functions[4], new byte[1],
                 "SELECT current_user, current_setting('search_path'), $1::text = 'passing'",
-                List.of("SELECT relname FROM pg_class"));
+                "SELECT relname FROM pg_class");
     }
 
     @Override

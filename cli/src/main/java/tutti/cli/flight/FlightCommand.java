@@ -32,7 +32,7 @@ public final class FlightCommand implements Callable<Integer> {
         boolean all = true;
         try (AdminClient client = new AdminClient(PATIENCE)) {
             for (ChosenNodes.Chosen node : nodes.all()) {
-                AdminClient.Answer answer = client.post(node.url(), "/flight-recording");
+                AdminClient.Answer answer = client.post(node.url(), "/flight-recording", node.token());
                 all &= answer.well();
                 rows.add(List.of(node.url(), answer.text()));
             }

@@ -43,9 +43,9 @@ class EmbeddedIsolationTest {
                 awaitTables(url);
             }
             ListAppendRun lists = ListAppendRun.start(ClientOptions.of(urls, 6, Duration.ofMinutes(1), 5), LISTS);
-            FaultCluster.await("transactions", () -> lists.committed() >= TRANSACTIONS);
-            lists.stop();
-            assertTrue(lists.result().failure().isEmpty(), lists.result().text());
+            FaultCluster.await("transactions", () -> lists.clients().committed() >= TRANSACTIONS);
+            lists.clients().stop();
+            assertTrue(lists.clients().result().failure().isEmpty(), lists.clients().result().text());
             CheckResult checked = ListAppendCheck.check(lists.history(), Isolation.SERIALIZABLE);
             assertTrue(checked.passed(), checked::text);
         } finally {

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.nio.file.Files;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
@@ -50,8 +51,12 @@ class NodeFaultsTest {
     void aNodeWithPostgresqlRefusesToMakeCopiesWithinIt() throws Exception {
         try (AdminClient client = new AdminClient(FaultCluster.PATIENCE)) {
             String url = cluster.node(0).httpUrl();
+            assertFalse(client.post(url, "/secondaries?count=1", "").well(), "without a token");
+            String token = Files
+                    .readString(Path.of(cluster.node(0).config()).resolveSibling("data").resolve("http-token"))
+                    .strip();
             for (AdminClient.Answer answer : List.of(client.get(url, "/secondaries"),
-                    client.post(url, "/secondaries?count=1"))) {
+                    client.post(url, "/secondaries?count=1", token))) {
                 assertFalse(answer.well(), answer.text());
                 assertTrue(answer.text().contains("choose an engine that keeps its database in the node's process"),
                         answer.text());

@@ -75,18 +75,20 @@ class ProtocolClusterTest {
             cluster.cluster.kill(0);
             awaitMore(lists, bank, MORE);
             // all processors belong to the clients otherwise, and the node would be long about its start
-            lists.think(THINKING);
-            bank.think(THINKING);
+            lists.clients().think(THINKING);
+            bank.clients().think(THINKING);
             cluster.cluster.startNode(0);
             cluster.awaitReady();
-            lists.think(Duration.ZERO);
-            bank.think(Duration.ZERO);
+            lists.clients().think(Duration.ZERO);
+            bank.clients().think(Duration.ZERO);
             awaitMore(lists, bank, MORE);
-            lists.stop();
-            bank.stop();
-            String said = choice + ": lists " + lists.result().text() + "; bank " + bank.result().text();
+            lists.clients().stop();
+            bank.clients().stop();
+            String said = choice + ": lists " + lists.clients().result().text() + "; bank "
+                    + bank.clients().result().text();
             LOG.info("{}", said);
-            assertTrue(lists.result().failure().isEmpty() && bank.result().failure().isEmpty(), said);
+            assertTrue(lists.clients().result().failure().isEmpty() && bank.clients().result().failure().isEmpty(),
+                    said);
             cluster.assertSame();
             assertTrue(lists.lastReads(1));
             passed(ListAppendCheck.check(lists.history(), isolation(protocol)));
@@ -121,10 +123,10 @@ class ProtocolClusterTest {
     }
 
     private static void awaitMore(ListAppendRun lists, BankRun bank, int more) {
-        long listsBefore = lists.committed();
-        long bankBefore = bank.committed();
-        FaultCluster.await(more + " more of both", () -> lists.committed() >= listsBefore + more
-                && bank.committed() >= bankBefore + more);
+        long listsBefore = lists.clients().committed();
+        long bankBefore = bank.clients().committed();
+        FaultCluster.await(more + " more of both", () -> lists.clients().committed() >= listsBefore + more
+                && bank.clients().committed() >= bankBefore + more);
     }
 
     private static void passed(CheckResult result) {

@@ -43,6 +43,14 @@ public interface Group extends AutoCloseable {
         return Versions.SPOKEN.newest();
     }
 
+    /**
+     * How many connections or datagrams were dropped since it was opened, because nobody had sent them who may, or for what came
+     * with them. Cheap.
+     */
+    default long refused() {
+        return 0;
+    }
+
     /** Leaves. No call of the listener begins after it returns. */
     @Override
     void close();

@@ -12,7 +12,7 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 
-/** What the test world does not single out. */
+/** What random scenarios do not single out. */
 class AkaraTest {
     private final World world = new World();
     private final Akara akara = new Akara(new Akara.Parameters(0, Set.of(0), 2, false, false, 1, 1), world);

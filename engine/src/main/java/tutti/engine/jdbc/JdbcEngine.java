@@ -118,6 +118,7 @@ public final class JdbcEngine implements ClientEngine {
         try (Statement statement = connection.createStatement()) {
             statement.execute("CREATE SCHEMA IF NOT EXISTS TUTTI");
             statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.APPLIED (POSITION BIGINT PRIMARY KEY)");
+            statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.CLUSTER (ID VARCHAR(64) PRIMARY KEY)");
             statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.BARRIER (POSITION BIGINT PRIMARY KEY, "
                     + "SCHEMA_HASH BIGINT NOT NULL)");
         }
@@ -128,6 +129,40 @@ public final class JdbcEngine implements ClientEngine {
         separateCounters(connection, again);
         readTables(connection);
         admin.commit();
+    }
+
+    /**
+     * Has the database belong to a cluster, for good. Called before anything is applied.
+     *
+     * @param cluster its id; nothing if it has none, and then nothing happens
+     * @throws SQLException if the database belongs to another one, and then it is closed
+     */
+    public void claim(String cluster) throws SQLException {
+        if (cluster.isEmpty()) {
+            return;
+        }
+        Connection connection = admin.connection();
+        String known = null;
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT ID FROM TUTTI.CLUSTER")) {
+            if (rows.next()) {
+                known = rows.getString(1);
+            }
+        }
+        if (known == null) {
+            try (PreparedStatement insert = connection.prepareStatement("INSERT INTO TUTTI.CLUSTER (ID) VALUES (?)")) {
+                insert.setString(1, cluster);
+                insert.executeUpdate();
+            }
+        }
+        admin.commit();
+        if (known != null && !known.equals(cluster)) {
+            close();
+            throw new SQLException("the database belongs to cluster " + known + ", but this node is of cluster "
+                    + cluster
+                    + ": its rows are those of another order. Use another directory, or give the node a copy of"
+                    + " the database of another node of its own cluster", "55000");
+        }
     }
 
     /**

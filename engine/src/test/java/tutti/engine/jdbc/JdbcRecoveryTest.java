@@ -1,6 +1,8 @@
 package tutti.engine.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.engine.jdbc.EnginePair.execute;
 
 import java.nio.file.Path;
@@ -60,6 +62,23 @@ class JdbcRecoveryTest {
         try (JdbcEngine engine = JdbcEngine.open(database(kind))) {
             assertEquals(3, engine.appliedPosition());
             assertEquals(List.of("1,1", "2,2"), EnginePair.rows(engine, "SELECT * FROM T ORDER BY ID"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aDatabaseBelongsToOneClusterForGood(EngineKind kind) throws Exception {
+        try (JdbcEngine engine = JdbcEngine.open(database(kind))) {
+            engine.claim("");
+            engine.claim("one");
+            engine.claim("one");
+        }
+        try (JdbcEngine engine = JdbcEngine.open(database(kind))) {
+            SQLException refusal = assertThrows(SQLException.class, () -> engine.claim("other"));
+            assertTrue(String.valueOf(refusal.getMessage()).contains("belongs to cluster one"), refusal.getMessage());
+        }
+        try (JdbcEngine engine = JdbcEngine.open(database(kind))) {
+            engine.claim("one");
         }
     }
 

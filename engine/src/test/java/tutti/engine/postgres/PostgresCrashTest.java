@@ -30,7 +30,7 @@ import tutti.pgwire.BackendSettings;
 
 /** A crash of PostgreSQL loses a suffix of the positions, each together with its effects. */
 class PostgresCrashTest {
-    private static final int POSITIONS = 400;
+    private static final int POSITIONS = 100;
     @TempDir
     private Path directory;
 

@@ -127,6 +127,10 @@ final class RealOptions {
 
     /** A server with the population. */
     RealServer server(TpccScale scale, Screen screen) throws IOException, SQLException, InterruptedException {
+        if (url != null && url.contains("password=")) {
+            throw Failure.usage("a password among the arguments can be seen by everybody on this machine (ps)",
+                    "leave it out of --url, and write it to ~/.pgpass, or to a file that PGPASSFILE names");
+        }
         return url == null
                 ? RealServer.start(directory, scale, seed, screen)
                 : RealServer.at(url, scale, seed, screen);

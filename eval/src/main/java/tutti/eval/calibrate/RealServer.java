@@ -93,7 +93,7 @@ final class RealServer implements AutoCloseable {
     static RealServer at(String url, TpccScale scale, long seed, Screen screen) throws IOException, SQLException {
         if (!url.startsWith("jdbc:postgresql:")) {
             throw Failure
-                    .usage("--url must be of the form jdbc:postgresql://HOST:PORT/DATABASE?user=U&password=P, was '"
+                    .usage("--url must be of the form jdbc:postgresql://HOST:PORT/DATABASE?user=U, was '"
                             + url + "'", "");
         }
         try (Connection connection = TpccDatabase.of("PostgreSQL", url).open();

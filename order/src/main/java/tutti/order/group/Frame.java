@@ -3,9 +3,6 @@ package tutti.order.group;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.zip.CRC32C;
-import org.jspecify.annotations.Nullable;
-import tutti.core.schema.DecodeException;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
@@ -14,21 +11,15 @@ import tutti.core.schema.Types;
 import tutti.group.Packet;
 
 /**
- * What nodes of a group put into a datagram, behind an envelope. That is, big endian: CRC32C of all that follows (4 bytes), a tag of the group (8), the sender's id (4). A datagram that is longer than {@link #DATAGRAM_BYTES_MAX}, whose
- * checksum does not fit, or whose tag is another one's is not read any further.
- *
- * <p>
- * This keeps damage and strangers out, not adversaries: who can send datagrams to a node and knows its configuration can say
- * anything. The network between nodes must be theirs, as it must be for every order.
+ * What nodes of a group put into a datagram, in an {@linkplain Envelopes envelope}. A datagram that is longer than
+ * {@link #DATAGRAM_BYTES_MAX} is not read.
  */
 sealed interface Frame extends Encoded {
     /** Longest datagram. A local network carries it in a dozen packets. */
     int DATAGRAM_BYTES_MAX = 16 << 10;
 
-    int ENVELOPE_BYTES = 4 + 8 + 4;
-
     /** Longest frame. */
-    int BYTES_MAX = DATAGRAM_BYTES_MAX - ENVELOPE_BYTES;
+    int BYTES_MAX = DATAGRAM_BYTES_MAX - Envelopes.BYTES;
 
     /** A packet of the group communication. */
     record PacketFrame(Packet packet) implements Frame {
@@ -117,22 +108,17 @@ sealed interface Frame extends Encoded {
 
     /** All of them. */
     MessageSet<Frame> SET = new MessageSet<>("group frames",
-            "In the datagrams between the nodes of a group order, each behind an envelope that no schema declares: CRC-32C of"
-                    + " all that follows, of 4 bytes; FNV-1a, of 8 bytes, of the words that name the group's cluster and"
-                    + " members; the sender's id, of 4 bytes. Such nodes do not tell each other which versions they speak:"
+            "In the datagrams between the nodes of a group order, each behind an envelope that no schema declares. Without"
+                    + " keys: CRC-32C of all that follows, of 4 bytes; FNV-1a, of 8 bytes, of the words that name the group's"
+                    + " cluster and members; the sender's id, of 4 bytes. With keys: HMAC-SHA-256 of all that follows, its first 16"
+                    + " bytes; FNV-1a and sender as before; the receiver's id or -1, of 4 bytes; the sender's life and the"
+                    + " datagram's number, of 8 bytes each. Such nodes do not tell each other which versions they speak:"
                     + " what a node cannot read it drops, as if it were lost, and says so in its log.",
             List.of(PacketFrame.SCHEMA, Letter.SCHEMA, Receipt.SCHEMA, Greeting.SCHEMA));
 
     /** Most bytes in a {@link Letter}. */
     int LETTER_BYTES_MAX = BYTES_MAX
             - new Letter(new Channel(0, 1), 0, 1, Completes.NOTHING, ByteBuffer.allocate(0)).encodedSize();
-
-    /**
-     * One that came.
-     *
-     * @param from id of the node that says to have sent it
-     */
-    record Received(int from, Frame frame) {}
 
     /** What tells a group's datagrams from others'. */
     static long tag(String group) {
@@ -141,37 +127,5 @@ sealed interface Frame extends Encoded {
             hash = (hash ^ Byte.toUnsignedInt(one)) * 0x100000001b3L;
         }
         return hash;
-    }
-
-    private static int checksum(ByteBuffer datagram) {
-        CRC32C sum = new CRC32C();
-        sum.update(datagram.duplicate().position(4));
-        return (int) sum.getValue();
-    }
-
-    /** The whole datagram. */
-    static ByteBuffer datagram(long tag, int from, Frame frame) {
-        ByteBuffer datagram = ByteBuffer.allocate(ENVELOPE_BYTES + frame.encodedSize()).position(4).putLong(tag)
-                .putInt(from);
-        frame.encode(datagram);
-        datagram.flip();
-        return datagram.putInt(0, checksum(datagram));
-    }
-
-    /** Reads a datagram; null if it is none of this group's, damaged or malformed. What it holds shares the buffer. */
-    static @Nullable Received decode(long tag, ByteBuffer datagram) {
-        if (datagram.remaining() < ENVELOPE_BYTES || datagram.remaining() > DATAGRAM_BYTES_MAX) {
-            return null;
-        }
-        ByteBuffer in = datagram.slice();
-        if (in.getInt() != checksum(in.duplicate().position(0)) || in.getLong() != tag) {
-            return null;
-        }
-        int from = in.getInt();
-        try {
-            return new Received(from, SET.decode(in));
-        } catch (DecodeException malformed) {
-            return null;
-        }
     }
 }

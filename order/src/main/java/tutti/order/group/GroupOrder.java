@@ -62,7 +62,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private final GroupDirectory directory;
     private final Network network;
     private final Network.Datagrams socket;
-    private final long tag;
+    private final Envelopes envelopes;
     private final long life;
     private final ReliableUnicast unicast;
     private final AtomicBoolean started = new AtomicBoolean();
@@ -93,9 +93,9 @@ public final class GroupOrder implements Order, DurableLog, Group {
         String group = "cluster " + config.cluster() + " of nodes " + config.members().entrySet().stream()
                 .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
                 .collect(Collectors.joining(","));
-        tag = Frame.tag(group);
         directory = new GroupDirectory(files, "node " + config.self() + " of " + group, machine.clock());
         life = directory.formerLife() + 1;
+        envelopes = new Envelopes(Frame.tag(group), config.self(), life, config.datagramKeys());
         Network opened = machine.network("order-" + config.self(), this::fail);
         try {
             socket = opened.datagrams(config.members().get(config.self()), this::received);
@@ -257,8 +257,8 @@ public final class GroupOrder implements Order, DurableLog, Group {
         return new Status(to == null ? 0 : to.lastDelivered(), lastKnown, firstRetained, queuedBytes.get(), logBytes);
     }
 
-    /** How many datagrams have been dropped because no node of this group could have sent them, or they were damaged. */
-    public long refusedDatagrams() {
+    @Override
+    public long refused() {
         return refused.get();
     }
 
@@ -302,7 +302,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     // ------------------------------------------------------------------------------------------ on the network's loop
 
     private void received(InetSocketAddress address, ByteBuffer datagram) {
-        Frame.Received read = closed ? null : Frame.decode(tag, datagram);
+        Envelopes.Received read = closed ? null : envelopes.open(datagram);
         GroupMember to = member;
         if (to == null || closed) {
             return;
@@ -335,7 +335,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         if (!refusedTold) {
             refusedTold = true;
             LOG.warn(
-                    "node {}: a datagram from {} is dropped, and {} have been in all: damaged, or not of this group; see that all"
+                    "node {}: a datagram from {} is dropped, and {} have been in all: damaged, doubled, or not of this group; see that all"
                             + " nodes have the same cluster and members, and that nobody else sends to this port",
                     config.self(),
                     from, refused);
@@ -364,7 +364,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private final class LetterPost implements ReliableUnicast.Post {
         @Override
         public void send(int to, Frame frame) {
-            GroupOrder.this.send(to, Frame.datagram(tag, config.self(), frame));
+            GroupOrder.this.send(to, envelopes.seal(to, frame));
         }
 
         @Override
@@ -404,7 +404,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         public void send(int to, Packet packet) {
             Frame frame = new Frame.PacketFrame(packet);
             if (frame.encodedSize() <= Frame.BYTES_MAX) {
-                GroupOrder.this.send(to, Frame.datagram(tag, config.self(), frame));
+                GroupOrder.this.send(to, envelopes.seal(to, frame));
             } else {
                 unicast.sendPacket(to, ByteBuffer.wrap(packet.bytes()));
             }
@@ -414,7 +414,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         public void multicast(Packet packet) {
             Frame frame = new Frame.PacketFrame(packet);
             boolean fits = frame.encodedSize() <= Frame.BYTES_MAX;
-            ByteBuffer bytes = fits ? Frame.datagram(tag, config.self(), frame) : ByteBuffer.wrap(packet.bytes());
+            ByteBuffer bytes = fits ? envelopes.seal(Envelopes.ALL, frame) : ByteBuffer.wrap(packet.bytes());
             for (int to : config.members().keySet()) {
                 if (to == config.self()) {
                     continue;

@@ -3,6 +3,7 @@ package tutti.order.group;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -18,9 +19,11 @@ import tutti.group.GroupParameters;
  * @param queueBytes limit of what may wait to be ordered here, in bytes; at least one longest message
  * @param flow how much may be under way; its queue is not used
  * @param timing how long to wait for what
+ * @param datagramKeys secrets that the nodes share, by which they know each other's datagrams: the first is used, all are taken;
+ *            none if datagrams are believed
  */
 public record GroupOrderConfig(String cluster, int self, SortedMap<Integer, InetSocketAddress> members, long queueBytes,
-        GroupParameters.Flow flow, GroupParameters.Timing timing) {
+        GroupParameters.Flow flow, GroupParameters.Timing timing, List<byte[]> datagramKeys) {
     /** Longest message that a group takes, in bytes. */
     public static final int PAYLOAD_BYTES_MAX = 8 << 20;
     private static final long NO_LIMIT = Long.MAX_VALUE / 2;
@@ -28,6 +31,7 @@ public record GroupOrderConfig(String cluster, int self, SortedMap<Integer, Inet
 
     /** Checks all values. */
     public GroupOrderConfig {
+        datagramKeys = List.copyOf(datagramKeys);
         members = Collections.unmodifiableSortedMap(new TreeMap<>(members));
         if (members.isEmpty() || members.firstKey() < 0 || !members.containsKey(self)) {
             throw new IllegalArgumentException("node " + self + " of members " + members
@@ -57,7 +61,13 @@ public record GroupOrderConfig(String cluster, int self, SortedMap<Integer, Inet
                 new GroupParameters.Flow(256, 64 << 20, 8 << 10, payloadBytesMax, NO_LIMIT, 125_000_000, 1 << 20,
                         8 << 10,
                         1024),
-                new GroupParameters.Timing(1_000_000, 5_000_000, 10_000_000, nanos / HEARTBEATS, nanos, nanos / 2));
+                new GroupParameters.Timing(1_000_000, 5_000_000, 10_000_000, nanos / HEARTBEATS, nanos, nanos / 2),
+                List.of());
+    }
+
+    /** A copy whose datagrams are authenticated by these secrets. */
+    public GroupOrderConfig withDatagramKeys(List<byte[]> secrets) {
+        return new GroupOrderConfig(cluster, self, members, queueBytes, flow, timing, secrets);
     }
 
     GroupParameters parameters() {

@@ -30,8 +30,16 @@ public final class GroupOrderDescriptor implements OrderDescriptor {
     }
 
     @Override
+    public boolean usesDatagrams() {
+        return true;
+    }
+
+    @Override
     public Order open(OrderSettings settings, Machine machine, Directory directory) throws IOException {
-        return GroupOrder.open(GroupOrderConfig.of(settings.cluster(), settings.self(), settings.members(),
-                settings.queueBytes(), settings.payloadBytesMax(), settings.failureTimeout()), machine, directory);
+        return GroupOrder.open(GroupOrderConfig.of(
+                settings.clusterId().isEmpty() ? settings.cluster() : settings.clusterId(), settings.self(),
+                settings.members(),
+                settings.queueBytes(), settings.payloadBytesMax(), settings.failureTimeout())
+                .withDatagramKeys(settings.datagramKeys()), machine, directory);
     }
 }

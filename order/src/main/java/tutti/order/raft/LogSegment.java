@@ -59,7 +59,8 @@ final class LogSegment {
     /** Beginnings of files. */
     static final MessageSet<Header> SET = new MessageSet<>("log segments",
             "In the files of the Raft log: eight bytes `TUTTILOG`, this message, and a CRC-32C of both, of 4 bytes. Then"
-                    + " [log records](#log-record) in the same version, each behind its CRC-32C of 4 bytes.",
+                    + " records in the same version, each behind its CRC-32C of 4 bytes: index of 8 bytes, term of 4, how many"
+                    + " bytes of the file were on disk of 8, kind of 1, and the entry behind its length of 4.",
             List.of(Header.SCHEMA));
 
     private static final long MAGIC = 0x5455_5454_494c_4f47L; // "TUTTILOG"

@@ -20,6 +20,7 @@ import tutti.runtime.Directory;
 final class NodeDirectory implements AutoCloseable {
     private static final String LOCK = "lock";
     private static final String IDENTITY = "identity";
+    private static final String CLUSTER = "cluster";
     private static final String VOTE = "vote";
     private static final String INCARNATION = "incarnation";
     private static final String NUMBER = "number";
@@ -30,6 +31,7 @@ final class NodeDirectory implements AutoCloseable {
     private final boolean fresh;
     private final long incarnation;
     private final long number;
+    private final String cluster;
     private int term;
     private @Nullable Integer votedFor;
 
@@ -37,14 +39,17 @@ final class NodeDirectory implements AutoCloseable {
      * Takes the directory.
      *
      * @param unused a number that no other directory has, for a new one
-     * @param identity who this node is and which cluster it belongs to, in words that people can compare
+     * @param identity which node this is among which members, in words that people can compare
+     * @param claimed id of the cluster as the node is configured; nothing if its configuration does not say
      * @throws IOException if another process uses it, if it belongs to another node or cluster, or if it is damaged
      */
-    NodeDirectory(Directory directory, String identity, Clock clock, long unused) throws IOException {
+    NodeDirectory(Directory directory, String identity, String claimed, Clock clock, long unused)
+            throws IOException {
         this.directory = directory;
         lock = directory.lock(LOCK);
         try {
             fresh = !directory.exists(IDENTITY);
+            cluster = cluster(claimed);
             if (!fresh) {
                 String known = RaftFiles.read(directory, IDENTITY, RaftFiles.Identity.class).words();
                 if (!known.equals(identity)) {
@@ -64,6 +69,23 @@ final class NodeDirectory implements AutoCloseable {
         }
     }
 
+    /** The id of its cluster, which it gets with the first start that says one, and keeps. */
+    private String cluster(String claimed) throws IOException {
+        String known = directory.exists(CLUSTER)
+                ? RaftFiles.read(directory, CLUSTER, RaftFiles.ClusterId.class).id()
+                : "";
+        if (known.isEmpty() && !claimed.isEmpty()) {
+            RaftFiles.write(directory, CLUSTER, new RaftFiles.ClusterId(claimed));
+            return claimed;
+        }
+        if (!known.isEmpty() && !claimed.isEmpty() && !known.equals(claimed)) {
+            throw new IOException(directory.location() + " belongs to cluster " + known
+                    + ", but this node is configured for cluster " + claimed
+                    + ": give it the certificate of the first, or another directory");
+        }
+        return known;
+    }
+
     private long nextIncarnation(Clock clock) throws IOException {
         long last = directory.exists(INCARNATION)
                 ? RaftFiles.read(directory, INCARNATION, RaftFiles.Incarnation.class).last()
@@ -77,6 +99,11 @@ final class NodeDirectory implements AutoCloseable {
     /** Whether the node has never been started with this directory. */
     boolean fresh() {
         return fresh;
+    }
+
+    /** Id of its cluster; nothing if it never had one. */
+    String cluster() {
+        return cluster;
     }
 
     /** Ends a first start: from now on the log and the vote must be there. */

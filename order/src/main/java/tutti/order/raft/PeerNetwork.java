@@ -18,11 +18,17 @@ import tutti.core.schema.Versions;
 import tutti.runtime.Clock;
 import tutti.runtime.Loop;
 import tutti.runtime.Network;
+import tutti.runtime.PeerIdentity;
 
 /**
  * Carries frames between the nodes of one cluster: in order, each at most once, dropped when the other cannot be reached.
  * Every node keeps one connection to every other for what it sends. A connection begins with a {@link Greeting}; a wrong or a
  * second one is turned away with the reason. {@link Frames} follow.
+ *
+ * <p>
+ * <b>Who is there.</b> On a network with identities, a connection belongs to the member that its other end has proven to be:
+ * a greeting in another one's name is turned away, and so is, before its greeting is read, whoever is no member of this cluster. On
+ * a network without, a greeting is believed.
  *
  * <p>
  * <b>Bounds.</b> Before it has been welcomed, a connection costs the bytes of one greeting, and at most
@@ -40,6 +46,8 @@ final class PeerNetwork {
     private static final long RETRY_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long RETRY_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long RETRY_REFUSED_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Of those who prove nothing, and of peers that are not trusted, the log tells no more often. */
+    private static final long TOLD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     /** What happens with frames and connections. */
     interface Receiver {
@@ -65,8 +73,24 @@ final class PeerNetwork {
         void rejected(String reason);
     }
 
+    /** Listens to those whom nobody listens to. */
+    private static final Network.StreamListener NOBODY = new Network.StreamListener() {
+        @Override
+        public void received(ByteBuffer bytes) {
+            // It is dropped.
+        }
+
+        @Override
+        public void closed(String why) {
+            // It is over already.
+        }
+    };
+
     private final int self;
+    /** Id of the cluster, or nothing. */
     private final String cluster;
+    /** What greetings must agree in. */
+    private final String words;
     private final long process;
     private final long directory;
     private final long failureNanos;
@@ -84,6 +108,7 @@ final class PeerNetwork {
     private volatile int wireVersion = Versions.SPOKEN.oldest();
     private boolean started;
     private boolean everAccepted;
+    private @Nullable Long strangerToldNanos;
     private long checkedNanos;
     /** Since when this node is turned away, if it is. */
     private @Nullable Long rejectedSinceNanos;
@@ -91,15 +116,17 @@ final class PeerNetwork {
     /**
      * Listens at this node's own address. Whoever connects waits until {@link #start}.
      *
+     * @param cluster id of the cluster, or nothing
      * @param process number of this process, which no other has
      * @param directory number of this node's directory, which no other has
-     * @throws IOException if the port is taken or the address is not of this machine
+     * @throws IOException if the port is taken, if the address is not of this machine, or if what the network proves is not this
+     *             node
      */
-    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, long process, long directory,
-            Receiver receiver)
-            throws IOException {
+    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, String cluster, long process, long directory,
+            Receiver receiver) throws IOException {
         self = config.self();
-        cluster = config.cluster();
+        this.cluster = cluster;
+        words = config.membership() + (cluster.isEmpty() ? "" : " of cluster " + cluster);
         failureNanos = config.failureTimeout().toNanos();
         this.process = process;
         this.directory = directory;
@@ -112,12 +139,19 @@ final class PeerNetwork {
                 peers.put(id, new Peer(id, address));
             }
         });
+        PeerIdentity proven = network.identity();
+        if (proven != null && !proven.equals(new PeerIdentity(cluster, self))) {
+            throw new IOException("this node is configured as node " + self + " of cluster " + cluster
+                    + ", but its certificate is that of " + proven + ": give each node its own");
+        }
         if (peers.isEmpty()) {
+            // Nobody has a reason to connect.
             wireVersion = Versions.SPOKEN.newest();
+            return;
         }
         try {
             // It is closed with the network.
-            var _ = network.listen(config.members().get(self), this::accepted);
+            var _ = network.listen(config.members().get(self), new Door());
         } catch (IOException taken) {
             throw new IOException("node " + self + " " + taken.getMessage(), taken);
         }
@@ -225,6 +259,7 @@ final class PeerNetwork {
         final int id;
         private final InetSocketAddress address;
         private @Nullable Outbound connection;
+        private @Nullable Long distrustToldNanos;
         private long retryNanos = RETRY_NANOS_MIN;
 
         Peer(int id, InetSocketAddress address) {
@@ -289,8 +324,27 @@ final class PeerNetwork {
 
         @Override
         public void connected() {
+            PeerIdentity there = stream().peer();
+            if (network.identity() != null && !new PeerIdentity(cluster, peer.id).equals(there)) {
+                refusedConnections.incrementAndGet();
+                distrusted("it is " + there);
+                end(RETRY_REFUSED_NANOS, "it is " + there);
+                return;
+            }
             greetedNanos = clock.nanoTime();
-            stream().send(new Greeting.Hello(self, process, directory, cluster).framed());
+            stream().send(new Greeting.Hello(self, process, directory, words).framed());
+        }
+
+        @Override
+        public void distrusted(String why) {
+            long now = clock.nanoTime();
+            if (peer.distrustToldNanos == null || now - peer.distrustToldNanos > TOLD_NANOS) {
+                peer.distrustToldNanos = now;
+                LOGGER.warn(
+                        "node {} and what is at {}, which should be node {}, do not accept each other's proof of who"
+                                + " they are: {}. Look at the certificates of both, and at the authorities that each trusts",
+                        self, peer.address, peer.id, why);
+            }
         }
 
         private Network.Stream stream() {
@@ -398,7 +452,34 @@ final class PeerNetwork {
 
     // ------------------------------------------------------------------------------------------ receiving
 
+    private final class Door implements Network.Acceptor {
+        @Override
+        public Network.StreamListener accepted(Network.Stream stream) {
+            return PeerNetwork.this.accepted(stream);
+        }
+
+        @Override
+        public void refused(String remote, String why) {
+            refusedConnections.incrementAndGet();
+            long now = clock.nanoTime();
+            if (strangerToldNanos == null || now - strangerToldNanos > TOLD_NANOS) {
+                strangerToldNanos = now;
+                LOGGER.warn("node {} has dropped {} connections so far, the last one of {}: {}", self,
+                        refusedConnections, remote, why);
+            }
+        }
+    }
+
     private Network.StreamListener accepted(Network.Stream stream) {
+        PeerIdentity peer = stream.peer();
+        if (network.identity() != null
+                && (peer == null || !peer.cluster().equals(cluster) || !peers.containsKey(peer.node()))) {
+            refusedConnections.incrementAndGet();
+            LOGGER.error("node {} turns {} away, which is {}: only other members of its own cluster may connect", self,
+                    stream.remote(), peer);
+            stream.close();
+            return NOBODY;
+        }
         if (strangers.size() >= STRANGERS_MAX) {
             Inbound oldest = strangers.getFirst();
             refusedConnections.incrementAndGet();
@@ -414,19 +495,27 @@ final class PeerNetwork {
         return connection;
     }
 
-    /** Why this connection must not be, or nothing. */
-    private String admit(Greeting.Hello hello) throws IOException {
+    /**
+     * Why this connection must not be, or nothing.
+     *
+     * @param peer who has proven to be at its other end, where that is asked for
+     */
+    private String admit(Greeting.Hello hello, @Nullable PeerIdentity peer) throws IOException {
         int from = hello.node();
+        if (peer != null && peer.node() != from) {
+            return "it is " + peer + " that connects in the name of node " + from
+                    + ": give each node its own certificate";
+        }
         String foreign = Greeting.foreign(self, Versions.SPOKEN, hello.speaks());
         if (!foreign.isEmpty()) {
             return foreign;
         }
-        if (!hello.cluster().equals(cluster)) {
-            return "node " + self + " has the members " + cluster + ", but you have " + hello.cluster()
+        if (!hello.cluster().equals(words)) {
+            return "node " + self + " has the members " + words + ", but you have " + hello.cluster()
                     + ": all nodes must be given the same list";
         }
         if (!peers.containsKey(from)) {
-            return "node " + from + " is not another member of " + cluster + ": two nodes were given the id " + from;
+            return "node " + from + " is not another member of " + words + ": two nodes were given the id " + from;
         }
         Inbound present = inbound.get(from);
         if (present != null && present.process != hello.process()) {
@@ -491,7 +580,7 @@ final class PeerNetwork {
         }
 
         private void introduced(Greeting.Hello come) throws IOException {
-            String refusal = admit(come);
+            String refusal = admit(come, stream.peer());
             stream.send(new Greeting.Answer(refusal).framed());
             if (!refusal.isEmpty()) {
                 refusedConnections.incrementAndGet();

@@ -14,6 +14,8 @@ import tutti.runtime.DurableFiles;
 
 /** What is in the small files of a Raft order, which are {@link DurableFiles}. */
 final class RaftFiles {
+    private static final int ID_BYTES_MAX = 64;
+
     /** Who this node is, and which cluster it belongs to, in words that people can compare. */
     record Identity(String words) implements Encoded {
         static final Schema<Identity> SCHEMA = Schema
@@ -62,11 +64,23 @@ final class RaftFiles {
         }
     }
 
+    /** Id of the cluster that a directory belongs to. */
+    record ClusterId(String id) implements Encoded {
+        static final Schema<ClusterId> SCHEMA = Schema
+                .message("cluster", 6, ClusterId.class, "Id of the cluster that the directory belongs to.")
+                .of(Field.of("id", Types.text(ID_BYTES_MAX), ClusterId::id), ClusterId::new);
+
+        @Override
+        public Schema<ClusterId> schema() {
+            return SCHEMA;
+        }
+    }
+
     /** All of them. */
     static final MessageSet<Encoded> SET = new MessageSet<>("raft files",
             "In small files beside the log, each behind its CRC-32C of 4 bytes.",
             List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA,
-                    DirectoryNumber.SCHEMA));
+                    DirectoryNumber.SCHEMA, ClusterId.SCHEMA));
 
     private RaftFiles() {}
 

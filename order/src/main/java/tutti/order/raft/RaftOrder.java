@@ -89,7 +89,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
         view = new View(Set.of(config.self()), false, -1);
         List<AutoCloseable> opened = new ArrayList<>();
         try {
-            directory = new NodeDirectory(files, config.identity(), machine.clock(),
+            directory = new NodeDirectory(files, config.identity(), config.cluster(), machine.clock(),
                     machine.random("order directory " + config.self()).nextLong());
             opened.add(directory);
             Directory logFiles = files.directory("log");
@@ -104,7 +104,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
             network = machine.network("order-" + config.self() + "-raft", this::fail);
             opened.add(network);
             loop = network.loop();
-            peers = new PeerNetwork(config, machine.clock(), network,
+            peers = new PeerNetwork(config, machine.clock(), network, directory.cluster(),
                     machine.random("order process " + config.self()).nextLong(), directory.number(), new FromNetwork());
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
@@ -305,8 +305,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
                 checkpoints.oldest().positions() + 1, submissions.queuedBytes(), log.bytes());
     }
 
-    /** Connections that were turned away, or dropped for what came on them, since it was opened. Any thread. */
-    public long refusedConnections() {
+    @Override
+    public long refused() {
         return peers.refusedConnections();
     }
 

@@ -14,6 +14,7 @@ import java.util.stream.Collectors;
  * Everything that a node's part in a Raft order is built from. Make one with {@link #of} and change what should differ
  * with the {@code with} methods.
  *
+ * @param cluster id of the cluster, which no other has; empty if it has none but its members
  * @param self this node's id, a key of {@code members}
  * @param members every node of the cluster and the host and port at which the others reach it, 1 to 15 of them, the
  *            same at all nodes; this node listens at its own address only
@@ -29,7 +30,8 @@ import java.util.stream.Collectors;
  *            quarter later
  * @param retransmitTimeout how long a batch may be under way until it is sent again
  */
-public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> members, SortedSet<Integer> voters,
+public record RaftOrderConfig(String cluster, int self, SortedMap<Integer, InetSocketAddress> members,
+        SortedSet<Integer> voters,
         int segmentBytes, long cacheBytes, long queueBytes, int payloadBytesMax, int batchBytes,
         int batchWindow,
         Duration failureTimeout, Duration retransmitTimeout) {
@@ -68,53 +70,59 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
 
     /** The defaults: files of 16 MiB, 16 MiB in memory, 64 MiB in the queue, messages up to 16 MiB, 1 s to fail over. */
     public static RaftOrderConfig of(int self, Map<Integer, InetSocketAddress> members) {
-        return new RaftOrderConfig(self, new TreeMap<>(members), new TreeSet<>(members.keySet()), 1 << 24,
+        return new RaftOrderConfig("", self, new TreeMap<>(members), new TreeSet<>(members.keySet()), 1 << 24,
                 1 << 24, 1 << 26, 1 << 24, 1 << 16,
                 4, Duration.ofSeconds(1), Duration.ofSeconds(1));
     }
 
+    /** A copy of a cluster with this id. */
+    public RaftOrderConfig withCluster(String id) {
+        return new RaftOrderConfig(id, self, members, voters, segmentBytes, cacheBytes, queueBytes, payloadBytesMax,
+                batchBytes, batchWindow, failureTimeout, retransmitTimeout);
+    }
+
     /** A copy in which only these nodes decide. */
     public RaftOrderConfig withVoters(Set<Integer> nodes) {
-        return new RaftOrderConfig(self, members, new TreeSet<>(nodes), segmentBytes, cacheBytes, queueBytes,
+        return new RaftOrderConfig(cluster, self, members, new TreeSet<>(nodes), segmentBytes, cacheBytes, queueBytes,
                 payloadBytesMax, batchBytes, batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another size of the log's files. */
     public RaftOrderConfig withSegmentBytes(int bytes) {
-        return new RaftOrderConfig(self, members, voters, bytes, cacheBytes, queueBytes, payloadBytesMax,
+        return new RaftOrderConfig(cluster, self, members, voters, bytes, cacheBytes, queueBytes, payloadBytesMax,
                 batchBytes,
                 batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another memory for newest entries. */
     public RaftOrderConfig withCacheBytes(long bytes) {
-        return new RaftOrderConfig(self, members, voters, segmentBytes, bytes, queueBytes, payloadBytesMax,
+        return new RaftOrderConfig(cluster, self, members, voters, segmentBytes, bytes, queueBytes, payloadBytesMax,
                 batchBytes, batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with other limits of the queue and of one message. */
     public RaftOrderConfig withQueue(long bytes, int payloadMax) {
-        return new RaftOrderConfig(self, members, voters, segmentBytes, cacheBytes, bytes, payloadMax,
+        return new RaftOrderConfig(cluster, self, members, voters, segmentBytes, cacheBytes, bytes, payloadMax,
                 batchBytes,
                 batchWindow, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with another batching. */
     public RaftOrderConfig withBatches(int bytes, int window) {
-        return new RaftOrderConfig(self, members, voters, segmentBytes, cacheBytes, queueBytes,
+        return new RaftOrderConfig(cluster, self, members, voters, segmentBytes, cacheBytes, queueBytes,
                 payloadBytesMax,
                 bytes, window, failureTimeout, retransmitTimeout);
     }
 
     /** A copy with other timeouts. */
     public RaftOrderConfig withTimeouts(Duration failure, Duration retransmit) {
-        return new RaftOrderConfig(self, members, voters, segmentBytes, cacheBytes, queueBytes,
+        return new RaftOrderConfig(cluster, self, members, voters, segmentBytes, cacheBytes, queueBytes,
                 payloadBytesMax,
                 batchBytes, batchWindow, failure, retransmit);
     }
 
-    /** The cluster in words: the same at all nodes that may talk to each other. */
-    String cluster() {
+    /** Members and voters in words: the same at all nodes of the cluster. */
+    String membership() {
         return members.entrySet().stream()
                 .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
                 .collect(Collectors.joining(",")) + (voters.size() == members.size() ? "" : " decided by " + voters);
@@ -122,6 +130,6 @@ public record RaftOrderConfig(int self, SortedMap<Integer, InetSocketAddress> me
 
     /** This node in words. */
     String identity() {
-        return "node " + self + " of " + cluster();
+        return "node " + self + " of " + membership();
     }
 }

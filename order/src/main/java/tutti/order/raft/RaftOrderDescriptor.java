@@ -33,7 +33,8 @@ public final class RaftOrderDescriptor implements OrderDescriptor {
 
     @Override
     public Order open(OrderSettings settings, Machine machine, Directory directory) throws IOException {
-        return RaftOrder.open(RaftOrderConfig.of(settings.self(), settings.members()).withVoters(settings.voters())
+        return RaftOrder.open(RaftOrderConfig.of(settings.self(), settings.members()).withCluster(settings.clusterId())
+                .withVoters(settings.voters())
                 .withQueue(settings.queueBytes(), settings.payloadBytesMax()).withSegmentBytes(settings.segmentBytes())
                 .withBatches(settings.batchBytes(), BATCHES_UNDER_WAY)
                 .withTimeouts(settings.failureTimeout(), settings.failureTimeout()), machine, directory);

@@ -44,10 +44,16 @@ class GroupOrderTest extends OrderContract {
         return members;
     }
 
+    /** Secrets of the nodes; none if they believe each other. */
+    protected List<byte[]> datagramKeys() {
+        return List.of();
+    }
+
     private GroupOrder open(int node, Map<Integer, InetSocketAddress> members, long queueBytes, int payloadBytesMax)
             throws IOException {
         return GroupOrder.open(GroupOrderConfig.of("test", node, members, queueBytes, payloadBytesMax,
-                Duration.ofMillis(500)), RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)));
+                Duration.ofMillis(500)).withDatagramKeys(datagramKeys()), RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("node" + node)));
     }
 
     @Override
@@ -118,8 +124,8 @@ class GroupOrderTest extends OrderContract {
                 sent++;
             }
             long expected = sent;
-            Recorder.THREADS.await(this, () -> order.refusedDatagrams() == expected,
-                    () -> order.refusedDatagrams() + " refused");
+            Recorder.THREADS.await(this, () -> order.refused() == expected,
+                    () -> order.refused() + " refused");
             order.append("goes on".getBytes(StandardCharsets.UTF_8));
             assertEquals("goes on", recorder.awaitCount(1).getFirst().payload());
         }

@@ -188,14 +188,14 @@ class RaftFaultsTest {
         FaultyDirectory.Faults faults = new FaultyDirectory.Faults();
         Path at = directory.resolve("n");
         Directory files = new FaultyDirectory(PathDirectory.of(at), faults);
-        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE, 7)) {
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", "", RealMachine.INSTANCE, 7)) {
             assertTrue(node.fresh());
             node.established("node 1 of test");
             int before = faults.forced.get();
             node.vote(7, 3);
             assertTrue(faults.forced.get() > before);
         }
-        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE, 7)) {
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", "", RealMachine.INSTANCE, 7)) {
             assertFalse(node.fresh());
             assertEquals(7, node.term());
             assertEquals(3, node.votedFor());
@@ -204,7 +204,7 @@ class RaftFaultsTest {
             assertThrows(IOException.class, () -> node.vote(9, 1));
         }
         faults.forceFails = false;
-        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE, 7)) {
+        try (NodeDirectory node = new NodeDirectory(files, "node 1 of test", "", RealMachine.INSTANCE, 7)) {
             assertEquals(8, node.term());
             assertNull(node.votedFor());
         }
@@ -213,14 +213,14 @@ class RaftFaultsTest {
             f.write(99);
         }
         assertThrows(DamagedFileException.class,
-                () -> new NodeDirectory(files, "node 1 of test", RealMachine.INSTANCE, 7));
+                () -> new NodeDirectory(files, "node 1 of test", "", RealMachine.INSTANCE, 7));
     }
 
     @Test
     void incarnationsGrow() throws Exception {
         long last = 0;
         for (int i = 0; i < 5; i++) {
-            try (NodeDirectory node = new NodeDirectory(PathDirectory.of(files(0)), "x", RealMachine.INSTANCE, 7)) {
+            try (NodeDirectory node = new NodeDirectory(PathDirectory.of(files(0)), "x", "", RealMachine.INSTANCE, 7)) {
                 assertTrue(node.incarnation() > last);
                 last = node.incarnation();
             }
@@ -258,7 +258,7 @@ class RaftFaultsTest {
 
     @Test
     void aTakenPortATakenDirectoryAndAnotherClustersDirectoryAreRefused() throws Exception {
-        startAll(1);
+        startAll(2);
         IOException used = assertThrows(IOException.class, () -> RaftNodes.open(config(0), directory));
         assertTrue(message(used).contains("is in use by this very process"), message(used));
         IOException taken = assertThrows(IOException.class,
@@ -266,7 +266,7 @@ class RaftFaultsTest {
         assertTrue(message(taken).contains(":" + members.get(0).getPort()), message(taken));
         assertTrue(message(taken).contains("another process uses the port"), message(taken));
         stop(0);
-        members = RaftNodes.members(2);
+        members = RaftNodes.members(3);
         IOException other = assertThrows(IOException.class, () -> RaftNodes.open(config(0), directory));
         assertTrue(message(other).contains("belongs to node 0 of"), message(other));
     }
@@ -289,12 +289,12 @@ class RaftFaultsTest {
     void aSecondNodeWithTheSameIdIsTurnedAway() throws Exception {
         startAll(3);
         try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
-            second.getOutputStream().write(new Greeting.Hello(1, 42, 7, config(0).cluster()).framed().array());
+            second.getOutputStream().write(new Greeting.Hello(1, 42, 7, config(0).membership()).framed().array());
             String answer = answer(second).refusal();
             assertTrue(answer.contains("another process runs as node 1"), answer);
         }
         try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
-            second.getOutputStream().write(new Greeting.Hello(0, 42, 7, config(0).cluster()).framed().array());
+            second.getOutputStream().write(new Greeting.Hello(0, 42, 7, config(0).membership()).framed().array());
             String answer = answer(second).refusal();
             assertTrue(answer.contains("two nodes were given the id 0"), answer);
         }
@@ -322,7 +322,7 @@ class RaftFaultsTest {
     }
 
     private long refused(int node) {
-        return ((RaftOrder) orders.get(node)).refusedConnections();
+        return ((RaftOrder) orders.get(node)).refused();
     }
 
     @Test
@@ -342,7 +342,7 @@ class RaftFaultsTest {
         byte[] endlessFrame = new byte[]{Byte.MAX_VALUE, 0, 0, 0, 0, 0, 0, 0};
         for (byte[] wrong : List.of(letterOfNoType, noBatch, badChecksum, endlessFrame)) {
             try (Socket peer = connected(0)) {
-                peer.getOutputStream().write(new Greeting.Hello(2, 42, 7, config(0).cluster()).framed().array());
+                peer.getOutputStream().write(new Greeting.Hello(2, 42, 7, config(0).membership()).framed().array());
                 assertEquals("", answer(peer).refusal());
                 peer.getOutputStream().write(Frames.alive().array());
                 peer.getOutputStream().write(wrong);
@@ -372,7 +372,7 @@ class RaftFaultsTest {
         start(config(0), 0);
         try (Socket peer = connected(0)) {
             peer.getOutputStream().write(new Greeting.Hello(1, 42, 7, new Versions(200, 201), Set.of(),
-                    config(0).cluster()).framed().array());
+                    config(0).membership()).framed().array());
             Greeting.Answer answer = answer(peer);
             assertEquals(Versions.SPOKEN, answer.speaks());
             assertEquals(

@@ -45,6 +45,7 @@ class RaftGoldenTest extends GoldenContract {
                 "raft files",
                 List.of(new RaftFiles.Identity("node 1 of a:1, b:2"), new RaftFiles.Vote(4, 2),
                         new RaftFiles.Incarnation(1_700_000_000_001L), new RaftFiles.DirectoryNumber(77),
+                        new RaftFiles.ClusterId("efce9c91-5642-452b-b84f-33aaa1219733"),
                         new Checkpoints.Checkpoint(12, 3, table())));
     }
 }

@@ -10,8 +10,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import tutti.keys.ClusterAuthority;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
+import tutti.runtime.real.TestKeys;
 
 /** Clusters on free ports of the loopback interface. */
 final class RaftNodes {
@@ -39,6 +41,14 @@ final class RaftNodes {
     /** A node of this machine. */
     static RaftOrder open(RaftOrderConfig config, Path directory) throws IOException {
         return RaftOrder.open(config, RealMachine.INSTANCE, PathDirectory.of(files(directory, config.self())));
+    }
+
+    /** A node that proves to the others who it is. */
+    static RaftOrder open(RaftOrderConfig config, ClusterAuthority authority, Path directory) throws IOException {
+        return RaftOrder.open(config.withCluster(authority.cluster()),
+                RealMachine.INSTANCE.proving(TestKeys.of(directory.resolve("keys" + config.self()), authority,
+                        config.self())),
+                PathDirectory.of(files(directory, config.self())));
     }
 
     /** Small files and short timeouts. */

@@ -23,23 +23,40 @@ import io.netty.channel.socket.DatagramPacket;
 import io.netty.channel.socket.nio.NioDatagramChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
+import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.security.GeneralSecurityException;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateExpiredException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
 import tutti.runtime.Loop;
 import tutti.runtime.Network;
+import tutti.runtime.PeerIdentity;
 
 /**
- * TCP and UDP, on one thread. What is sent in one turn of the loop is handed to the operating system in one call per
- * connection, at the end of the turn.
+ * TCP and UDP, on one thread; TCP under TLS 1.3 if there are keys, with a certificate on both sides. What is sent in one turn of
+ * the loop is handed to the operating system in one call per connection, at the end of the turn.
+ *
+ * <p>
+ * <b>Strangers.</b> Who connects and has not proven who it is holds one of {@link #STRANGERS_MAX} places, for
+ * {@link #HANDSHAKE_MILLIS} at most; when all are taken, the oldest gives its place up. Signatures are made and checked on
+ * one thread of their own, so that strangers cannot hold the loop up.
  */
 final class NettyNetwork implements Network {
     private static final int DATAGRAM_BYTES_MAX = 65_507;
@@ -48,6 +65,10 @@ final class NettyNetwork implements Network {
     /** After so long a name is looked up again. */
     private static final long LOOKUP_NANOS = 10_000_000_000L;
     private static final int RECEIVE_BUFFER_BYTES = 4 << 20;
+    /** Connections whose other end has not proven who it is. */
+    private static final int STRANGERS_MAX = 64;
+    private static final long HANDSHAKE_MILLIS = 5_000;
+    private static final long HANDSHAKER_IDLE_SECONDS = 10;
 
     /** Of the loop. */
     private final Map<InetSocketAddress, Lookup> lookups = new HashMap<>();
@@ -57,8 +78,17 @@ final class NettyNetwork implements Network {
     private final ChannelGroup channels;
     /** Channels with something to flush. Of the loop. */
     private final List<Channel> unflushed = new ArrayList<>();
+    private final @Nullable PeerKeys keys;
+    /** The longest here first. Of the loop. */
+    private final ArrayDeque<Introduction> strangers = new ArrayDeque<>();
+    /** Each handshake has one task here at most. */
+    private final ThreadPoolExecutor handshakes;
 
-    NettyNetwork(String name, Consumer<Throwable> onFailure) {
+    NettyNetwork(String name, @Nullable PeerKeys keys, Consumer<Throwable> onFailure) {
+        this.keys = keys;
+        handshakes = new ThreadPoolExecutor(1, 1, HANDSHAKER_IDLE_SECONDS, TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(), Thread.ofPlatform().daemon().name(name + "-handshakes").factory());
+        handshakes.allowCoreThreadTimeOut(true);
         group = new MultiThreadIoEventLoopGroup(1, Thread.ofPlatform().daemon().name(name).factory(),
                 NioIoHandler.newFactory());
         thread = group.next();
@@ -72,6 +102,11 @@ final class NettyNetwork implements Network {
     }
 
     @Override
+    public @Nullable PeerIdentity identity() {
+        return keys == null ? null : keys.identity();
+    }
+
+    @Override
     public AutoCloseable listen(InetSocketAddress address, Acceptor acceptor) throws IOException {
         requireOpen();
         Channel bound = bound(new ServerBootstrap().group(group).channel(NioServerSocketChannel.class)
@@ -80,8 +115,13 @@ final class NettyNetwork implements Network {
                     @Override
                     protected void initChannel(Channel channel) {
                         channels.add(channel);
-                        NettyStream stream = new NettyStream(channel.remoteAddress().toString());
-                        loop.enter(() -> stream.accepted(channel, acceptor));
+                        loop.enter(() -> {
+                            if (keys == null) {
+                                new NettyStream(channel.remoteAddress().toString()).accepted(channel, acceptor);
+                            } else {
+                                new Introduction(channel, acceptor).begin(keys.server());
+                            }
+                        });
                     }
                 }).bind(resolved(address)), address);
         return () -> bound.close().syncUninterruptibly();
@@ -220,11 +260,117 @@ final class NettyNetwork implements Network {
     @Override
     public void close() {
         loop.close();
+        handshakes.shutdown();
+        new ArrayList<>(channels).forEach(NettyNetwork::cut);
         var closing = channels.close();
         var end = group.shutdownGracefully(0, CLOSE_MILLIS_MAX, TimeUnit.MILLISECONDS);
         if (!thread.inEventLoop()) {
             closing.awaitUninterruptibly();
             end.awaitUninterruptibly();
+        }
+    }
+
+    /** Closes a channel at once: TLS would wait for an end that does not read to take its farewell. */
+    private static void cut(Channel channel) {
+        ChannelHandlerContext outermost = channel.pipeline().firstContext();
+        if (outermost == null) {
+            channel.close();
+        } else {
+            outermost.close();
+        }
+    }
+
+    private SslHandler tls(SslContext context, Channel channel) {
+        SslHandler handler = context.newHandler(channel.alloc(), handshakes);
+        handler.setHandshakeTimeoutMillis(HANDSHAKE_MILLIS);
+        return handler;
+    }
+
+    /** Who has proven to be at the other end of a channel whose handshake is over. */
+    private static PeerIdentity proven(Channel channel) throws CertificateException {
+        try {
+            return PeerKeys.identity(
+                    channel.pipeline().get(SslHandler.class).engine().getSession().getPeerCertificates()[0]);
+        } catch (SSLPeerUnverifiedException nothing) {
+            throw new CertificateException("it shows no certificate", nothing);
+        }
+    }
+
+    private static String reason(Throwable cause) {
+        Throwable first = cause;
+        while (first.getCause() != null) {
+            first = first.getCause();
+        }
+        String told = String.valueOf(first.getMessage());
+        if (first instanceof CertificateExpiredException) {
+            return "its certificate has expired (" + told + ")";
+        }
+        return first instanceof GeneralSecurityException ? "its certificate is not accepted: " + told : told;
+    }
+
+    /** Of one who has connected, until it has proven who it is. */
+    private final class Introduction extends ChannelInboundHandlerAdapter {
+        private final Channel channel;
+        private final Acceptor acceptor;
+        private boolean over;
+
+        Introduction(Channel channel, Acceptor acceptor) {
+            this.channel = channel;
+            this.acceptor = acceptor;
+        }
+
+        void begin(SslContext context) {
+            if (strangers.size() >= STRANGERS_MAX) {
+                strangers.getFirst().refuse("it has not proven who it is, and others have come since");
+            }
+            strangers.add(this);
+            channel.pipeline().addLast(tls(context, channel), this);
+        }
+
+        @Override
+        public void userEventTriggered(ChannelHandlerContext context, Object event) {
+            if (event instanceof SslHandshakeCompletionEvent done && !over) {
+                loop.enter(() -> {
+                    if (done.isSuccess()) {
+                        introduced();
+                    } else {
+                        refuse(reason(done.cause()));
+                    }
+                });
+            }
+        }
+
+        private void introduced() {
+            NettyStream stream = new NettyStream(channel.remoteAddress().toString());
+            try {
+                stream.peer = proven(channel);
+            } catch (CertificateException nobody) {
+                refuse(String.valueOf(nobody.getMessage()));
+                return;
+            }
+            over = true;
+            strangers.remove(this);
+            channel.pipeline().remove(this);
+            stream.accepted(channel, acceptor);
+        }
+
+        private void refuse(String why) {
+            if (!over) {
+                over = true;
+                strangers.remove(this);
+                cut(channel);
+                acceptor.refused(String.valueOf(channel.remoteAddress()), why);
+            }
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext context) {
+            loop.enter(() -> refuse("it has left without proving who it is"));
+        }
+
+        @Override
+        public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+            loop.enter(() -> refuse(reason(cause)));
         }
     }
 
@@ -234,6 +380,10 @@ final class NettyNetwork implements Network {
         private volatile @Nullable Channel channel;
         private volatile boolean closed;
         private @Nullable StreamListener listener;
+        private @Nullable PeerIdentity peer;
+        private boolean paused;
+        /** What TLS had read before it was told to stop. Of the loop. */
+        private final ArrayDeque<ByteBuf> early = new ArrayDeque<>();
 
         NettyStream(String remote) {
             this.remote = remote;
@@ -254,7 +404,15 @@ final class NettyNetwork implements Network {
             int millis = Math.clamp(TimeUnit.NANOSECONDS.toMillis(timeoutNanos), 1, Integer.MAX_VALUE);
             ChannelFuture connecting = new Bootstrap().group(group).channel(NioSocketChannel.class)
                     .option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.CONNECT_TIMEOUT_MILLIS, millis)
-                    .handler(this).connect(address);
+                    .handler(new ChannelInitializer<>() {
+                        @Override
+                        protected void initChannel(Channel made) {
+                            if (keys != null) {
+                                made.pipeline().addLast(tls(keys.client(), made));
+                            }
+                            made.pipeline().addLast(NettyStream.this);
+                        }
+                    }).connect(address);
             channel = connecting.channel();
             channels.add(connecting.channel());
             if (connecting.isDone()) {
@@ -269,8 +427,35 @@ final class NettyNetwork implements Network {
             Throwable cause = connecting.cause();
             if (cause != null) {
                 ended(String.valueOf(cause.getMessage()));
-            } else if (!closed) {
+            } else if (!closed && keys == null) {
                 listener().connected();
+            }
+        }
+
+        @Override
+        public void userEventTriggered(ChannelHandlerContext context, Object event) {
+            if (event instanceof SslHandshakeCompletionEvent done && peer == null && !closed) {
+                loop.enter(() -> {
+                    try {
+                        if (done.isSuccess()) {
+                            peer = proven(context.channel());
+                            listener().connected();
+                            return;
+                        }
+                        distrusted(done.cause());
+                    } catch (CertificateException nobody) {
+                        distrusted(nobody);
+                    }
+                    cut(context.channel());
+                });
+            }
+        }
+
+        /** The ends do not agree on who they are. */
+        private void distrusted(Throwable cause) {
+            if (!closed) {
+                listener().distrusted(reason(cause));
+                ended(reason(cause));
             }
         }
 
@@ -292,6 +477,14 @@ final class NettyNetwork implements Network {
         @Override
         public void channelRead(ChannelHandlerContext context, Object message) {
             ByteBuf bytes = (ByteBuf) message;
+            if (paused || !early.isEmpty()) {
+                early.add(bytes);
+            } else {
+                hear(bytes);
+            }
+        }
+
+        private void hear(ByteBuf bytes) {
             try {
                 if (!closed) {
                     loop.enter(() -> listener().received(bytes.nioBuffer()));
@@ -301,15 +494,37 @@ final class NettyNetwork implements Network {
             }
         }
 
+        private void hearEarly() {
+            while (!paused && !early.isEmpty()) {
+                hear(early.remove());
+            }
+        }
+
         @Override
         public void channelInactive(ChannelHandlerContext context) {
-            loop.enter(() -> ended("the other end closed the connection"));
+            loop.enter(() -> {
+                paused = false;
+                hearEarly();
+                ended("the other end closed the connection");
+            });
+        }
+
+        @Override
+        public void handlerRemoved(ChannelHandlerContext context) {
+            early.forEach(ByteBuf::release);
+            early.clear();
         }
 
         @Override
         public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-            loop.enter(() -> ended(String.valueOf(cause.getMessage())));
-            context.close();
+            loop.enter(() -> {
+                if (cause instanceof SSLException || cause.getCause() instanceof SSLException) {
+                    distrusted(cause);
+                } else {
+                    ended(reason(cause));
+                }
+            });
+            cut(context.channel());
         }
 
         @Override
@@ -318,9 +533,14 @@ final class NettyNetwork implements Network {
         }
 
         @Override
+        public @Nullable PeerIdentity peer() {
+            return peer;
+        }
+
+        @Override
         public void send(ByteBuffer bytes) {
             Channel to = channel;
-            if (!closed && to != null) {
+            if (!closed && to != null && (keys == null || peer != null)) {
                 var _ = to.write(Unpooled.wrappedBuffer(bytes));
                 flushLater(to);
             }
@@ -336,8 +556,12 @@ final class NettyNetwork implements Network {
         @Override
         public void read(boolean wanted) {
             Channel from = channel;
+            paused = !wanted;
             if (from != null) {
                 from.config().setAutoRead(wanted);
+            }
+            if (wanted && !early.isEmpty()) {
+                loop.execute(this::hearEarly);
             }
         }
 
@@ -346,7 +570,7 @@ final class NettyNetwork implements Network {
             closed = true;
             Channel open = channel;
             if (open != null) {
-                open.close();
+                cut(open);
             }
         }
 

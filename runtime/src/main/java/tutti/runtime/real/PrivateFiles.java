@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumSet;
 import java.util.Set;
 
 /**
@@ -22,7 +23,24 @@ public final class PrivateFiles {
     private static final Set<PosixFilePermission> FILE = PosixFilePermissions.fromString("rw-------");
     private static final FileAttribute<?>[] OF_FILES = attributes(FILE);
 
+    private static final Set<PosixFilePermission> TOO_OPEN = PosixFilePermissions.fromString("----wxrwx");
+
     private PrivateFiles() {}
+
+    /**
+     * Checks that only its owner, and perhaps a group of readers, may use a file.
+     *
+     * @throws IOException if others may, or if it is not there
+     */
+    public static void requirePrivate(Path file) throws IOException {
+        if (PERMISSIONS) {
+            Set<PosixFilePermission> open = EnumSet.copyOf(TOO_OPEN);
+            open.retainAll(Files.getPosixFilePermissions(file));
+            if (!open.isEmpty()) {
+                throw new IOException(file + " is a secret, and others may read or change it: chmod 600 " + file);
+            }
+        }
+    }
 
     private static FileAttribute<?>[] attributes(Set<PosixFilePermission> permissions) {
         return PERMISSIONS

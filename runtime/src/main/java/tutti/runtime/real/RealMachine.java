@@ -14,17 +14,33 @@ import tutti.runtime.Loop;
 import tutti.runtime.Machine;
 import tutti.runtime.Network;
 
-/** The machine that this process runs on. One instance, {@link #INSTANCE}, serves everybody. */
+/**
+ * The machine that this process runs on. One instance, {@link #INSTANCE}, serves everybody who proves nothing to others; a
+ * {@linkplain #proving further one} is for a node that does.
+ */
 public final class RealMachine implements Machine, Clock {
     /** This machine. */
-    public static final RealMachine INSTANCE = new RealMachine();
+    public static final RealMachine INSTANCE = new RealMachine(newTimers(), null);
 
     /** Only hands in what is due, to loops that do it. */
     private final ScheduledThreadPoolExecutor timers;
+    private final @Nullable PeerKeys keys;
 
-    private RealMachine() {
-        timers = new ScheduledThreadPoolExecutor(1, Thread.ofPlatform().daemon().name("tutti-timers").factory());
+    private RealMachine(ScheduledThreadPoolExecutor timers, @Nullable PeerKeys keys) {
+        this.timers = timers;
+        this.keys = keys;
+    }
+
+    private static ScheduledThreadPoolExecutor newTimers() {
+        ScheduledThreadPoolExecutor timers = new ScheduledThreadPoolExecutor(1,
+                Thread.ofPlatform().daemon().name("tutti-timers").factory());
         timers.setRemoveOnCancelPolicy(true);
+        return timers;
+    }
+
+    /** This machine, on whose networks both ends prove who they are. */
+    public RealMachine proving(PeerKeys with) {
+        return new RealMachine(timers, with);
     }
 
     static ScheduledExecutorService timers() {
@@ -58,7 +74,7 @@ public final class RealMachine implements Machine, Clock {
 
     @Override
     public Network network(String name, Consumer<Throwable> onFailure) {
-        return new NettyNetwork(name, onFailure);
+        return new NettyNetwork(name, keys, onFailure);
     }
 
     @Override

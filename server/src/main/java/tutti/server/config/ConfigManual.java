@@ -106,7 +106,8 @@ public final class ConfigManual {
                           node whose position is highest.
                         - `limits.transaction-bytes` must be 3670016 (3.5 MiB) at most. `order.batch-bytes` and
                           `order.segment-bytes` have no meaning. Datagrams are checked for damage and dropped if they are not of this
-                          cluster; they are neither encrypted nor authenticated.
+                          cluster. With `peers.security: tls` they are authenticated, and taken once; they are not encrypted:
+                          [keys.md](keys.md).
 
                         ## Parameters of protocols
 

@@ -1,6 +1,7 @@
 package tutti.server.config;
 
 import java.net.InetSocketAddress;
+import java.util.regex.Pattern;
 
 /**
  * Where something listens, as {@code host:port} or {@code [IPv6]:port}.
@@ -9,6 +10,8 @@ import java.net.InetSocketAddress;
  * @param port 1 to 65535
  */
 public record HostPort(String host, int port) {
+    private static final Pattern LOOPBACK = Pattern.compile("127(\\.\\d{1,3}){3}");
+
     public HostPort {
         if (host.isBlank()) {
             throw new IllegalArgumentException("the host is empty");
@@ -39,6 +42,15 @@ public record HostPort(String host, int port) {
         } catch (NumberFormatException _) {
             throw new IllegalArgumentException("must be host:port; \"" + text.substring(colon + 1) + "\" is no port");
         }
+    }
+
+    /** Whether only this host reaches what listens there. */
+    public boolean isLoopback() {
+        return isLoopback(host);
+    }
+
+    static boolean isLoopback(String host) {
+        return LOOPBACK.matcher(host).matches() || host.equals("localhost") || host.equals("::1");
     }
 
     /** The address to bind or connect to; resolves the name, which may ask the network. */

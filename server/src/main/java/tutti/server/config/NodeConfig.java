@@ -26,6 +26,7 @@ public record NodeConfig(
         @Setting(doc = "Directory that holds all that this node must keep: its part of the ordered log and, if it is"
                 + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
         @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
+        @Setting(doc = "How this node and the other members know each other: docs/keys.md. Without meaning if there is no other member.") Peers peers,
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
                 + " same on every node.", byDefault = Protocols.DEFAULT, oneOf = Setting.Choices.PROTOCOLS) String protocol,
         @Setting(doc = "What can be chosen about the protocol, name by name; see the table below. The same on every"
@@ -36,8 +37,9 @@ public record NodeConfig(
         @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
                 + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
-        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. It asks for no"
-                + " password: keep it on loopback or behind a firewall.") Http http,
+        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. Everybody who"
+                + " reaches it may look: keep it on loopback or behind a firewall. What changes something asks for the token in `http-token` in the"
+                + " data directory, as `Authorization: Bearer TOKEN`.") Http http,
         @Setting(doc = "The total order of transactions.") Order order,
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
@@ -114,6 +116,17 @@ public record NodeConfig(
             throw new ImpossibleValue("in-process.password",
                     "is the default, but clients of other hosts may connect to listen.host " + listen.host(),
                     "set one of your own, or listen on 127.0.0.1");
+        }
+        if (peers.security().equals("none")) {
+            for (int i = 0; i < members.size(); i++) {
+                if (members.size() > 1 && !members.get(i).order().isLoopback()) {
+                    throw new ImpossibleValue("peers.security",
+                            "is none, but others than the nodes may reach " + members.get(i).order()
+                                    + ", and whoever does can become a member",
+                            "leave it out and give each node a certificate (`tutti keys`, docs/keys.md);"
+                                    + " write trusted-network if nobody else can reach that network");
+                }
+            }
         }
         if (order.batchBytes() > order.segmentBytes()) {
             throw new ImpossibleValue("order.batch-bytes", "is larger than order.segment-bytes",
@@ -209,6 +222,22 @@ public record NodeConfig(
             @Setting(doc = "Where the other nodes reach it to agree on the order.", example = "127.0.0.1:7800") HostPort order,
             @Setting(doc = "Where its admin HTTP is reached, so that `tutti status` finds every node through any one.", byDefault = Setting.NONE, example = "127.0.0.1:8008") @Nullable HostPort http) {}
 
+    /** How nodes know each other. */
+    public record Peers(
+            @Setting(doc = "`tls`: each proves by its certificate which node of which cluster it is, and all that they say is"
+                    + " encrypted (with order.kind group: authenticated). `none`: whoever reaches members[].order is believed, which is refused unless all members are on"
+                    + " this host. `trusted-network`: the same on any network; for one that nobody else can reach. The same on every node.", byDefault = "tls", oneOf = Setting.Choices.PEER_SECURITIES) String security,
+            @Setting(doc = "This node's certificate, and those between it and an authority, PEM. Read again when it has changed. Relative to this file.", byDefault = "keys/node.crt") Path certificate,
+            @Setting(doc = "Its private key, PEM, PKCS #8, without a password; nobody else may read it. Relative to this file.", byDefault = "keys/node.key") Path key,
+            @Setting(doc = "Certificates of the authorities whose word is taken for who is a node, PEM, one or more. Relative to this file.", byDefault = "keys/authorities.crt") Path authorities,
+            @Setting(doc = "With order.kind group: the secret that the nodes share, by which they know each other's datagrams; one a"
+                    + " line, of which the first is used and all are taken; nobody else may read it. Relative to this file.", byDefault = "keys/datagrams.key") Path datagramKeys) {
+        /** Whether nodes prove who they are. */
+        public boolean areProven() {
+            return security.equals("tls");
+        }
+    }
+
     /** A database in the node's own process. */
     public record InProcess(
             @Setting(doc = "Name of the database, as clients give it.", byDefault = "tutti", pattern = "[^\\x00]{1,63}") String database,
@@ -287,14 +316,20 @@ public record NodeConfig(
             @Setting(doc = "Offers clients encryption.", byDefault = Setting.NONE) @Nullable Tls tls) {
         /** Whether only clients of this host can connect. */
         public boolean isLoopback() {
-            return host.startsWith("127.") || host.equals("localhost") || host.equals("::1");
+            return HostPort.isLoopback(host);
         }
     }
 
     /** A certificate and its key, both PEM. */
     public record Tls(
             @Setting(doc = "Certificate chain, PEM. Relative to this file.", example = "server.crt") Path certificate,
-            @Setting(doc = "Its private key, PEM, PKCS #8, without a password. Relative to this file.", example = "server.key") Path key) {}
+            @Setting(doc = "Its private key, PEM, PKCS #8, without a password. Relative to this file.", example = "server.key") Path key,
+            @Setting(doc = "Whether clients without encryption are refused; otherwise they choose.", byDefault = "false") boolean required) {
+        /** Whether clients must encrypt, by what a configuration says of it or does not. */
+        public static boolean isRequired(@Nullable Tls tls) {
+            return tls != null && tls.required();
+        }
+    }
 
     /** The admin HTTP server. */
     public record Http(

@@ -35,6 +35,8 @@ import tutti.order.Orders;
         ORDERS(Orders.STANDARD.names()),
         /** How long ordered transactions are kept. */
         DURABILITIES(List.of("disk", "none")),
+        /** How nodes know each other. */
+        PEER_SECURITIES(List.of("tls", "none", "trusted-network")),
         /** Where a database in the node's process is kept. */
         STORAGES(List.of("files", "memory"));
 

@@ -9,6 +9,7 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.util.Locale;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -25,8 +26,9 @@ import tutti.server.config.NodeConfig;
  * Answers operators and their tools: {@code /health/live}, {@code /health/ready}, {@code /metrics}, {@code /status} and a
  * page for people at {@code /}. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
- * them so many. Nothing else can be changed here, and nothing asks for a password; it belongs on loopback or behind a
- * firewall. A change that a page of another site has a browser ask for is refused.
+ * them so many. Nothing else can be changed here. Who asks for a change shows the node's token, {@code Authorization: Bearer
+ * TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
+ * of another site has a browser ask for is refused.
  *
  * <p>
  * Every request runs on a virtual thread of its own, at most {@value #REQUESTS_MAX} at a time; one more is answered 503.
@@ -43,6 +45,7 @@ public final class AdminServer implements AutoCloseable {
     private final Supplier<NodeStatus> status;
     private final MetricsPage metrics;
     private final Operations operations;
+    private final byte @Nullable [] authorization;
 
     /** Writes all metrics in the Prometheus text format. */
     public interface MetricsPage {
@@ -100,8 +103,10 @@ public final class AdminServer implements AutoCloseable {
         String run() throws IOException;
     }
 
-    private AdminServer(HttpServer server, Supplier<NodeStatus> status, MetricsPage metrics, Operations operations) {
+    private AdminServer(HttpServer server, Supplier<NodeStatus> status, MetricsPage metrics, Operations operations,
+            @Nullable String token) {
         this.server = server;
+        this.authorization = token == null ? null : ("Bearer " + token).getBytes(StandardCharsets.UTF_8);
         this.operations = operations;
         this.status = status;
         this.metrics = metrics;
@@ -113,7 +118,7 @@ public final class AdminServer implements AutoCloseable {
     /** As below, of a node that can only be looked at. */
     public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics)
             throws IOException {
-        return start(address, status, metrics, NONE);
+        return start(address, status, metrics, NONE, null);
     }
 
     /**
@@ -123,10 +128,11 @@ public final class AdminServer implements AutoCloseable {
      * @param status asked once per request, from any thread; must not block
      * @param metrics asked likewise
      * @param operations what it may be asked to do
+     * @param token what whoever asks for a change must show; null if nobody need
      * @throws IOException if the address cannot be listened on; the message names it and what to do
      */
     public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics,
-            Operations operations) throws IOException {
+            Operations operations, @Nullable String token) throws IOException {
         HttpServer server;
         try {
             server = HttpServer.create(address, BACKLOG);
@@ -134,7 +140,7 @@ public final class AdminServer implements AutoCloseable {
             throw new IOException("cannot listen for admin HTTP on " + address.getHostString() + ":" + address.getPort()
                     + ": " + e.getMessage() + "; choose another http.port, or stop what uses this one", e);
         }
-        AdminServer admin = new AdminServer(server, status, metrics, operations);
+        AdminServer admin = new AdminServer(server, status, metrics, operations, token);
         server.start();
         return admin;
     }
@@ -225,14 +231,25 @@ public final class AdminServer implements AutoCloseable {
      *
      * @param allowed the methods of the path
      */
-    private static void change(HttpExchange exchange, String allowed, String type, Work work) throws IOException {
+    private void change(HttpExchange exchange, String allowed, String type, Work work) throws IOException {
         if (!exchange.getRequestMethod().equals("POST")) {
             notAllowed(exchange, allowed);
         } else if (exchange.getRequestHeaders().containsKey("Origin")) {
             send(exchange, 403, "text/plain", "not for pages in a browser\n");
+        } else if (!mayChange(exchange)) {
+            exchange.getResponseHeaders().set("WWW-Authenticate", "Bearer");
+            send(exchange, 401, "text/plain",
+                    "changes ask for the token in the file http-token in the node's data directory:"
+                            + " Authorization: Bearer TOKEN\n");
         } else {
             send(exchange, type, work);
         }
+    }
+
+    private boolean mayChange(HttpExchange exchange) {
+        String shown = exchange.getRequestHeaders().getFirst("Authorization");
+        return authorization == null
+                || (shown != null && MessageDigest.isEqual(authorization, shown.getBytes(StandardCharsets.UTF_8)));
     }
 
     /** Sends what work brings, or why it brings nothing. */

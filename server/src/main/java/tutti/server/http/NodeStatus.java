@@ -94,8 +94,12 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
      * @param queuedBytes submitted here and not delivered back yet
      * @param logBytes its log on disk
      * @param firstRetained lowest position that the log still holds
+     * @param refused connections and datagrams between nodes that were dropped, since it was opened
+     * @param provenUntil when the certificate ends with which the node proves who it is, in seconds since 1970; null if it
+     *            proves nothing
      */
-    public record OrderStatus(long queuedBytes, long logBytes, long firstRetained) {}
+    public record OrderStatus(long queuedBytes, long logBytes, long firstRetained, long refused,
+            @Nullable Long provenUntil) {}
 
     /**
      * The secondaries of a node's database, which take read-only transactions off it.

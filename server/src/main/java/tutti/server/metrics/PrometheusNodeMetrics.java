@@ -127,6 +127,17 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 now -> now.state() == NodeStatus.State.READY ? 1 : 0);
         gauge("tutti_members_reachable", "Members believed alive, this one included.",
                 now -> now.members().stream().filter(NodeStatus.Member::reachable).count());
+        CounterWithCallback.builder().name("tutti_peers_refused_total")
+                .help("Connections and datagrams between nodes that were dropped, since the order was opened.")
+                .callback(callback -> callback.call((double) shown().order().refused())).register(registry);
+        GaugeWithCallback.builder().name("tutti_certificate_expires_timestamp_seconds")
+                .help("When the certificate ends with which this node proves to the others who it is.")
+                .callback(callback -> {
+                    Long until = shown().order().provenUntil();
+                    if (until != null) {
+                        callback.call((double) until);
+                    }
+                }).register(registry);
         registerSecondaries();
         GaugeWithCallback.builder().name("tutti_info").help("1; the labels say what runs here.")
                 .labelNames("node", "protocol", "version", "database").callback(callback -> {

@@ -56,17 +56,35 @@ class ConfigReaderTest {
                 listen:
                   host: 0.0.0.0
                   port: 6000
-                  tls: {certificate: server.crt, key: /keys/server.key}
+                  tls: {certificate: server.crt, key: /keys/server.key, required: true}
                 order: {queue-bytes: 128 MiB, election-timeout: 300ms}
                 """);
         assertEquals(new PostgresUrl(new HostPort("db.example", 5433)), config.postgres().url());
         assertEquals("0123", config.postgres().password());
         assertNull(config.postgres().embedded());
-        assertEquals(new NodeConfig.Tls(Path.of("/etc/tutti/server.crt"), Path.of("/keys/server.key")),
+        assertEquals(new NodeConfig.Tls(Path.of("/etc/tutti/server.crt"), Path.of("/keys/server.key"), true),
                 config.listen().tls());
         assertEquals(128L << 20, config.order().queueBytes());
         assertEquals(Duration.ofMillis(300), config.order().electionTimeout());
         assertEquals(Path.of("/var/lib/tutti"), config.data());
+    }
+
+    @Test
+    void nodesProveWhoTheyAreUnlessTheConfigurationSaysOtherwise() throws UnusableFileException {
+        NodeConfig.Peers peers = read(SMALLEST).peers();
+        assertTrue(peers.areProven());
+        assertEquals(Path.of("/etc/tutti/keys/node.crt"), peers.certificate());
+        String elsewhere = SMALLEST.replace("127.0.0.1", "10.0.0.1");
+        UnusableFileException refusal = assertThrows(UnusableFileException.class,
+                () -> read(elsewhere + "peers: {security: none}\n"));
+        assertTrue(refusal.getMessage().contains("whoever does can become a member"), refusal.getMessage());
+        assertTrue(refusal.getMessage().contains("tutti keys"), refusal.getMessage());
+        UnusableFileException deceptive = assertThrows(UnusableFileException.class,
+                () -> read(SMALLEST.replace("127.0.0.1", "127.example.com") + "peers: {security: none}\n"));
+        assertTrue(deceptive.getMessage().contains("peers.security"), deceptive.getMessage());
+        assertTrue(!read(SMALLEST.replace("a.example", "localhost").replace("b.example", "127.0.0.1")
+                + "peers: {security: none}\n").peers().areProven());
+        assertTrue(!read(elsewhere + "peers: {security: trusted-network}\n").peers().areProven());
     }
 
     @Test

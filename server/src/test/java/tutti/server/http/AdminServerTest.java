@@ -45,7 +45,7 @@ class AdminServerTest {
                 new NodeStatus.Positions(110, 105, 100, 90), 0, true,
                 List.of(new NodeStatus.Member(0, "a", "127.0.0.1:8008", true),
                         new NodeStatus.Member(1, "b", null, true)),
-                7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50), 1 << 20, 12,
+                7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50, 3, null), 1 << 20, 12,
                 new NodeStatus.Secondaries(100, List.of(100L, 97L), 1, 30, 4, 1, "23505 <twice>"));
     }
 
@@ -91,10 +91,20 @@ class AdminServerTest {
     void secondariesAreShownToAllAndChangedForThoseWhoPost() throws Exception {
         Obeying node = new Obeying();
         try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                status::get, metrics, node)) {
+                status::get, metrics, node, "sesame")) {
             String url = "http://localhost:" + obeying.port() + "/secondaries";
             HttpRequest.Builder three = HttpRequest.newBuilder(URI.create(url + "?count=3"))
                     .POST(HttpRequest.BodyPublishers.noBody());
+            for (String wrong : List.of("Bearer sesam", "sesame", "Basic sesame", "")) {
+                HttpResponse<String> refused = send(three.copy().header("Authorization", wrong));
+                assertEquals(401, refused.statusCode(), wrong);
+            }
+            assertEquals(200, send(three.copy().uri(URI.create(url + "?count=0")).header("Authorization",
+                    "Bearer sesame")).statusCode());
+            HttpResponse<String> unknown = send(three.copy());
+            assertEquals(401, unknown.statusCode());
+            assertTrue(unknown.body().contains("http-token"), unknown.body());
+            three.header("Authorization", "Bearer sesame");
             assertEquals(403, send(three.copy().header("Origin", "http://elsewhere")).statusCode());
             assertEquals(405, send(three.copy().method("DELETE", HttpRequest.BodyPublishers.noBody())).statusCode());
             for (String wrong : List.of("", "?count=", "?count=-1", "?count=17", "?count=99999999999", "?n=1")) {
@@ -123,10 +133,12 @@ class AdminServerTest {
     void aFlightRecordingIsWrittenForThoseWhoPost() throws Exception {
         Obeying node = new Obeying();
         try (AdminServer recorded = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                status::get, metrics, node)) {
+                status::get, metrics, node, "sesame")) {
             HttpRequest.Builder request = HttpRequest
                     .newBuilder(URI.create("http://localhost:" + recorded.port() + "/flight-recording"))
                     .POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(request.copy()).statusCode());
+            request.header("Authorization", "Bearer sesame");
             HttpResponse<String> written = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
             assertEquals(200, written.statusCode());
             assertEquals("incident\n", written.body());

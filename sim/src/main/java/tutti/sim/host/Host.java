@@ -7,6 +7,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tutti.runtime.PeerIdentity;
 import tutti.sim.disk.Disk;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Clock;
@@ -61,6 +63,7 @@ public final class Host implements Clock {
     /** When there are so many threads, those that have ended are forgotten. */
     private int forgetAt = FORGET_MIN;
     private State state = State.DOWN;
+    private @Nullable PeerIdentity identity;
     private long life;
     private int pauses;
 
@@ -97,6 +100,16 @@ public final class Host implements Clock {
     /** What it is made of. */
     public HostConfig config() {
         return config;
+    }
+
+    /** Has its programs prove to others that they are somebody, or nobody, as those do who connect without proof. */
+    public void identify(@Nullable PeerIdentity as) {
+        identity = as;
+    }
+
+    /** Who its programs prove to be, or null. */
+    public @Nullable PeerIdentity identity() {
+        return identity;
     }
 
     /** Its kernel. */

@@ -9,7 +9,9 @@ import java.util.Deque;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tutti.runtime.Network;
+import tutti.runtime.PeerIdentity;
 import tutti.sim.net.Address;
 import tutti.sim.net.Datagram;
 
@@ -40,6 +42,11 @@ final class SimNetwork implements Network {
     @Override
     public SimLoop loop() {
         return loop;
+    }
+
+    @Override
+    public @Nullable PeerIdentity identity() {
+        return machine.host().identity();
     }
 
     byte[] buffer() {

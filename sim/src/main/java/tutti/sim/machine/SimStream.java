@@ -7,6 +7,7 @@ import java.util.Iterator;
 import org.jspecify.annotations.Nullable;
 import tutti.runtime.Network.Stream;
 import tutti.runtime.Network.StreamListener;
+import tutti.runtime.PeerIdentity;
 import tutti.sim.kernel.Clock;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.tcp.TcpEnd;
@@ -17,6 +18,7 @@ import tutti.sim.tcp.TcpSegment;
  * the loop does, and the program's, which is told on its loop.
  */
 final class SimStream implements Stream, TcpEnd.Owner {
+    private static final String NOTHING_PROVEN = "it does not prove who it is";
     private final SimMachine machine;
     private final TcpStack stack;
     private final SimNetwork network;
@@ -30,6 +32,7 @@ final class SimStream implements Stream, TcpEnd.Owner {
     private @Nullable StreamListener listener;
     private @Nullable TcpEnd end;
     private Clock.@Nullable Timer timeout;
+    private @Nullable PeerIdentity peer;
     private long unsentBytes;
     private boolean serving;
     private boolean stands;
@@ -145,9 +148,15 @@ final class SimStream implements Stream, TcpEnd.Owner {
         network.add(this);
         network.loop().execute(() -> {
             stands = true;
-            if (!closed) {
+            if (closed) {
+                return;
+            }
+            if (isProven()) {
                 listener = from.acceptor().accepted(this);
                 changed();
+            } else {
+                close();
+                from.acceptor().refused(remote(), NOTHING_PROVEN);
             }
         });
         return true;
@@ -228,7 +237,14 @@ final class SimStream implements Stream, TcpEnd.Owner {
         if (!stands && !from.isOpening() && from.failure() == null) {
             stands = true;
             cancelTimeout();
-            listener().connected();
+            if (isProven()) {
+                listener().connected();
+            } else {
+                listener().distrusted(NOTHING_PROVEN);
+                tell(NOTHING_PROVEN);
+                from.close(false);
+                return;
+            }
         }
         TcpEnd.Failure failure = from.failure();
         if (failure != null) {
@@ -242,6 +258,18 @@ final class SimStream implements Stream, TcpEnd.Owner {
             from.close(false);
         }
         changed();
+    }
+
+    /**
+     * Whether each end may know the other, where they have to. What the other host is now, it has been since the connection was
+     * asked for: it ends with the life in which it began.
+     */
+    private boolean isProven() {
+        if (network.identity() != null) {
+            peer = machine.network().host(remote).identity();
+            return peer != null;
+        }
+        return true;
     }
 
     private void tell(String why) {
@@ -269,6 +297,11 @@ final class SimStream implements Stream, TcpEnd.Owner {
     @Override
     public String remote() {
         return remote + ":" + port;
+    }
+
+    @Override
+    public @Nullable PeerIdentity peer() {
+        return peer;
     }
 
     @Override

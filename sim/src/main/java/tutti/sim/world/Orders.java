@@ -2,6 +2,7 @@ package tutti.sim.world;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -63,7 +64,8 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
         GroupParameters.Timing timing = new GroupParameters.Timing(500 * Nanos.MICRO, 2 * Nanos.MILLI,
                 4 * Nanos.MILLI, 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
         return new Orders((_, node, machine, _) -> GroupOrder.open(
-                new GroupOrderConfig("simulated", node, new TreeMap<>(members), QUEUE_BYTES, flow, timing), machine,
+                new GroupOrderConfig("simulated", node, new TreeMap<>(members), QUEUE_BYTES, flow, timing, List.of()),
+                machine,
                 machine.directory("order")), () -> {});
     }
 

@@ -5,7 +5,9 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import tutti.runtime.Directory;
+import tutti.runtime.PeerIdentity;
 import tutti.runtime.TestWorld;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.disk.Unsynced;
@@ -56,6 +58,19 @@ final class SimWorld implements TestWorld.Crashing {
     @Override
     public SimMachine machine(int number) {
         return machines.get(number);
+    }
+
+    /** Has every machine prove which node it is, from now on. */
+    SimWorld proving() {
+        for (int i = 0; i < machines.size(); i++) {
+            host(i).identify(new PeerIdentity("simulated", i));
+        }
+        return this;
+    }
+
+    @Override
+    public @Nullable PeerIdentity identity(int number) {
+        return host(number).identity();
     }
 
     @Override

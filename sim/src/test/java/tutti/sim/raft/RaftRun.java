@@ -19,6 +19,7 @@ import tutti.core.spi.Group;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
 import tutti.runtime.Loop;
+import tutti.runtime.PeerIdentity;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.FaultKind;
 import tutti.sim.fault.FaultPlan;
@@ -42,6 +43,7 @@ import tutti.sim.thread.Threads;
  */
 final class RaftRun {
     private static final long REST_NANOS_MAX = 120 * Nanos.SECOND;
+    private static final String CLUSTER = "simulated";
     private static final int PORT = 7000;
     private static final int PAYLOAD_MAX = 3000;
     private static final int SAFE_LAG_MAX = 50;
@@ -88,6 +90,7 @@ final class RaftRun {
         }
 
         void boot() {
+            host.identify(new PeerIdentity(CLUSTER, number));
             SimMachine machine = new SimMachine(host, network);
             order = null;
             int ofLife = ++lives;
@@ -98,7 +101,8 @@ final class RaftRun {
             machine.background("main", () -> {
                 try {
                     RaftOrder opened = RaftOrder.open(
-                            RaftOrderConfig.of(number, members).withSegmentBytes(1 << 16).withCacheBytes(1 << 16)
+                            RaftOrderConfig.of(number, members).withCluster(CLUSTER).withSegmentBytes(1 << 16)
+                                    .withCacheBytes(1 << 16)
                                     .withQueue(1 << 18, 1 << 13).withBatches(1 << 13, 4)
                                     .withTimeouts(Duration.ofMillis(300), Duration.ofMillis(300)),
                             machine, machine.directory("order"));

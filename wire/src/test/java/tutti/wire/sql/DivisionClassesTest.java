@@ -51,23 +51,22 @@ class DivisionClassesTest {
     }
 
     private static List<@Nullable String> column(int oid, String table, int number, String name) {
-        return Arrays.asList(Integer.toString(oid), "public", table, "r", Integer.toString(number), name, "int4", "b",
-                "f", "t", "t", "f", "f");
+        return Arrays.asList("column", Integer.toString(oid), "public", table, "r", Integer.toString(number), name,
+                "int4", "b",
+                "false", "true", "true", "false", "false");
     }
 
     private static List<@Nullable String> primaryKey(int oid, String table, String columns) {
-        return Arrays.asList(Integer.toString(oid), Integer.toString(oid + 1000), table + "_pkey",
-                "public." + table + "_pkey", columns, columns, "t", "t", "f");
+        return Arrays.asList("index", Integer.toString(oid), Integer.toString(oid + 1000), table + "_pkey",
+                "public." + table + "_pkey", columns, columns, "true", "true", "false");
     }
 
     private static TableCatalog catalog() {
-        QueryResult.Statement columns = new QueryResult.Statement("SELECT", List.of("x"),
+        return CatalogQuery.read(new QueryResult(List.of(new QueryResult.Statement("SELECT", List.of("x"),
                 List.of(column(1, "stock", 1, "i"), column(1, "stock", 2, "w"), column(2, "line", 1, "w"),
-                        column(2, "line", 2, "n"), column(3, "item", 1, "i")));
-        QueryResult.Statement keys = new QueryResult.Statement("SELECT", List.of("x"), List
-                .of(primaryKey(1, "stock", "1 2"), primaryKey(2, "line", "1 2"), primaryKey(3, "item", "1")));
-        return CatalogQuery.read(new QueryResult(
-                List.of(columns, keys, new QueryResult.Statement("SELECT", List.of("x"), List.of())), List.of()));
+                        column(2, "line", 2, "n"), column(3, "item", 1, "i"), primaryKey(1, "stock", "1 2"),
+                        primaryKey(2, "line", "1 2"), primaryKey(3, "item", "1")))),
+                List.of()));
     }
 
     private static ReadPlan.Values values(String... texts) {

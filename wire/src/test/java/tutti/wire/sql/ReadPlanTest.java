@@ -48,31 +48,28 @@ class ReadPlanTest {
         return new Named(Set.of(), Set.of(), Set.of(), List.of(text), List.of(), false);
     }
 
-    private static QueryResult.Statement rows(List<List<@Nullable String>> rows) {
-        return new QueryResult.Statement("SELECT", List.of("x"), rows);
-    }
-
     private static List<@Nullable String> column(int oid, String table, int number, String name, String type) {
-        return Arrays.asList(Integer.toString(oid), "public", table, "r", Integer.toString(number), name, type, "b",
-                "f",
-                "t", "t", "f", "f");
+        return Arrays.asList("column", Integer.toString(oid), "public", table, "r", Integer.toString(number), name,
+                type, "b",
+                "false",
+                "true", "true", "false", "false");
     }
 
     private static List<@Nullable String> key(int oid, String table, String columns) {
-        return Arrays.asList(Integer.toString(oid), Integer.toString(oid + 1000), table + "_pkey",
-                "public." + table + "_pkey", columns, columns, "t", "t", "f");
+        return Arrays.asList("index", Integer.toString(oid), Integer.toString(oid + 1000), table + "_pkey",
+                "public." + table + "_pkey", columns, columns, "true", "true", "false");
     }
 
     private static TableCatalog catalog() {
-        List<List<@Nullable String>> columns = List.of(column(1, "account", 1, "id", "int4"),
+        List<List<@Nullable String>> rows = List.of(column(1, "account", 1, "id", "int4"),
                 column(1, "account", 2, "balance", "numeric"), column(2, "entry", 1, "account_id", "int4"),
                 column(2, "entry", 2, "number", "int8"), column(2, "entry", 3, "amount", "numeric"),
                 column(3, "label", 1, "name", "text"), column(4, "Odd", 1, "Id", "uuid"),
-                column(5, "guarded", 1, "gid", "int4"));
-        List<List<@Nullable String>> keys = List.of(key(1, "account", "1"), key(2, "entry", "1 2"),
+                column(5, "guarded", 1, "gid", "int4"), key(1, "account", "1"), key(2, "entry", "1 2"),
                 key(3, "label", "1"),
                 key(4, "Odd", "1"), key(5, "guarded", "1"));
-        return CatalogQuery.read(new QueryResult(List.of(rows(columns), rows(keys), rows(List.of())), List.of()));
+        return CatalogQuery.read(
+                new QueryResult(List.of(new QueryResult.Statement("SELECT", List.of("x"), rows)), List.of()));
     }
 
     private static long rowKey(String table, String... values) {

@@ -2,16 +2,14 @@ package tutti.workload.bank;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import tutti.workload.client.ClientConnections;
 import tutti.workload.client.ClientOptions;
 import tutti.workload.client.ClientOutcome;
-import tutti.workload.client.ClientResult;
 import tutti.workload.client.ClientRun;
 import tutti.workload.client.ClientWorkload;
 
 /**
- * A bank over JDBC. {@link #createTables} once, {@link #start}, {@link #result}; then, when the cluster has come to rest,
+ * A bank over JDBC. {@link #createTables} once, {@link #start}, {@link ClientRun#result}; then, when the cluster has come to rest,
  * {@link #state} of each node is to be compared with the {@link #history}. Safe for use from any thread.
  */
 public final class BankRun {
@@ -39,28 +37,9 @@ public final class BankRun {
         return new BankRun(options, bank);
     }
 
-    /** Ends the run early. Does not wait. */
-    public void stop() {
-        run.stop();
-    }
-
-    /**
-     * From now on each client thinks before its next transaction, for a time between none and twice this; at first they do not.
-     *
-     * @param mean how long on average; zero for not at all
-     */
-    public void think(Duration mean) {
-        run.think(mean);
-    }
-
-    /** Transactions whose clients have been told of their commit so far. */
-    public long committed() {
-        return run.committed();
-    }
-
-    /** Waits for the end of the run. */
-    public ClientResult result() throws InterruptedException {
-        return run.result();
+    /** The clients, until the end of the run and after it. */
+    public ClientRun clients() {
+        return run;
     }
 
     /**

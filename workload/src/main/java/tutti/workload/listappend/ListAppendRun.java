@@ -2,18 +2,16 @@ package tutti.workload.listappend;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import tutti.workload.client.ClientConnections;
 import tutti.workload.client.ClientOptions;
 import tutti.workload.client.ClientOutcome;
-import tutti.workload.client.ClientResult;
 import tutti.workload.client.ClientRun;
 import tutti.workload.client.ClientWorkload;
 
 /**
- * List-append over JDBC. {@link #createTables} once, {@link #start}, {@link #result}; then, when the cluster has come to
+ * List-append over JDBC. {@link #createTables} once, {@link #start}, {@link ClientRun#result}; then, when the cluster has come to
  * rest, {@link #lastReads}; and the {@link #history} is complete. Safe for use from any thread.
  */
 public final class ListAppendRun {
@@ -44,28 +42,9 @@ public final class ListAppendRun {
         return new ListAppendRun(options, workload);
     }
 
-    /** Ends the run early. Does not wait. */
-    public void stop() {
-        run.stop();
-    }
-
-    /**
-     * From now on each client thinks before its next transaction, for a time between none and twice this; at first they do not.
-     *
-     * @param mean how long on average; zero for not at all
-     */
-    public void think(Duration mean) {
-        run.think(mean);
-    }
-
-    /** Transactions whose clients have been told of their commit so far. */
-    public long committed() {
-        return run.committed();
-    }
-
-    /** Waits for the end of the run. */
-    public ClientResult result() throws InterruptedException {
-        return run.result();
+    /** The clients, until the end of the run and after it. */
+    public ClientRun clients() {
+        return run;
     }
 
     /**

@@ -12,24 +12,33 @@ import tutti.engine.postgres.catalog.Table.UniqueKey;
 import tutti.pgwire.QueryResult;
 
 /**
- * Reads a {@link TableCatalog} out of a database: three SELECT statements in one simple query, whose result
- * {@link #read} understands. A session that has changed the schema in its transaction sees its own changes.
+ * Reads a {@link TableCatalog} out of a database: one SELECT statement, whose result {@link #read} understands. It is one, so that all
+ * of it is of the same moment, while others change the schema. A session that has changed the schema in its transaction sees
+ * its own changes.
  */
 public final class CatalogQuery {
     private static final String TABLES = """
             c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND n.nspname <> 'tutti'
             AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'\
             """;
+    private static final String COLUMN = "column";
+    private static final String INDEX = "index";
+    private static final String FOREIGN_KEY = "foreign key";
 
-    /** The statements. Their result is the same under any settings and search path. */
+    /** The statement. Its result is the same under any settings and search path. A row begins with what it is of. */
     public static final String SQL = """
             WITH RECURSIVE base AS (
                 SELECT t.oid, t.oid AS base FROM pg_catalog.pg_type t WHERE t.typtype <> 'd'
                 UNION ALL
                 SELECT t.oid, b.base FROM pg_catalog.pg_type t JOIN base b ON b.oid = t.typbasetype WHERE t.typtype = 'd'
             )
-            SELECT c.oid, n.nspname, c.relname, c.relkind, a.attnum, a.attname, e.typname, e.typtype, t.oid <> e.oid,
-                e.typnamespace = 11, coalesce(l.collisdeterministic, true), a.attgenerated <> '', a.attidentity = 'a'
+            SELECT kind, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 FROM (
+            SELECT 'column' AS kind, c.oid::text AS v1, n.nspname::text AS v2, c.relname::text AS v3, c.relkind::text AS v4,
+                a.attnum::text AS v5, a.attname::text AS v6, e.typname::text AS v7, e.typtype::text AS v8,
+                (t.oid <> e.oid)::text AS v9, (e.typnamespace = 11)::text AS v10,
+                coalesce(l.collisdeterministic, true)::text AS v11, (a.attgenerated <> '')::text AS v12,
+                (a.attidentity = 'a')::text AS v13,
+                1 AS o1, 0 AS o2, n.nspname::text AS o3, c.relname::text AS o4, a.attnum::bigint AS o5
             FROM pg_catalog.pg_class c
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -38,15 +47,18 @@ public final class CatalogQuery {
                 JOIN base eb ON eb.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem ELSE t.oid END
                 JOIN pg_catalog.pg_type e ON e.oid = eb.base
                 LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
-            WHERE %1$s ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C", a.attnum;
-            SELECT i.indrelid, i.indexrelid, x.relname, rn.nspname || '.' || r.relname,
+            WHERE %1$s
+            UNION ALL
+            SELECT 'index', i.indrelid::text, i.indexrelid::text, x.relname::text, rn.nspname || '.' || r.relname,
                 (SELECT string_agg(k.attnum::text, ' ' ORDER BY k.place)
                     FROM unnest(i.indkey::pg_catalog.int2[]) WITH ORDINALITY k(attnum, place)
                     WHERE k.place <= i.indnkeyatts),
                 (SELECT string_agg(DISTINCT d.refobjsubid::text, ' ') FROM pg_catalog.pg_depend d
                     WHERE d.classid = 1259 AND d.objid = i.indexrelid AND d.refclassid = 1259
                         AND d.refobjid = i.indrelid AND d.refobjsubid > 0),
-                i.indisprimary, NOT i.indnullsnotdistinct, i.indexprs IS NOT NULL OR i.indisexclusion
+                i.indisprimary::text, (NOT i.indnullsnotdistinct)::text,
+                (i.indexprs IS NOT NULL OR i.indisexclusion)::text, NULL, NULL, NULL, NULL,
+                2, i.indrelid::bigint, (NOT i.indisprimary)::text, x.relname::text, 0
             FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -54,17 +66,17 @@ public final class CatalogQuery {
                 JOIN pg_catalog.pg_class r ON r.oid = coalesce(pg_catalog.pg_partition_root(i.indexrelid), i.indexrelid)
                 JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
             WHERE (i.indisunique OR i.indisexclusion) AND %1$s
-            ORDER BY i.indrelid, NOT i.indisprimary, x.relname COLLATE "C";
-            SELECT f.conrelid, f.confrelid, f.conindid, array_to_string(f.conkey, ' '), array_to_string(f.confkey, ' ')
+            UNION ALL
+            SELECT 'foreign key', f.conrelid::text, f.confrelid::text, f.conindid::text, array_to_string(f.conkey, ' '),
+                array_to_string(f.confkey, ' '), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+                3, f.conrelid::bigint, f.conname::text, '', f.oid::bigint
             FROM pg_catalog.pg_constraint f
                 JOIN pg_catalog.pg_class c ON c.oid = f.conrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-            WHERE f.contype = 'f' AND %1$s ORDER BY f.conrelid, f.conname COLLATE "C", f.oid
+            WHERE f.contype = 'f' AND %1$s
+            ) catalog ORDER BY o1, o2, o3 COLLATE "C", o4 COLLATE "C", o5
             """
             .formatted(TABLES);
-
-    /** The same statements one by one, for the extended protocol. */
-    public static final List<String> STATEMENTS = List.of(SQL.split(";", -1));
 
     private final Map<Long, Building> tables = new LinkedHashMap<>();
     private final Map<Long, Index> indexes = new LinkedHashMap<>();
@@ -73,13 +85,17 @@ public final class CatalogQuery {
 
     /** Makes the catalog from the result of {@link #SQL}. */
     public static TableCatalog read(QueryResult result) {
-        if (result.statements().size() != 3) {
-            throw new IllegalArgumentException("the catalog query has 3 results, not " + result.statements().size());
-        }
         CatalogQuery query = new CatalogQuery();
-        result.statements().get(0).rows().forEach(query::column);
-        result.statements().get(1).rows().forEach(query::index);
-        List<Foreign> foreignKeys = result.statements().get(2).rows().stream().map(Foreign::of).toList();
+        List<Foreign> foreignKeys = new ArrayList<>();
+        for (List<@Nullable String> row : result.rows()) {
+            List<@Nullable String> of = row.subList(1, row.size());
+            switch (text(row, 0)) {
+                case COLUMN -> query.column(of);
+                case INDEX -> query.index(of);
+                case FOREIGN_KEY -> foreignKeys.add(Foreign.of(of));
+                default -> throw new IllegalArgumentException("the catalog query has a row of " + row.getFirst());
+            }
+        }
         foreignKeys.forEach(query::makeComparable);
         foreignKeys.forEach(query::foreignKey);
         LinkedHashMap<Long, Table> finished = new LinkedHashMap<>();
@@ -104,7 +120,11 @@ public final class CatalogQuery {
     }
 
     private void index(List<@Nullable String> row) {
-        Building table = building(number(row, 0));
+        Building table = tables.get(number(row, 0));
+        if (table == null) {
+            // It has no columns, and a key of constants.
+            return;
+        }
         Index index = new Index();
         index.name = text(row, 2);
         index.seed = KeyHash.seed("key " + text(row, 3));
@@ -201,7 +221,7 @@ public final class CatalogQuery {
     }
 
     private static boolean flag(List<@Nullable String> row, int column) {
-        return text(row, column).equals("t");
+        return text(row, column).equals("true");
     }
 
     private static int[] numbers(@Nullable String list) {

@@ -64,6 +64,11 @@ CREATE TABLE IF NOT EXISTS tutti.applied (
     position bigint PRIMARY KEY
 );
 
+-- The id of the cluster whose order these positions are of; no row if it has none.
+CREATE TABLE IF NOT EXISTS tutti.cluster (
+    id text PRIMARY KEY
+);
+
 -- What was captured before the end of a transaction: the rows before a schema change or TRUNCATE, and these themselves.
 -- The deferred trigger adds the entry to what is gathered, in its place; if capture is not armed it refuses the commit.
 CREATE UNLOGGED TABLE tutti.pending (

@@ -1,6 +1,7 @@
 package tutti.sim.world.order;
 
 import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import tutti.group.GroupParameters;
@@ -23,7 +24,9 @@ class GroupOrderTest extends SimOrderContract {
         GroupParameters.Timing timing = new GroupParameters.Timing(500 * Nanos.MICRO, 2 * Nanos.MILLI, 4 * Nanos.MILLI,
                 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
         return (_, node, machine, _) -> GroupOrder.open(
-                new GroupOrderConfig("test", node, new TreeMap<>(members), queueBytes, flow, timing), machine,
+                new GroupOrderConfig("test", node, new TreeMap<>(members), queueBytes, flow, timing,
+                        List.of(new byte[32])),
+                machine,
                 machine.directory("order"));
     }
 }

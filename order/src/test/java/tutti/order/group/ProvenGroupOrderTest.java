@@ -1,0 +1,11 @@
+package tutti.order.group;
+
+import java.util.List;
+
+/** The order of nodes that know each other's datagrams by a secret. */
+class ProvenGroupOrderTest extends GroupOrderTest {
+    @Override
+    protected List<byte[]> datagramKeys() {
+        return List.of("a secret of thirty-two characters".getBytes(java.nio.charset.StandardCharsets.UTF_8));
+    }
+}
