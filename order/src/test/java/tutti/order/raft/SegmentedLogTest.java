@@ -101,7 +101,7 @@ class SegmentedLogTest {
     @Test
     void whatIsCommittedIsNotCutOff() throws IOException {
         try (SegmentedLog log = open();
-                NodeDirectory own = new NodeDirectory(PathDirectory.of(directory.resolve("node")), "node 1",
+                NodeDirectory own = new NodeDirectory(PathDirectory.of(directory.resolve("node")), "node 1", "",
                         RealMachine.INSTANCE.clock(), 1)) {
             for (long i = 1; i <= 5; i++) {
                 log.append(entry(i, 1, 10));
