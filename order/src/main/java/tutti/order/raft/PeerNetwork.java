@@ -417,8 +417,9 @@ final class PeerNetwork {
             Long since = rejectedSinceNanos;
             if (since == null) {
                 rejectedSinceNanos = now;
-            } else if (!everAccepted && now - since > 2 * silenceNanos()) {
-                // The other may have taken this node's former life for alive, but for no longer than its silence.
+            } else if (!everAccepted && now - since > 4 * silenceNanos()) {
+                // The other may have taken this node's former life for alive, but for no longer than its silence, and as long again
+                // if it stood still meanwhile.
                 receiver.rejected(refusal);
             }
             end(RETRY_REFUSED_NANOS, refusal);

@@ -133,6 +133,14 @@ class ScenarioRunTest {
         assertTrue(result.passed(), result::why);
     }
 
+    /** A node that came back gave up, for one that had stood still took its former life for alive for longer than it waited. */
+    @Test
+    void aNodeIsNotTurnedAwayForGoodByOneThatStoodStill() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(1051702926616L, PROTOCOLS.descriptor("si"), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
+    }
+
     /** Clients stayed at a node that had refused to go on, or waited for a cluster that had. */
     @ParameterizedTest
     @CsvSource({"1054775863485, passive, 'all,disks'", "1054775863499, passive, disks", "1054775863496, wice, disks"})
