@@ -41,8 +41,8 @@ final class PasswordOptions {
             return ofFile(file);
         }
         if (asked != null) {
-            Console console = System.console();
-            char[] typed = !console.isTerminal()
+            @Nullable Console console = System.console();
+            char[] typed = console == null || !console.isTerminal()
                     ? null
                     : console.readPassword("Password of the role postgres: ");
             if (typed == null) {
