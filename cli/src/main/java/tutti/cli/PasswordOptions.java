@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import tutti.command.Failure;
@@ -41,10 +42,8 @@ final class PasswordOptions {
             return ofFile(file);
         }
         if (asked != null) {
-            @Nullable Console console = System.console();
-            char[] typed = console == null || !console.isTerminal()
-                    ? null
-                    : console.readPassword("Password of the role postgres: ");
+            char[] typed = Optional.ofNullable(System.console()).filter(Console::isTerminal)
+                    .map(console -> console.readPassword("Password of the role postgres: ")).orElse(null);
             if (typed == null) {
                 throw Failure.usage("there is no terminal to ask for the password", REMEDY);
             }
