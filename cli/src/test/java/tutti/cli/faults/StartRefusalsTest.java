@@ -69,7 +69,7 @@ class StartRefusalsTest {
     @Test
     void whatIsInTheWayIsNamedAndNothingIsChanged() throws Exception {
         ClusterFile.Node node;
-        try (FaultCluster cluster = FaultCluster.start(directory, 1)) {
+        try (FaultCluster cluster = FaultCluster.start(directory, 2)) {
             node = cluster.node(0);
             Ledger.create(cluster);
             Path config = Path.of(node.config());
@@ -101,14 +101,14 @@ class StartRefusalsTest {
             }
         }
         node(edited(node, "node: 0", "nod: 0")).is("nod", "node");
-        node(edited(node, "members:\n", "members:\n  - {id: 1, name: more, order: \"127.0.0.1:1\"}\n"))
+        node(edited(node, "members:\n", "members:\n  - {id: 2, name: more, order: \"127.0.0.1:1\"}\n"))
                 .is("belongs to", "use the same member list as before");
         node(edited(node, "protocol: si", "protocol: sy")).is("protocol", "si");
 
         damagesOfTheLogAreNamed(node);
 
         // None of it has done any harm.
-        try (FaultCluster cluster = FaultCluster.start(directory, 1)) {
+        try (FaultCluster cluster = FaultCluster.start(directory, 2)) {
             assertEquals(200, cluster.beneathValue(0, "SELECT count(*) FROM account"));
         }
     }

@@ -88,7 +88,7 @@ public final class Mutants {
                     100),
             one("index-not-restored", "A snapshot of the protocol is restored without what was certified.",
                     Edit.of(PROTOCOL + "NonVotingCertification", "restore", new Change.Unwritten("index")),
-                    raft("si", "power-loss,crash,kill"), new Finder(By.COMMIT_SEQUENCE, "same state"), 150),
+                    raft("si", "power-loss,crash,kill"), new Finder(By.COMMIT_SEQUENCE, "same state"), 300),
             one("votes-out-of-turn", "A transaction is voted on while earlier ones that it meets are undecided.",
                     Edit.of(PROTOCOL + "PostgresR", "decide", new Change.Condition("blockers", 1, Jump.TAKEN)),
                     ideal("postgres-r", "none", "isolation", "snapshot"),
@@ -96,7 +96,7 @@ public final class Mutants {
             // ------------------------------------------------------------------------------ node
             mended("run-with-a-hole", "A group of positions that is applied again takes in one behind another group's.",
                     Edit.of(NODE + "CommitPipeline", "dispatch", new Change.Condition("group", 2, Jump.TAKEN)),
-                    raft("si", "network"), new Finder(By.ASSERTION, "became visible behind"), 40),
+                    raft("si", "network"), new Finder(By.ASSERTION, "became visible behind"), 300),
             one("made-again", "A commit whose answer was lost is taken not to have worked.",
                     Edit.of(NODE + "EngineCommits", "ifCommitted", new Change.Condition("asked", 1, Jump.TAKEN)).at(2,
                             2),
