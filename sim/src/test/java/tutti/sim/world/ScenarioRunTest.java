@@ -172,6 +172,15 @@ class ScenarioRunTest {
         assertEquals(0, result.counts().getOrDefault("aborted: lock-timeout", 0), result.counts()::toString);
     }
 
+    /** A client's transaction that had executed when its database's server died: what it changed cannot be read any more. */
+    @ParameterizedTest
+    @CsvSource({"passive, 207816160062", "si, 207816160043"})
+    void whatIsLostIsNotCaptured(String protocol, long seed) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all")));
+        assertTrue(result.passed(), () -> result.failed().toString());
+    }
+
     /**
      * A client that asked a backup was told of what the primary did not show yet, and an update that began there afterwards had
      * not seen it.

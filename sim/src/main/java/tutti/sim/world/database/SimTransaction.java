@@ -69,6 +69,11 @@ public final class SimTransaction extends Locks.Owner {
         return run;
     }
 
+    /** Whether it has ended though nobody wanted that: its connection, or the server, is lost, and what it changed cannot be asked. */
+    public boolean isLost() {
+        return state == State.OVER && !rollingBack;
+    }
+
     /** Whether it has ended: committed, rolled back, or lost. */
     public boolean isOver() {
         return state == State.OVER || rollingBack;

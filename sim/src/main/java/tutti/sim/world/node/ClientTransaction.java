@@ -172,6 +172,10 @@ final class ClientTransaction implements LocalTransaction {
     }
 
     private void finish(SimTransaction of) {
+        if (of.isLost()) {
+            failed(StatementEnd.DISCONNECTED);
+            return;
+        }
         WriteSet writes = of.capture();
         executed = of.run();
         life.log().executed(of.run());
