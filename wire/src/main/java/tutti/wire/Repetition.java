@@ -55,11 +55,6 @@ final class Repetition {
     private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory|dblink",
             Pattern.CASE_INSENSITIVE);
 
-    /** Deals with a message as if the client had just sent it. */
-    interface Again {
-        boolean frame(byte type, ByteBuf buffer, int start, int bodyLength);
-    }
-
     /** What the client did when its transaction was lost. */
     private enum Client {
         /** Nothing: no cycle was under way. */
@@ -86,7 +81,7 @@ final class Repetition {
     private final MessageDigest heard;
     private long heardBytes;
 
-    private @Nullable Again again;
+    private DeferredMessages.@Nullable Again again;
     private int times;
     private boolean running;
     /** What must happen before: a position becomes visible, its turn comes. */
@@ -120,7 +115,7 @@ final class Repetition {
     }
 
     /** Who deals with messages that are said again. */
-    void speaksTo(Again to) {
+    void speaksTo(DeferredMessages.Again to) {
         again = to;
     }
 
@@ -192,7 +187,7 @@ final class Repetition {
                     unnamedPrepared = true;
                 } else {
                     never |= notUndone(buffer.toString(end + 1, limit - end - 1, StandardCharsets.UTF_8));
-                    unrepeatable |= never || used(buffer.toString(start, end - start, StandardCharsets.UTF_8));
+                    unrepeatable |= never || used(buffer.toString(start, end - start, StandardCharsets.ISO_8859_1));
                 }
             }
             case Frontend.BIND -> {
@@ -201,7 +196,7 @@ final class Repetition {
             }
             case Frontend.CLOSE -> {
                 if (bodyLength > 2 && buffer.getByte(start) == 'S') {
-                    unrepeatable |= used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.UTF_8));
+                    unrepeatable |= used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.ISO_8859_1));
                 }
             }
             default -> {
@@ -210,7 +205,11 @@ final class Repetition {
         }
     }
 
-    /** Whether something was said to a prepared statement before it was prepared, since the transaction began. */
+    /**
+     * Whether something was said to a prepared statement before it was prepared, since the transaction began.
+     *
+     * @param statement its name, a character for each byte
+     */
     private boolean used(String statement) {
         for (int at = 0; at < saidBytes; at += length(at)) {
             int from = at + Messages.HEADER;
@@ -231,6 +230,7 @@ final class Repetition {
         return 1 + Unpooled.wrappedBuffer(said).getInt(at + 1);
     }
 
+    /** What lies up to the next zero, a character for each byte. */
     private String string(int from) {
         int end = from;
         while (said[end] != 0) {
@@ -473,10 +473,11 @@ final class Repetition {
         byte[] message = Arrays.copyOfRange(said, next, next + length);
         next += length;
         if (type == Frontend.PARSE && message[Messages.HEADER] != 0) {
-            session.backend().batch().close(string(next - length + Messages.HEADER)).send();
+            byte[] name = string(next - length + Messages.HEADER).getBytes(StandardCharsets.ISO_8859_1);
+            session.backend().batch().close(new String(name, StandardCharsets.UTF_8)).send();
         }
         ByteBuf buffer = Unpooled.wrappedBuffer(message);
-        Again to = again;
+        DeferredMessages.Again to = again;
         if (to != null && to.frame(type, buffer, Messages.HEADER, length - Messages.HEADER)) {
             session.backend().write(buffer);
         } else {

@@ -310,7 +310,7 @@ class RepetitionTest {
     /** Said again, the first message would mean the statement that was prepared later. */
     @Test
     void aStatementThatIsReplacedLater() throws Exception {
-        for (String name : List.of("", "named")) {
+        for (String name : List.of("", "named", "née")) {
             elsewhere("UPDATE account SET balance = 10 WHERE id = 1");
             node.manual = false;
             get(send(client, out -> {
