@@ -315,11 +315,11 @@ class RepetitionTest {
             node.manual = false;
             get(send(client, out -> {
                 Frontend.parse(out, name, "update account set balance = balance + 1 where id = 1");
-                Frontend.parse(out, "b", "begin");
+                Frontend.parse(out, "begin" + name, "begin");
                 Frontend.sync(out);
             }));
             get(send(client, out -> {
-                Frontend.bind(out, "", "b");
+                Frontend.bind(out, "", "begin" + name);
                 Frontend.execute(out, "", 0);
                 Frontend.bind(out, "", name);
                 Frontend.execute(out, "", 0);
@@ -327,8 +327,6 @@ class RepetitionTest {
                 Frontend.parse(out, name, "update account set balance = balance + 1000 where id = 1");
                 Frontend.bind(out, "", name);
                 Frontend.execute(out, "", 0);
-                Frontend.closeStatement(out, "b");
-                Frontend.closeStatement(out, name);
                 Frontend.sync(out);
             }));
             node.manual = true;
