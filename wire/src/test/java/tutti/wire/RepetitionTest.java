@@ -466,7 +466,11 @@ class RepetitionTest {
                 if (random.nextBoolean()) {
                     elsewhere(CHANGES_WHAT_IS_FREE);
                 }
-                CompletableFuture<String> answer = steps.get(i).send(client);
+                // Some clients do not wait for an answer before they go on.
+                CompletableFuture<String> earlier = steps.get(i).send(client);
+                CompletableFuture<String> answer = i + 1 < steps.size() && random.nextInt(3) == 0
+                        ? steps.get(++i).send(client)
+                        : earlier;
                 int lost = 0;
                 long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
                 while (!answer.isDone() && System.nanoTime() < until) {
@@ -479,6 +483,7 @@ class RepetitionTest {
                     }
                 }
                 assertTrue(answer.isDone(), "seed " + seed + ", step " + i + " of " + steps + " is not answered");
+                assertTrue(end.matcher(get(earlier)).matches(), get(earlier));
                 String heard = get(answer);
                 assertTrue(end.matcher(heard).matches(), heard);
                 told += heard.contains("E(40001)") ? 1 : 0;
@@ -490,7 +495,7 @@ class RepetitionTest {
             }
             assertTrue(simple(client, "select 1").endsWith("/I"));
         }
-        assertTrue(told > 10, told + " losses told");
+        assertTrue(told > 5, told + " losses told");
     }
 
     private static ScriptedNode.Open lastBegun() {
