@@ -232,11 +232,6 @@ final class Classifier {
         return question;
     }
 
-    /** Whether a statement creates a temporary object. */
-    boolean temporary() {
-        return temporary;
-    }
-
     /** Why the first such statement cannot be used in a transaction block, or null. */
     @Nullable
     String inBlockRefusal() {

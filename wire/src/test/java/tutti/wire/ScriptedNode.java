@@ -84,9 +84,6 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         }
 
         @Override
-        public void touched(KeySet keys) {}
-
-        @Override
         public void submit(TransactionRequest asked) {
             request = asked;
             submitted.add(this);
