@@ -186,6 +186,11 @@ public final class GridNode implements AutoCloseable {
         return owners;
     }
 
+    /** Why it has ended, if it has. */
+    public @Nullable GridException ended() {
+        return over;
+    }
+
     /** Figures. */
     public GridStatus status() {
         View view = view();
