@@ -37,7 +37,8 @@ import tutti.grid.store.Version;
  *
  * <p>
  * <b>Why owners agree.</b> A vote depends on which versions are there, that is, on the outcomes of transactions delivered
- * before; an owner votes when it knows those that write what is checked. Owners of a key deliver what writes it in the same order. By
+ * before; an owner votes when it knows those that write what is checked, and does not look at versions with larger stamps, which may be there
+ * already. Owners of a key deliver what writes it in the same order. By
  * induction over stamps they vote alike, so one vote for a key is as good as all, and the outcome is a function of the stamps alone: any
  * coordinator finds the same. Owners wait for transactions with lower stamps only, hence never in a circle.
  *
@@ -273,7 +274,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
                     return;
                 }
             }
-            unchanged &= store.newestStamp(check.key()) <= check.stamp();
+            unchanged &= store.stampBelow(check.key(), transaction.stamp) <= check.stamp();
         }
         transaction.voted = true;
         if (!unchanged) {

@@ -310,7 +310,7 @@ public final class TwoPhaseCommit implements Commits {
             participant.locked++;
         }
         boolean unchanged = participant.request.checks().stream().filter(check -> owners.isOwner(self, check.key()))
-                .allMatch(check -> store.newestStamp(check.key()) <= check.stamp());
+                .allMatch(check -> store.newest(check.key()).stamp() <= check.stamp());
         if (!unchanged) {
             refuse(participant, Result.Kind.CONFLICT);
             return;

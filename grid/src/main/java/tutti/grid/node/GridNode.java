@@ -91,7 +91,7 @@ public final class GridNode implements AutoCloseable {
     private final Map<Integer, Long> heardNanos = new TreeMap<>();
     private final Map<Integer, Long> settled = new HashMap<>();
     private final long incarnation;
-    private @Nullable GridException over;
+    private volatile @Nullable GridException over;
     private long transactions;
     private long readNumber;
     private long tickedNanos;
@@ -186,7 +186,7 @@ public final class GridNode implements AutoCloseable {
         return owners;
     }
 
-    /** Why it has ended, if it has. */
+    /** Why it has ended, if it has. Any thread. */
     public @Nullable GridException ended() {
         return over;
     }
@@ -203,10 +203,12 @@ public final class GridNode implements AutoCloseable {
     public void close() {
         if (loop().isCurrent()) {
             end("the node is closed");
+            network.close();
         } else {
-            loop().execute(() -> end("the node is closed"));
+            network.close();
+            // Nothing runs on the loop any more.
+            end("the node is closed");
         }
-        network.close();
     }
 
     private void failed(Throwable thrown) {
@@ -218,9 +220,9 @@ public final class GridNode implements AutoCloseable {
         if (over != null) {
             return;
         }
-        over = new GridException(GridException.Reason.CLOSED, why);
+        GridException reason = new GridException(GridException.Reason.CLOSED, why);
+        over = reason;
         links.close();
-        GridException reason = over;
         new ArrayList<>(reads.values()).forEach(read -> read.answer.failed(reason));
         reads.clear();
         new ArrayList<>(commitAnswers.values()).forEach(commit -> commit.answer.failed(reason));
@@ -236,8 +238,9 @@ public final class GridNode implements AutoCloseable {
      * @throws GridException if the node is closed or has too much to do
      */
     public GridTransaction begin(IsolationLevel level, boolean readOnly) {
-        if (over != null) {
-            throw new GridException(over);
+        GridException why = over;
+        if (why != null) {
+            throw new GridException(why);
         }
         if (open.size() >= config.transactionsMax()) {
             throw new GridException(GridException.Reason.BUSY, open.size()

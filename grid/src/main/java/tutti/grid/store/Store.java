@@ -99,9 +99,10 @@ public final class Store {
         }
     }
 
-    /** The stamp of the newest version that was applied; 0 if there is none. */
-    public long newestStamp(Key key) {
-        return newest(key).stamp();
+    /** The stamp of the newest version below a stamp that was applied; 0 if there is none. */
+    public long stampBelow(Key key, long stamp) {
+        Cell cell = cells.get(key);
+        return cell == null ? 0 : cell.version(stamp - 1).stamp();
     }
 
     /** The newest version that was applied, whatever is about to write. */
