@@ -233,7 +233,6 @@ final class GridRun {
         }
 
         private void commit(GridTransaction transaction, Map<Key, Long> read, Map<Key, Boolean> written) {
-            recorder.commitRequested(transaction.id(), kernel.now());
             transaction.commit(new GridTransaction.Answer<>() {
                 @Override
                 public void is(Long stamp) {
