@@ -88,42 +88,7 @@ final class Classifier {
             + " used in a transaction block, because every replica would run the query on what it has by then:"
             + " use it outside of a block, or create the table first and fill it with INSERT ... SELECT";
     private static final long[] PER_SERVER = keys("database tablespace subscription system");
-    /** Words that may stand before a parenthesis without calling a function, and functions known to change nothing. */
-    private static final long[] HARMLESS = keys("""
-            select from where and or not in exists any all some as on using case when then else values over filter
-            within group by having order limit offset between like ilike similar is distinct union except intersect join
-            lateral rows range groups partition with recursive materialized array row cast interval collate return
-            numeric decimal varchar char character bpchar bit varying timestamp timestamptz time timetz float precision
-            count sum avg min max coalesce nullif greatest least now lower upper length char_length octet_length substr
-            substring trim btrim ltrim rtrim lpad rpad replace position overlay concat concat_ws left right repeat
-            reverse split_part strpos starts_with md5 sha256 encode decode format quote_ident quote_literal
-            quote_nullable abs round floor ceil ceiling trunc mod power sqrt exp ln log sign random div width_bucket
-            extract date_part date_trunc date_bin age to_char to_date to_number to_timestamp make_date make_time
-            make_timestamp make_timestamptz make_interval clock_timestamp statement_timestamp transaction_timestamp
-            timeofday justify_days justify_hours justify_interval isfinite array_agg string_agg json_agg jsonb_agg
-            json_object_agg jsonb_object_agg json_build_object jsonb_build_object json_build_array jsonb_build_array
-            to_json to_jsonb row_to_json json_array_length jsonb_array_length jsonb_array_elements
-            jsonb_array_elements_text json_array_elements json_array_elements_text jsonb_each jsonb_each_text
-            jsonb_object_keys jsonb_typeof json_typeof jsonb_extract_path jsonb_extract_path_text jsonb_path_exists
-            jsonb_path_query jsonb_pretty jsonb_set jsonb_strip_nulls array_length array_upper array_lower array_append
-            array_cat array_prepend array_position array_positions array_remove array_replace array_to_string
-            string_to_array cardinality unnest generate_series generate_subscripts bool_and bool_or every bit_and bit_or
-            stddev stddev_pop stddev_samp variance var_pop var_samp corr mode percentile_cont percentile_disc row_number
-            rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value regexp_match
-            regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_count regexp_like ascii chr
-            initcap translate gen_random_uuid uuidv4 uuidv7 nextval currval lastval version current_database
-            current_schema current_schemas current_setting current_user session_user user obj_description
-            col_description shobj_description format_type has_table_privilege has_schema_privilege
-            has_database_privilege has_column_privilege has_any_column_privilege has_sequence_privilege
-            has_function_privilege to_regclass to_regtype to_regproc to_regnamespace to_regrole txid_current_snapshot
-            inet_server_addr inet_server_port inet_client_addr inet_client_port aclexplode acldefault xmlagg
-            string oidvectortypes array_to_json int4 int8 int2 text""");
     private static final long[] QUESTIONS = keys("tutti_outcome tutti_position tutti_wait");
-    private static final long[] HARMFUL_CATALOG = keys("""
-            set_config query_to_xml query_to_xml_and_xmlschema query_to_xmlschema cursor_to_xml ts_stat ts_rewrite
-            table_to_xml schema_to_xml database_to_xml pg_notify lo_create lo_unlink lo_import lo_export lo_open
-            lo_put lo_from_bytea lowrite lo_creat lo_truncate setval""");
-
     private final SqlTokens tokens = new SqlTokens();
     private final boolean serializable;
     private int count;
@@ -153,7 +118,7 @@ final class Classifier {
         this.serializable = serializable;
     }
 
-    private static long[] keys(String words) {
+    static long[] keys(String words) {
         return Arrays.stream(words.strip().split("\\s+")).mapToLong(SqlTokens::key).sorted().toArray();
     }
 
@@ -472,8 +437,8 @@ final class Classifier {
                         || (word == FOR && token == SqlTokens.WORD && among(LOCK_STRENGTH, tokens.word()))) {
                     harmless = false;
                 } else if (token == '(') {
-                    boolean known = qualified ? catalog : among(HARMLESS, word) || pg;
-                    harmless &= known && !among(HARMFUL_CATALOG, word);
+                    boolean known = qualified ? catalog : among(HarmlessFunctions.WORDS, word) || pg;
+                    harmless &= known && !among(HarmlessFunctions.EXCEPT, word);
                     question |= !known && among(QUESTIONS, word);
                 }
             }

@@ -65,7 +65,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
     private static final long WATCH_MILLIS = 4;
     /** Steps that a sequence takes at a restart: more values than one gives in the time that a crash can lose. */
     private static final long SEQUENCE_STEPS = 16_384;
-    private static final BlockedListener NOBODY = (_, _) -> {};
+    private static final BlockedListener NO_LISTENER = (_, _) -> {};
     private static final Map<String, String> APPLIER_SETTINGS = Map.of("synchronous_commit", "off", "enable_hashjoin",
             "off",
             "enable_mergejoin", "off", "enable_seqscan", "off", "enable_bitmapscan", "off", "plan_cache_mode",
@@ -82,7 +82,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
     private volatile References references = References.NONE;
     private CaptureInstaller.@Nullable Functions functions;
-    private volatile BlockedListener listener = NOBODY;
+    private volatile BlockedListener listener = NO_LISTENER;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean closed;
 
