@@ -111,7 +111,8 @@ final class GridBenchCommand implements Callable<Integer> {
     private static String line(GridMeasurement.Measured of) {
         return String.format(Locale.ROOT, "%-9s %-27s %7d %6d %5d | %9.0f %7.3f%% %8s | %6.2f %7.2f %7.2f | %9.1f",
                 of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(), of.commitsPerSecond(),
-                of.abortPercent(), of.deadlocks() + of.lockTimeouts() > 0 ? of.deadlocks() + " D" : "", of.commitMillisMedian(),
+                of.abortPercent(), of.deadlocks() + of.lockTimeouts() > 0 ? of.deadlocks() + " D" : "",
+                of.commitMillisMedian(),
                 of.commitMillis99(), of.commitMillisMax(), of.messagesPerTransaction());
     }
 

@@ -154,7 +154,8 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
         for (Thread one : running) {
             one.join(TimeUnit.MINUTES.toMillis(2));
             if (one.isAlive()) {
-                throw new Failure("a client of " + protocol + " did not end within two minutes", "look at the log: --verbose");
+                throw new Failure("a client of " + protocol + " did not end within two minutes",
+                        "look at the log: --verbose");
             }
         }
         Histogram latency = new Histogram(LATENCY_NANOS_MAX, 3);

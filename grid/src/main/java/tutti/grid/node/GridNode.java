@@ -71,7 +71,8 @@ public final class GridNode implements AutoCloseable {
         void applied(TransactionId id, long stamp, CommitRequest request);
     }
 
-    private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos, @Nullable Key key, long stamp, boolean latest,
+    private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos, @Nullable Key key, long stamp,
+            boolean latest,
             int owner) {}
 
     private final GridConfig config;

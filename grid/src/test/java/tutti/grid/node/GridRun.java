@@ -55,7 +55,8 @@ final class GridRun {
             int crashing, boolean faults) {}
 
     /** What came of it. */
-    record Outcome(List<String> failures, int committed, int conflicts, int others, long waitingReads, String fingerprint) {}
+    record Outcome(List<String> failures, int committed, int conflicts, int others, long waitingReads,
+            String fingerprint) {}
 
     private final Setting setting;
     private final Kernel kernel;
