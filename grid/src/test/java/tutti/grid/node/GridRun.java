@@ -64,6 +64,8 @@ final class GridRun {
     private final RandomStream random;
     private final HistoryRecorder recorder = new HistoryRecorder();
     private final Map<Long, TransactionId> byStamp = new HashMap<>();
+    /** By key and stamp: whether the version removes the key. */
+    private final Map<Key, TreeMap<Long, Boolean>> removals = new HashMap<>();
     private final Map<TransactionId, CommitRequest> applied = new LinkedHashMap<>();
     private final Map<TransactionId, Long> stamps = new HashMap<>();
     private final Map<TransactionId, GridException.Reason> failed = new HashMap<>();
@@ -128,6 +130,8 @@ final class GridRun {
 
     private void applied(TransactionId id, long stamp, CommitRequest request) {
         byStamp.put(stamp, id);
+        request.writes().forEach(write -> removals.computeIfAbsent(write.key(), _ -> new TreeMap<>()).put(stamp,
+                write.value() == null));
         applied.put(id, request);
         Long before = stamps.putIfAbsent(id, stamp);
         if (before != null && before != stamp) {
@@ -226,15 +230,20 @@ final class GridRun {
             if (repeats && before != null && before != stamp) {
                 failures.add("unrepeatable read of " + key + " by " + transaction.id());
             }
-            TransactionId writer = byStamp.get(stamp);
+            TransactionId writer = byStamp.get(stamp == INITIAL ? removal(key, transaction.beginStamp()) : stamp);
             if (writer == null && stamp != INITIAL) {
                 failures.add(transaction.id() + " has read a version of " + key + " that nobody has applied");
             }
             recorder.read(transaction.id(), key.hash(), writer);
         }
 
+        /** The newest version up to a stamp, if that is a removal, which may have been dropped; otherwise 0. */
+        private long removal(Key key, long upTo) {
+            Map.Entry<Long, Boolean> newest = removals.getOrDefault(key, new TreeMap<>()).floorEntry(upTo);
+            return newest != null && newest.getValue() ? newest.getKey() : INITIAL;
+        }
+
         private void commit(GridTransaction transaction, Map<Key, Long> read, Map<Key, Boolean> written) {
-            recorder.commitRequested(transaction.id(), kernel.now());
             transaction.commit(new GridTransaction.Answer<>() {
                 @Override
                 public void is(Long stamp) {
