@@ -195,7 +195,8 @@ public final class GridNode implements AutoCloseable {
     /** Figures. */
     public GridStatus status() {
         View view = view();
-        return new GridStatus(view.number(), view.members(), store.size(), commits.size(), committed, conflicts,
+        return new GridStatus(view.number(), view.members(), store.size(), commits.size(), commitAnswers.size(),
+                committed, conflicts,
                 deadlocks, lockTimeouts, localReads, remoteReads, store.waitingReads(), messages);
     }
 

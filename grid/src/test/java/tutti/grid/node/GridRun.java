@@ -152,6 +152,12 @@ final class GridRun {
         for (int i = 0; i < setting.crashing; i++) {
             // One at a time: the others go on before the next one.
             kernel.runUntil(kernel.now() + random.between(0, 60) * Nanos.MILLI);
+            // In the middle of a commit, if there is one soon.
+            GridNode victim = nodes.get(victims.get(i));
+            for (int wait = 0; wait < 200 && victim.status().committing() == 0; wait++) {
+                kernel.runUntil(kernel.now() + 20 * Nanos.MICRO);
+            }
+            kernel.runUntil(kernel.now() + random.between(0, 400) * Nanos.MICRO);
             hosts.get(victims.get(i)).crash();
             kernel.runUntil(kernel.now() + 2 * Nanos.SECOND);
         }
