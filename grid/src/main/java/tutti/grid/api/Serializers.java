@@ -139,9 +139,9 @@ public final class Serializers {
 
         /** Seven bits in a byte, the sign in the lowest, small numbers in one byte. */
         private static void putNumber(long number, DataOutputStream to) throws IOException {
-            long rest = number << 1 ^ number >> Long.SIZE - 1;
+            long rest = (number << 1) ^ (number >> (Long.SIZE - 1));
             while ((rest & ~0x7fL) != 0) {
-                to.writeByte((int) (rest & 0x7f | 0x80));
+                to.writeByte((int) ((rest & 0x7f) | 0x80));
                 rest >>>= 7;
             }
             to.writeByte((int) rest);
@@ -190,7 +190,7 @@ public final class Serializers {
                 byte next = from.readByte();
                 rest |= (next & 0x7fL) << shift;
                 if (next >= 0) {
-                    return rest >>> 1 ^ -(rest & 1);
+                    return (rest >>> 1) ^ -(rest & 1);
                 }
             }
             throw new IOException("a number of too many bytes");

@@ -28,7 +28,8 @@ public sealed interface CommitMessage extends Encoded {
      */
     record Vote(TransactionId id, boolean commit, long stamp) implements CommitMessage {
         static final Schema<Vote> SCHEMA = Schema
-                .message("vote", 30, Vote.class, "Whether all is as it was read, at an owner; or that it was applied.").of(
+                .message("vote", 30, Vote.class, "Whether all is as it was read, at an owner; or that it was applied.")
+                .of(
                         Field.of("id", TransactionId.SCHEMA, Vote::id),
                         Field.of("commit", Types.BOOLEAN, Vote::commit),
                         Field.of("stamp", Types.POSITIVE, Vote::stamp), Vote::new);
@@ -111,7 +112,8 @@ public sealed interface CommitMessage extends Encoded {
         static final Schema<Orphan> SCHEMA = Schema
                 .message("orphan", 36, Orphan.class, "Two-phase commit: the receiver is the coordinator now.").of(
                         Field.of("id", TransactionId.SCHEMA, Orphan::id),
-                        Field.of("destinations", Types.ints(LamportClock.NODES_MAX), Orphan::destinations), Orphan::new);
+                        Field.of("destinations", Types.ints(LamportClock.NODES_MAX), Orphan::destinations),
+                        Orphan::new);
 
         @Override
         public Schema<Orphan> schema() {

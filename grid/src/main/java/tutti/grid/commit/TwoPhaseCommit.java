@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Encoded;
 import tutti.core.txn.TransactionId;
 import tutti.grid.multicast.LamportClock;

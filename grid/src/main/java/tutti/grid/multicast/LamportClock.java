@@ -2,8 +2,7 @@ package tutti.grid.multicast;
 
 /**
  * A node's logical clock (Lamport, Time, Clocks, and the Ordering of Events in a Distributed System, 1978). Its stamps are
- * numbers of 64 bits: a count above, the node that drew it in the lowest eight; so no two nodes draw the same, and a stamp
- * tells who drew it. One thread.
+ * numbers of 64 bits: a count above, the node that drew it in the lowest eight; so no two nodes draw the same. One thread.
  */
 public final class LamportClock {
     /** Nodes have numbers below this. */
@@ -27,17 +26,12 @@ public final class LamportClock {
 
     /** Draws a stamp: larger than all that were drawn or seen here. */
     public long next() {
-        latest = ((latest >> Byte.SIZE) + 1 << Byte.SIZE) + node;
+        latest = (((latest >> Byte.SIZE) + 1) << Byte.SIZE) + node;
         return latest;
     }
 
     /** A stamp was seen. */
     public void seen(long stamp) {
         latest = Math.max(latest, stamp);
-    }
-
-    /** Who drew a stamp. */
-    public static int drawnBy(long stamp) {
-        return (int) (stamp & NODES_MAX - 1);
     }
 }

@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -146,7 +147,7 @@ public class Multicast {
     /** A message has come from another node of the view, which was sent in this view or an earlier one. */
     public void received(int from, MulticastMessage message) {
         switch (message) {
-            case MulticastMessage.Data data -> data(from, data);
+            case MulticastMessage.Data data -> data(data);
             case MulticastMessage.Propose propose -> proposed(from, propose);
             case MulticastMessage.Order order -> order(from, order);
             case MulticastMessage.Ack ack -> acknowledged(from, ack);
@@ -269,7 +270,7 @@ public class Multicast {
         compute(message);
     }
 
-    private void data(int from, MulticastMessage.Data data) {
+    private void data(MulticastMessage.Data data) {
         Ordered message = messages.get(data.id());
         boolean news = message == null;
         if (message == null) {
@@ -406,7 +407,7 @@ public class Multicast {
     }
 
     /** What is to be delivered next: the message with the lowest stamp. */
-    Ordered next(TreeMap<Long, Ordered> waiting) {
+    Ordered next(NavigableMap<Long, Ordered> waiting) {
         return waiting.firstEntry().getValue();
     }
 

@@ -66,7 +66,8 @@ public sealed interface MulticastMessage extends Encoded {
     /** After a crash: asks what a destination knows of a message, and brings it. */
     record Query(TransactionId id, long view, int[] destinations, byte[] payload) implements MulticastMessage {
         static final Schema<Query> SCHEMA = Schema.message("query", 5, Query.class,
-                "After a crash, from who coordinates the message in a view: is its final stamp known to the receiver?").of(
+                "After a crash, from who coordinates the message in a view: is its final stamp known to the receiver?")
+                .of(
                         Field.of("id", TransactionId.SCHEMA, Query::id),
                         Field.of("view", Types.NATURAL, Query::view),
                         Field.of("destinations", MulticastMessages.DESTINATIONS, Query::destinations),

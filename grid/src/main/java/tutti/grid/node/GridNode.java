@@ -71,7 +71,8 @@ public final class GridNode implements AutoCloseable {
         void applied(TransactionId id, long stamp, CommitRequest request);
     }
 
-    private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos, @Nullable Key key, long stamp, boolean latest,
+    private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos, @Nullable Key key, long stamp,
+            boolean latest,
             int owner) {}
 
     private final GridConfig config;
@@ -194,7 +195,8 @@ public final class GridNode implements AutoCloseable {
     /** Figures. */
     public GridStatus status() {
         View view = view();
-        return new GridStatus(view.number(), view.members(), store.size(), commits.size(), committed, conflicts,
+        return new GridStatus(view.number(), view.members(), store.size(), commits.size(), commitAnswers.size(),
+                committed, conflicts,
                 deadlocks, lockTimeouts, localReads, remoteReads, store.waitingReads(), messages);
     }
 

@@ -270,7 +270,7 @@ final class PeerLinks {
             }
             Inbound known = from;
             if (known == null) {
-                greeted((LinkMessage.Hello) LinkMessage.set().decode(frame, LinkMessage.Hello.class));
+                greeted(LinkMessage.set().decode(frame, LinkMessage.Hello.class));
             } else if (known.connection == this) {
                 known.received++;
                 receiver.received(node, frame);

@@ -12,21 +12,21 @@ final class Hash {
         for (; at + Long.BYTES <= bytes.length; at += Long.BYTES) {
             long word = 0;
             for (int i = 0; i < Long.BYTES; i++) {
-                word = word << Byte.SIZE | bytes[at + i] & 0xffL;
+                word = (word << Byte.SIZE) | (bytes[at + i] & 0xffL);
             }
             hash = mix((hash ^ word) * MULTIPLIER);
         }
         long rest = 0;
         for (; at < bytes.length; at++) {
-            rest = rest << Byte.SIZE | bytes[at] & 0xffL;
+            rest = (rest << Byte.SIZE) | (bytes[at] & 0xffL);
         }
         return mix((hash ^ rest) * MULTIPLIER);
     }
 
-    /** The last step of David Stafford's thirteenth variant of MurmurHash3's: every bit of the input changes half of those of the output. */
+    /** Stafford's thirteenth variant of the last step of MurmurHash3: every bit of the input changes half of the output's. */
     static long mix(long value) {
-        long mixed = (value ^ value >>> 30) * 0xbf58_476d_1ce4_e5b9L;
-        mixed = (mixed ^ mixed >>> 27) * 0x94d0_49bb_1331_11ebL;
-        return mixed ^ mixed >>> 31;
+        long mixed = (value ^ (value >>> 30)) * 0xbf58_476d_1ce4_e5b9L;
+        mixed = (mixed ^ (mixed >>> 27)) * 0x94d0_49bb_1331_11ebL;
+        return mixed ^ (mixed >>> 31);
     }
 }

@@ -78,7 +78,7 @@ public final class ViewAgreement {
             return;
         }
         // Ballots of different nodes differ in the last eight bits.
-        ballot = ((Math.max(ballot, promised) >> Byte.SIZE) + 1 << Byte.SIZE) + self;
+        ballot = (((Math.max(ballot, promised) >> Byte.SIZE) + 1) << Byte.SIZE) + self;
         promises.clear();
         acceptors.clear();
         proposal = null;

@@ -52,9 +52,10 @@ public sealed interface ViewMessage extends Encoded {
 
     /** Asks to accept a view. */
     record Accept(long ballot, View view) implements ViewMessage {
-        static final Schema<Accept> SCHEMA = Schema.message("accept view", 22, Accept.class, "Asks to accept a view.").of(
-                Field.of("ballot", Types.POSITIVE, Accept::ballot), Field.of("view", View.SCHEMA, Accept::view),
-                Accept::new);
+        static final Schema<Accept> SCHEMA = Schema.message("accept view", 22, Accept.class, "Asks to accept a view.")
+                .of(
+                        Field.of("ballot", Types.POSITIVE, Accept::ballot), Field.of("view", View.SCHEMA, Accept::view),
+                        Accept::new);
 
         @Override
         public long number() {

@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
@@ -78,7 +79,7 @@ class MulticastTest {
         isFound(kind, (self, steps, crashes, clock, view, world) -> new Multicast(self, steps, crashes, clock, view,
                 world) {
             @Override
-            Ordered next(TreeMap<Long, Ordered> waiting) {
+            Ordered next(NavigableMap<Long, Ordered> waiting) {
                 return waiting.values().stream().filter(Ordered::isKnown).findFirst()
                         .orElseGet(() -> waiting.firstEntry().getValue());
             }

@@ -55,7 +55,8 @@ final class GridRun {
             int crashing, boolean faults) {}
 
     /** What came of it. */
-    record Outcome(List<String> failures, int committed, int conflicts, int others, long waitingReads, String fingerprint) {}
+    record Outcome(List<String> failures, int committed, int conflicts, int others, long waitingReads,
+            String fingerprint) {}
 
     private final Setting setting;
     private final Kernel kernel;
@@ -63,6 +64,8 @@ final class GridRun {
     private final RandomStream random;
     private final HistoryRecorder recorder = new HistoryRecorder();
     private final Map<Long, TransactionId> byStamp = new HashMap<>();
+    /** By key and stamp: whether the version removes the key. */
+    private final Map<Key, TreeMap<Long, Boolean>> removals = new HashMap<>();
     private final Map<TransactionId, CommitRequest> applied = new LinkedHashMap<>();
     private final Map<TransactionId, Long> stamps = new HashMap<>();
     private final Map<TransactionId, GridException.Reason> failed = new HashMap<>();
@@ -127,6 +130,8 @@ final class GridRun {
 
     private void applied(TransactionId id, long stamp, CommitRequest request) {
         byStamp.put(stamp, id);
+        request.writes().forEach(write -> removals.computeIfAbsent(write.key(), _ -> new TreeMap<>()).put(stamp,
+                write.value() == null));
         applied.put(id, request);
         Long before = stamps.putIfAbsent(id, stamp);
         if (before != null && before != stamp) {
@@ -147,6 +152,12 @@ final class GridRun {
         for (int i = 0; i < setting.crashing; i++) {
             // One at a time: the others go on before the next one.
             kernel.runUntil(kernel.now() + random.between(0, 60) * Nanos.MILLI);
+            // In the middle of a commit, if there is one soon.
+            GridNode victim = nodes.get(victims.get(i));
+            for (int wait = 0; wait < 200 && victim.status().committing() == 0; wait++) {
+                kernel.runUntil(kernel.now() + 20 * Nanos.MICRO);
+            }
+            kernel.runUntil(kernel.now() + random.between(0, 400) * Nanos.MICRO);
             hosts.get(victims.get(i)).crash();
             kernel.runUntil(kernel.now() + 2 * Nanos.SECOND);
         }
@@ -225,11 +236,17 @@ final class GridRun {
             if (repeats && before != null && before != stamp) {
                 failures.add("unrepeatable read of " + key + " by " + transaction.id());
             }
-            TransactionId writer = byStamp.get(stamp);
+            TransactionId writer = byStamp.get(stamp == INITIAL ? removal(key, transaction.beginStamp()) : stamp);
             if (writer == null && stamp != INITIAL) {
                 failures.add(transaction.id() + " has read a version of " + key + " that nobody has applied");
             }
             recorder.read(transaction.id(), key.hash(), writer);
+        }
+
+        /** The newest version up to a stamp, if that is a removal, which may have been dropped; otherwise 0. */
+        private long removal(Key key, long upTo) {
+            Map.Entry<Long, Boolean> newest = removals.getOrDefault(key, new TreeMap<>()).floorEntry(upTo);
+            return newest != null && newest.getValue() ? newest.getKey() : INITIAL;
         }
 
         private void commit(GridTransaction transaction, Map<Key, Long> read, Map<Key, Boolean> written) {

@@ -15,7 +15,7 @@ import tutti.grid.IsolationLevel;
 class GridSimulationTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 15);
 
-    private static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
+    static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
         Random random = new Random(seed);
         int nodes = 3 + random.nextInt(3);
         int degree = 1 + random.nextInt(3);

@@ -136,7 +136,8 @@ class ViewAgreementTest {
                 assertEquals(last, run.nodes.get(node).view(), "seed " + seed);
             }
         }
-        assertTrue(views > SEEDS && crashes > SEEDS / 4 && stuck < SEEDS / 20, stuck + " stuck, " + views + " views, " + crashes + " crashes");
+        assertTrue(views > SEEDS && crashes > SEEDS / 4 && stuck < SEEDS / 20,
+                stuck + " stuck, " + views + " views, " + crashes + " crashes");
     }
 
     @Test
