@@ -77,7 +77,7 @@ final class ProtocolWorld implements ReplicaWorld {
                 metrics.certified(writes.keys().size());
                 node.transactions().pushAside(writes.keys(), position);
             }
-            node.pipeline().remote(position, writes);
+            node.pipeline().remote(position, transaction, writes);
         });
     }
 
@@ -101,7 +101,7 @@ final class ProtocolWorld implements ReplicaWorld {
             if (!node.pipeline().engineHeld(position)) {
                 node.transactions().executing(transaction, position);
             }
-            node.pipeline().barrier(position, request);
+            node.pipeline().barrier(position, transaction, request);
         });
     }
 

@@ -165,12 +165,7 @@ final class NodeLife implements AutoCloseable {
         Function<ReplicaWorld, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);
         ReplicaNode node = new ReplicaNode(settings, RealMachine.INSTANCE,
                 PathDirectory.of(config.data().resolve("replica")), order, opened.engine(),
-                recorder == null ? protocol : recorder.recorded(protocol), metrics, (cause, restartable) -> {
-                    if (recorder != null) {
-                        recorder.failed(cause);
-                    }
-                    ended.complete(new Ending(cause, restartable));
-                });
+                recorder == null ? protocol : recorder.recorded(protocol), metrics, failures(recorder));
         started.push(node);
         if (config.workloadRecording().enabled()) {
             WorkloadRecorder workload = new WorkloadRecorder(RealMachine.INSTANCE,
@@ -186,6 +181,36 @@ final class NodeLife implements AutoCloseable {
             throw new IOException(failed.getCause().getMessage(), failed.getCause());
         }
         node.ready().thenRunAsync(() -> openFrontEnd(opened, node), Thread::startVirtualThread);
+    }
+
+    private ReplicaNode.FailureListener failures(@Nullable NodeFlightRecorder recorder) {
+        return new ReplicaNode.FailureListener() {
+            @Override
+            public void failed(Throwable cause, boolean restartable) {
+                if (recorder != null) {
+                    recorder.failed(cause);
+                }
+                ended.complete(new Ending(cause, restartable));
+            }
+
+            @Override
+            public void excluded(Throwable cause) {
+                Thread.startVirtualThread(NodeLife.this::closeFrontEnd);
+            }
+        };
+    }
+
+    /** Serves nobody any more; the node goes on. */
+    private void closeFrontEnd() {
+        FrontEnd open;
+        synchronized (started) {
+            open = frontEnd;
+            if (open == null || !started.remove(open)) {
+                return;
+            }
+            frontEnd = null;
+        }
+        open.close();
     }
 
     /** Closed after everything else, when what is written because of a failure is complete. */

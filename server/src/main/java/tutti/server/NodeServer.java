@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.engine.postgres.server.ServerException;
+import tutti.node.ReplicaNode;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
@@ -138,8 +139,10 @@ public final class NodeServer implements NodeRuntime {
                     if (ending == null) {
                         break;
                     }
-                    endings.add(System.nanoTime());
-                    while (System.nanoTime() - endings.peek() > RESTART_WINDOW.toNanos()) {
+                    if (!(ending.cause() instanceof ReplicaNode.BehindException)) {
+                        endings.add(System.nanoTime());
+                    }
+                    while (!endings.isEmpty() && System.nanoTime() - endings.element() > RESTART_WINDOW.toNanos()) {
                         endings.remove();
                     }
                     if (!ending.restartable() || endings.size() > RESTARTS_MAX) {

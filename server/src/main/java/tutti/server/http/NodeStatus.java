@@ -54,8 +54,10 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
         RECOVERING,
         /** Takes reads and writes. */
         READY,
-        /** Is without a majority: takes reads only. */
+        /** Is without a majority, or waits for the others to decide about a position: takes reads only. */
         ISOLATED,
+        /** Holds what most nodes cannot make: takes part in the order and serves nobody. */
+        EXCLUDED,
         /** Lets go of its clients, then ends. */
         STOPPING,
         /** Met something that it cannot go on from; the reason says what. */

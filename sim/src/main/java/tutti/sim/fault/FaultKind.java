@@ -68,7 +68,11 @@ public enum FaultKind {
     /** The engine does nothing. */
     ENGINE_HANG(Promise.RECOVERS, "engine-hang", "host"),
     /** The engine's server dies, and refuses connections until it is over. */
-    ENGINE_DOWN(Promise.RECOVERS, "engine-down", "host");
+    ENGINE_DOWN(Promise.RECOVERS, "engine-down", "host"),
+    /** The engine cannot make the effects of some transactions that all others can, each time that it tries. */
+    ENGINE_REFUSES(Promise.RECOVERS, "engine-refuses", "host", "rate"),
+    /** Some changes of a host's transactions only its own engine can make. */
+    OWN_ROWS(Promise.REFUSES, "own-rows", "host", "rate");
 
     /** What a system that keeps its data on a majority of disks promises under a kind of fault. */
     public enum Promise {

@@ -1,0 +1,277 @@
+package tutti.node;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TransactionId;
+import tutti.node.Ballots.Ballot;
+import tutti.node.Ballots.Verdict;
+
+/**
+ * This node's part in {@link Ballots}: asks the others about what its engine refuses, answers what they ask, and does as is
+ * decided. Of the replica's loop.
+ *
+ * <p>
+ * <b>What a node says is so.</b> It says that it has made a position's effects only when they are visible in its engine, and
+ * that it cannot only when it stands before them. A crash may take back what was visible and not durable; then the node comes to
+ * the position again, and if it cannot make it this time says so, which counts instead, or is too late.
+ *
+ * <p>
+ * <b>Whose database is right.</b> A position that is left out here is recorded as that in the engine, in one transaction with the
+ * position. So whenever a verdict is delivered, in this life or a later one that begins before it, the node can tell whether
+ * its engine is as the verdict says, whichever database it was given a copy of.
+ *
+ * <p>
+ * <b>Who stands behind.</b> A node that cannot make what holds everywhere ends its life, and all clients' sessions with it: what
+ * they keep in their sessions (temporary views) may be what is in the way. The next life tries again for as long as it takes, and is
+ * not ready before that.
+ */
+final class Settlement {
+    private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
+
+    /** So long a verdict may take before people are told of it, and writes are refused. */
+    private static final long PATIENCE_NANOS = 1_000_000_000L;
+
+    /** What of the node is needed here. */
+    interface Node {
+        CommitPipeline pipeline();
+
+        ClientTransactions transactions();
+
+        Outcomes outcomes();
+
+        /** Has all nodes told something, in the order. */
+        void send(Control control);
+
+        void schedule(long delayNanos, Runnable task);
+
+        /** Whether it serves clients. */
+        boolean isReady();
+
+        /** Other nodes take part, or no longer do. */
+        void membersChanged();
+
+        /** This node holds what others do not. */
+        void exclude(Throwable cause);
+
+        /** The node cannot go on. */
+        void fail(Throwable cause, boolean restartable);
+    }
+
+    private final ControlMessages.Life life;
+    private final Ballots ballots;
+    private final Node node;
+    /** Positions that the engine has recorded as left out. */
+    private final TreeSet<Long> leftOut = new TreeSet<>();
+    /** What this life has said last of open ballots. */
+    private final Map<Long, Boolean> said = new HashMap<>();
+    private long visible;
+    /** What the engine has refused last, while it is next; 0 if it has refused nothing. */
+    private long refused;
+    private volatile @Nullable String waits;
+
+    Settlement(ControlMessages.Life life, Ballots ballots, Node node) {
+        this.life = life;
+        this.ballots = ballots;
+        this.node = node;
+    }
+
+    /**
+     * The engine has told what it holds.
+     *
+     * @param recorded positions up to there that were left out
+     */
+    void recovered(long position, Set<Long> recorded) {
+        visible = position;
+        leftOut.addAll(recorded);
+    }
+
+    /** The order has heard of this life: what it says from now on counts. */
+    void joined() {
+        for (Ballot ballot : ballots.closed(0, visible)) {
+            hold(ballot);
+        }
+        answer();
+    }
+
+    /** For what a position keeps this node waiting, for people; null if none does. Any thread. */
+    @Nullable
+    String waits() {
+        return waits;
+    }
+
+    List<ReplicaNode.Position> positions() {
+        return ballots.all().stream().map(ballot -> new ReplicaNode.Position(ballot.position(), ballot.transaction(),
+                ballot.everywhere(), ballot.sqlState(), ballot.message(), ballot.votes(), ballot.verdict().toString()))
+                .toList();
+    }
+
+    void decide(long position, boolean holds, Completion<Void> done) {
+        Ballot ballot = ballots.of(position);
+        if (ballot == null) {
+            done.failed(new EngineFailure("55000", "no node has said that it cannot apply position " + position,
+                    false));
+        } else if (ballot.verdict() != Verdict.OPEN) {
+            done.failed(new EngineFailure("55000", "position " + position + " is decided already: its effects "
+                    + (ballot.verdict() == Verdict.HOLDS ? "hold" : "are left out"), false));
+        } else {
+            node.send(new Control.Decided(position, holds));
+            done.succeeded(null);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ what happens here
+
+    /** The engine refuses what is next. */
+    void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
+        Ballot ballot = ballots.of(position);
+        Verdict verdict = ballot == null ? Verdict.OPEN : ballot.verdict();
+        String what = "position " + position + " cannot be applied here: " + why.sqlState() + " " + why.message()
+                + "; ";
+        refused = position;
+        switch (verdict) {
+            case OPEN -> {
+                say(position, false, everywhere, new Control.Inapplicable(position, transaction, everywhere,
+                        cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
+                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX)));
+                node.schedule(PATIENCE_NANOS, () -> {
+                    if (refused == position && waits == null) {
+                        waits = what + "the nodes decide what becomes of it, and some have not said anything yet";
+                        LOG.warn("node {}: {}", life.node(), waits);
+                    }
+                });
+            }
+            case HOLDS -> behind(position, what + "at most nodes it is, so this one tries again until it can, or until"
+                    + " it is given a copy of another node's database");
+            case SKIPPED -> node.pipeline().leaveOut(position);
+        }
+    }
+
+    private static String cut(String text, int bytesMax) {
+        // A character takes up to three bytes, a pair of them four.
+        int charactersMax = text.chars().allMatch(each -> each < 0x80) ? bytesMax : bytesMax / 3;
+        return text.length() <= charactersMax ? text : text.substring(0, charactersMax);
+    }
+
+    private void say(long position, boolean made, boolean everywhere, Control control) {
+        if (!Boolean.valueOf(made).equals(said.put(position, made))) {
+            tell(everywhere, control);
+            node.send(control);
+        }
+    }
+
+    /** That a statement is refused everywhere is nothing that an operator must know. */
+    private void tell(boolean everywhere, Object what) {
+        LOG.atLevel(everywhere ? Level.DEBUG : Level.WARN).log("node {}: {}", life.node(), what);
+    }
+
+    private void behind(long position, String what) {
+        if (node.isReady()) {
+            node.fail(new ReplicaNode.BehindException(what + "; it begins anew without its clients' sessions"), true);
+            return;
+        }
+        if (!what.equals(waits)) {
+            LOG.warn("node {}: {}", life.node(), what);
+        }
+        waits = what;
+        node.pipeline().tryAgain(position);
+    }
+
+    /** The error for which a position is left out; null if it is not. */
+    @Nullable
+    EngineFailure leftOut(long position) {
+        if (!ballots.skipped(position)) {
+            return null;
+        }
+        Ballot ballot = ballots.of(position);
+        return ballot == null ? null : ballot.failure();
+    }
+
+    /** A position is left out, and will be visible next. */
+    void leavesOut(long position) {
+        leftOut.add(position);
+        leftOut.headSet(position - Engine.SKIPPED_KEPT).clear();
+    }
+
+    /** All up to a position is visible. */
+    void visible(long position) {
+        long before = visible;
+        visible = position;
+        refused = 0;
+        waits = null;
+        for (Ballot ballot : ballots.closed(before, position)) {
+            hold(ballot);
+        }
+        answer();
+    }
+
+    // ------------------------------------------------------------------------------------------ what is delivered
+
+    void delivered(int sender, Control.Inapplicable told) {
+        closed(ballots.inapplicable(sender, told));
+        answer();
+    }
+
+    void delivered(int sender, Control.Applied told) {
+        closed(ballots.applied(sender, told.position()));
+    }
+
+    void delivered(Control.Decided told) {
+        closed(ballots.decided(told.position(), told.holds()));
+    }
+
+    private void closed(@Nullable Ballot ballot) {
+        if (ballot == null) {
+            return;
+        }
+        tell(ballot.everywhere() && ballot.holders().isEmpty(), ballot);
+        said.remove(ballot.position());
+        if (ballot.verdict() == Verdict.SKIPPED) {
+            if (!ballot.everywhere()) {
+                node.outcomes().undone(ballot.transaction());
+            }
+            for (int holder : ballot.holders()) {
+                node.outcomes().fence(holder, node.outcomes().lastLife(holder));
+            }
+            node.membersChanged();
+        }
+        if (ballot.position() <= visible) {
+            hold(ballot);
+        } else if (ballot.verdict() == Verdict.SKIPPED) {
+            node.pipeline().leaveOut(ballot.position());
+        } else {
+            node.pipeline().tryAgain(ballot.position());
+        }
+    }
+
+    /** Says of open ballots what this node has made, unless it has. */
+    private void answer() {
+        for (Ballot ballot : ballots.open()) {
+            long position = ballot.position();
+            if (position <= visible && !leftOut.contains(position)
+                    && !Boolean.TRUE.equals(ballot.votes().get(life.node()))) {
+                say(position, true, false, new Control.Applied(position));
+            }
+        }
+    }
+
+    /** Holds a verdict against what is visible here. */
+    private void hold(Ballot ballot) {
+        if (ballot.verdict() == Verdict.SKIPPED && !leftOut.contains(ballot.position())
+                && ballot.position() >= visible - Engine.SKIPPED_KEPT) {
+            node.exclude(new IllegalStateException("this node has made the effects of position " + ballot.position()
+                    + " (" + ballot.transaction() + "), which most nodes cannot: " + ballot.sqlState() + " "
+                    + ballot.message() + "; they are left out, so this node serves nobody until it is given a copy of"
+                    + " another node's database"));
+        }
+    }
+}
