@@ -109,7 +109,7 @@ final class ReplicaCore {
                 new OrderEvents());
         this.outbox = new Outbox(order.log());
         this.ballots = new Ballots(settings.replicas());
-        this.settlement = new Settlement(life, ballots, parts);
+        this.settlement = new Settlement(life, files, ballots, parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, parts);
     }
@@ -388,6 +388,11 @@ final class ReplicaCore {
         }
 
         @Override
+        public boolean isFull() {
+            return pipeline.queuedBytes() > settings.backlogBytesMax();
+        }
+
+        @Override
         public void exclude(Throwable cause) {
             ReplicaCore.this.exclude(cause);
         }
@@ -464,7 +469,8 @@ final class ReplicaCore {
                 }
             }
         }
-        if (lifecycle.state() == State.EXCLUDED) {
+        if (lifecycle.state() == State.EXCLUDED || settlement.listens()) {
+            outbox.flush();
             backlog.measured(0);
             return;
         }
@@ -478,11 +484,16 @@ final class ReplicaCore {
 
     private void take(OrderInbox.Delivery next) {
         boolean counts = outcomes.counts(next.sender());
+        if (next.message() instanceof Control.Said && settlement.listens()) {
+            return;
+        }
         if (counts && next.message() instanceof Control.Said(Message message, var _)) {
             world.tell(() -> protocol.delivered(next.position(), next.sender(), message));
             return;
         }
-        pipeline.skip(next.position());
+        if (!settlement.listens()) {
+            pipeline.skip(next.position());
+        }
         if (counts || next.message() instanceof Control.Hello) {
             controlMessages.delivered(next.position(), next.sender(), next.message());
         }
@@ -566,6 +577,9 @@ final class ReplicaCore {
         @Override
         public void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
             settlement.refused(position, transaction, everywhere, why);
+            if (settlement.listens()) {
+                backlog.measured(0);
+            }
         }
 
         @Override

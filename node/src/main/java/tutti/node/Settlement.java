@@ -1,5 +1,6 @@
 package tutti.node;
 
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +32,11 @@ import tutti.node.Ballots.Verdict;
  * its engine is as the verdict says, whichever database it was given a copy of.
  *
  * <p>
+ * <b>Memory.</b> A node that waits for a verdict goes on to be delivered what it cannot apply. When that is as much as it may keep, it
+ * only listens: what the protocol is sent is dropped, and with the verdict the life ends. The next one knows the verdict from a
+ * file before it is delivered it, and is delivered all else once more.
+ *
+ * <p>
  * <b>Who stands behind.</b> A node that cannot make what holds everywhere ends its life, and all clients' sessions with it: what
  * they keep in their sessions (temporary views) may be what is in the way. The next life tries again for as long as it takes, and is
  * not ready before that.
@@ -54,6 +60,9 @@ final class Settlement {
 
         void schedule(long delayNanos, Runnable task);
 
+        /** Whether so much has been delivered and not applied that deliveries wait. */
+        boolean isFull();
+
         /** Whether it serves clients. */
         boolean isReady();
 
@@ -68,8 +77,11 @@ final class Settlement {
     }
 
     private final ControlMessages.Life life;
+    private final NodeFiles files;
     private final Ballots ballots;
     private final Node node;
+    /** Verdicts that an earlier life was delivered, and this one may be later. */
+    private final Map<Long, Ballot> foreseen = new HashMap<>();
     /** Positions that the engine has recorded as left out. */
     private final TreeSet<Long> leftOut = new TreeSet<>();
     /** What this life has said last of open ballots. */
@@ -77,10 +89,12 @@ final class Settlement {
     private long visible;
     /** What the engine has refused last, while it is next; 0 if it has refused nothing. */
     private long refused;
+    private boolean listens;
     private volatile @Nullable String waits;
 
-    Settlement(ControlMessages.Life life, Ballots ballots, Node node) {
+    Settlement(ControlMessages.Life life, NodeFiles files, Ballots ballots, Node node) {
         this.life = life;
+        this.files = files;
         this.ballots = ballots;
         this.node = node;
     }
@@ -89,10 +103,13 @@ final class Settlement {
      * The engine has told what it holds.
      *
      * @param recorded positions up to there that were left out
+     * @throws IOException if the node's files cannot be read
      */
-    void recovered(long position, Set<Long> recorded) {
+    void recovered(long position, Set<Long> recorded) throws IOException {
         visible = position;
         leftOut.addAll(recorded);
+        files.verdicts().stream().filter(ballot -> ballot.position() > position)
+                .forEach(ballot -> foreseen.put(ballot.position(), ballot));
     }
 
     /** The order has heard of this life: what it says from now on counts. */
@@ -129,11 +146,16 @@ final class Settlement {
         }
     }
 
+    private @Nullable Ballot ballot(long position) {
+        Ballot here = ballots.of(position);
+        return here == null || here.verdict() == Verdict.OPEN ? foreseen.getOrDefault(position, here) : here;
+    }
+
     // ------------------------------------------------------------------------------------------ what happens here
 
     /** The engine refuses what is next. */
     void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
-        Ballot ballot = ballots.of(position);
+        Ballot ballot = ballot(position);
         Verdict verdict = ballot == null ? Verdict.OPEN : ballot.verdict();
         String what = "position " + position + " cannot be applied here: " + why.sqlState() + " " + why.message()
                 + "; ";
@@ -189,11 +211,25 @@ final class Settlement {
     /** The error for which a position is left out; null if it is not. */
     @Nullable
     EngineFailure leftOut(long position) {
-        if (!ballots.skipped(position)) {
+        if (!ballots.skipped(position) && foreseen.isEmpty()) {
             return null;
         }
-        Ballot ballot = ballots.of(position);
-        return ballot == null ? null : ballot.failure();
+        Ballot ballot = ballot(position);
+        return ballot == null || ballot.verdict() != Verdict.SKIPPED ? null : ballot.failure();
+    }
+
+    /** Whether the protocol is told nothing any more in this life, since the node can keep no more until a verdict comes. */
+    boolean listens() {
+        if (listens || refused == 0 || !node.isFull()) {
+            return listens;
+        }
+        Ballot ballot = ballot(refused);
+        if (ballot == null || ballot.verdict() == Verdict.OPEN) {
+            LOG.warn("node {}: it can keep no more before it hears what becomes of position {}, and only listens",
+                    life.node(), refused);
+            listens = true;
+        }
+        return listens;
     }
 
     /** A position is left out, and will be visible next. */
@@ -246,11 +282,26 @@ final class Settlement {
         }
         if (ballot.position() <= visible) {
             hold(ballot);
+        } else if (listens) {
+            beginAnew();
         } else if (ballot.verdict() == Verdict.SKIPPED) {
             node.pipeline().leaveOut(ballot.position());
         } else {
             node.pipeline().tryAgain(ballot.position());
         }
+    }
+
+    private void beginAnew() {
+        List<Ballot> ahead = ballots.all().stream()
+                .filter(each -> each.verdict() != Verdict.OPEN && each.position() > visible).toList();
+        try {
+            files.keepVerdicts(ahead);
+        } catch (IOException broken) {
+            node.fail(broken, false);
+            return;
+        }
+        node.fail(new ReplicaNode.BehindException("what becomes of position " + refused
+                + " was decided when the node could keep no more behind it; it begins anew"), true);
     }
 
     /** Says of open ballots what this node has made, unless it has. */

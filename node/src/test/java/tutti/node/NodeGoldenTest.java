@@ -44,6 +44,6 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),
-                        new NodeFiles.Incarnation(7)));
+                        new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots())));
     }
 }

@@ -204,6 +204,10 @@ public final class ScenarioRun {
 
         @Override
         public long happened(String host, FaultKind kind) {
+            if (kind == FaultKind.OWN_ROWS) {
+                // It is told of the host that has executed them, and does something to all others.
+                return replicas.stream().mapToLong(replica -> replica.database().happened(kind)).sum();
+            }
             return database(host).happened(kind);
         }
     }
