@@ -23,9 +23,10 @@ import tutti.core.txn.TransactionId;
  * later; it need not wait. The last word of each node counts, until the ballot is closed.
  *
  * <p>
- * <b>What follows.</b> A ballot is closed
+ * <b>What follows.</b> The voters are all nodes, present or not, but for those that are {@linkplain #excluded excluded}. A ballot is
+ * closed
  * <ul>
- * <li>by a majority of all nodes, present or not, who say the same;
+ * <li>by a majority of them who say the same;
  * <li>if all have spoken and neither has one: the effects hold, since those who wait may yet make them and nothing that was
  * acknowledged is lost; unless nobody but the origin of a write set has made them, who then gives way;
  * <li>by hand ({@link Control.Decided}), as long as it is open.
@@ -36,8 +37,8 @@ import tutti.core.txn.TransactionId;
  * <b>Why nodes do not differ afterwards.</b> Everything here is a function of the delivered prefix, so all nodes come to the same
  * verdict. Behind it a node that serves either has acted as the verdict says, or cannot go on serving: one that has not made
  * effects that hold stands before that position, and so shows a prefix of what the others show; one that has made effects that
- * do not is {@linkplain #excluded excluded}: none of its messages counts from the verdict on, and it serves nobody until it says
- * in a later life that its database is right ({@link Settlement}). At most a minority can be, except in a tie or by hand.
+ * do not is excluded: none of its messages counts from the verdict on, and it serves nobody until in a later life its database
+ * is right ({@link Settlement}). By one verdict at most a minority of the voters is, except in a tie or by hand.
  *
  * <p>
  * <b>What is lost.</b> An origin that gives way has told its client of success. So have nodes that a verdict by hand goes against. That
@@ -107,19 +108,22 @@ final class Ballots {
             return new Ballot(position, transaction, everywhere, sqlState, message, votes, as);
         }
 
-        private Verdict of(int nodes) {
-            int made = holders().size();
-            int not = votes.size() - made;
-            if (2 * made > nodes) {
+        private Verdict of(Set<Integer> voters) {
+            Set<Integer> made = new TreeSet<>(holders());
+            made.retainAll(voters);
+            Set<Integer> not = new TreeSet<>(votes.keySet());
+            not.retainAll(voters);
+            not.removeAll(made);
+            if (2 * made.size() > voters.size()) {
                 return Verdict.HOLDS;
             }
-            if (2 * not > nodes) {
+            if (2 * not.size() > voters.size()) {
                 return Verdict.SKIPPED;
             }
-            if (votes.size() < nodes) {
+            if (made.size() + not.size() < voters.size()) {
                 return Verdict.OPEN;
             }
-            boolean onlyOrigin = !everywhere && holders().equals(Set.of(transaction.node()));
+            boolean onlyOrigin = !everywhere && made.equals(Set.of(transaction.node()));
             return onlyOrigin ? Verdict.SKIPPED : Verdict.HOLDS;
         }
     }
@@ -178,58 +182,75 @@ final class Ballots {
 
     // ------------------------------------------------------------------------------------------ what is delivered
 
-    /** A node cannot make a position's effects. Answers the ballot if that closes it. */
-    @Nullable
-    Ballot inapplicable(int node, Control.Inapplicable told) {
-        if (closed.containsKey(told.position())) {
-            return null;
+    /** A node cannot make a position's effects. Answers the ballots that this closes. */
+    List<Ballot> inapplicable(int node, Control.Inapplicable told) {
+        if (!closed.containsKey(told.position())) {
+            Ballot before = open.get(told.position());
+            Ballot here = before == null
+                    ? new Ballot(told.position(), told.transaction(), told.everywhere(), told.sqlState(), told.message(),
+                            Map.of(), Verdict.OPEN)
+                    : before;
+            open.put(told.position(), here.with(node, false));
         }
-        Ballot before = open.get(told.position());
-        if (before == null) {
-            before = new Ballot(told.position(), told.transaction(), told.everywhere(), told.sqlState(),
-                    told.message(), Map.of(), Verdict.OPEN);
-        }
-        return voted(before.with(node, false));
+        return close();
     }
 
     /** A node has made them. Likewise. */
-    @Nullable
-    Ballot applied(int node, long position) {
-        Ballot before = open.get(position);
-        return before == null ? null : voted(before.with(node, true));
+    List<Ballot> applied(int node, long position) {
+        open.computeIfPresent(position, (_, before) -> before.with(node, true));
+        return close();
     }
 
     /** Somebody has decided by hand. Likewise. */
-    @Nullable
-    Ballot decided(long position, boolean holds) {
+    List<Ballot> decided(long position, boolean holds) {
         Ballot before = open.get(position);
-        return before == null ? null : close(before.closed(holds ? Verdict.HOLDS : Verdict.SKIPPED));
-    }
-
-    private @Nullable Ballot voted(Ballot now) {
-        Verdict verdict = now.of(nodes.size());
-        if (verdict == Verdict.OPEN) {
-            open.put(now.position, now);
-            return null;
+        if (before == null) {
+            return List.of();
         }
-        return close(now.closed(verdict));
+        List<Ballot> decided = new ArrayList<>();
+        decided.add(close(before, holds ? Verdict.HOLDS : Verdict.SKIPPED));
+        decided.addAll(close());
+        return decided;
     }
 
-    private Ballot close(Ballot ballot) {
-        open.remove(ballot.position);
-        closed.put(ballot.position, ballot);
+    /** A node says that it holds what others do not. Likewise. */
+    List<Ballot> exclude(int node) {
+        excluded.add(node);
+        return close();
+    }
+
+    /** Closes what can be; who is excluded by that has no vote in what is left. */
+    private List<Ballot> close() {
+        List<Ballot> decided = new ArrayList<>();
+        for (Ballot next = next(); next != null; next = next()) {
+            decided.add(next);
+        }
+        return decided;
+    }
+
+    private @Nullable Ballot next() {
+        Set<Integer> voters = new TreeSet<>(nodes);
+        voters.removeAll(excluded);
+        for (Ballot each : open.values()) {
+            Verdict verdict = each.of(voters);
+            if (verdict != Verdict.OPEN) {
+                return close(each, verdict);
+            }
+        }
+        return null;
+    }
+
+    private Ballot close(Ballot ballot, Verdict verdict) {
+        Ballot now = ballot.closed(verdict);
+        open.remove(now.position);
+        closed.put(now.position, now);
         if (closed.size() > CLOSED_MAX) {
             closed.pollFirstEntry();
         }
-        if (ballot.verdict == Verdict.SKIPPED) {
-            excluded.addAll(ballot.holders());
+        if (verdict == Verdict.SKIPPED) {
+            excluded.addAll(now.holders());
         }
-        return ballot;
-    }
-
-    /** A node holds what others do not. Answers whether that is news. */
-    boolean exclude(int node) {
-        return excluded.add(node);
+        return now;
     }
 
     /** A node begins a life: until it says otherwise its database is right. Answers whether it was excluded. */

@@ -96,9 +96,7 @@ final class ControlMessages {
             case Control.Fence fence when fence.node() == sender -> {
                 // It holds what others do not, and knows.
                 outcomes.fence(sender, fence.incarnation());
-                if (ballots.exclude(sender)) {
-                    node.membersChanged();
-                }
+                settlement.excludes(sender);
             }
             case Control.Fence fence -> {
                 if (outcomes.fence(fence.node(), fence.incarnation())

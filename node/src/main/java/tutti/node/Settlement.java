@@ -157,9 +157,11 @@ final class Settlement {
     void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
         Ballot ballot = ballot(position);
         Verdict verdict = ballot == null ? Verdict.OPEN : ballot.verdict();
-        String what = "position " + position + " cannot be applied here: " + why.sqlState() + " " + why.message()
-                + "; ";
+        // Clients see it, who need not be allowed to see the rows that an error may name.
+        String what = "position " + position + " cannot be applied here (" + why.sqlState()
+                + ", see `tutti position show`); ";
         refused = position;
+        tell(everywhere, "position " + position + " cannot be applied here: " + why.message());
         switch (verdict) {
             case OPEN -> {
                 say(position, false, everywhere, new Control.Inapplicable(position, transaction, everywhere,
@@ -265,10 +267,17 @@ final class Settlement {
         closed(ballots.decided(told.position(), told.holds()));
     }
 
-    private void closed(@Nullable Ballot ballot) {
-        if (ballot == null) {
-            return;
-        }
+    /** A node says that it holds what others do not. */
+    void excludes(int node) {
+        closed(ballots.exclude(node));
+        this.node.membersChanged();
+    }
+
+    private void closed(List<Ballot> decided) {
+        decided.forEach(this::closed);
+    }
+
+    private void closed(Ballot ballot) {
         tell(ballot.everywhere() && ballot.holders().isEmpty(), ballot);
         said.remove(ballot.position());
         if (ballot.verdict() == Verdict.SKIPPED) {
@@ -320,8 +329,8 @@ final class Settlement {
         if (ballot.verdict() == Verdict.SKIPPED && !leftOut.contains(ballot.position())
                 && ballot.position() >= visible - Engine.SKIPPED_KEPT) {
             node.exclude(new IllegalStateException("this node has made the effects of position " + ballot.position()
-                    + " (" + ballot.transaction() + "), which most nodes cannot: " + ballot.sqlState() + " "
-                    + ballot.message() + "; they are left out, so this node serves nobody until it is given a copy of"
+                    + " (" + ballot.transaction() + "), which most nodes cannot (" + ballot.sqlState()
+                    + ", see `tutti position show`); they are left out, so it serves nobody until it is given a copy of"
                     + " another node's database"));
         }
     }

@@ -13,6 +13,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -235,6 +236,16 @@ public final class NodeServer implements NodeRuntime {
             NodeStatus.Secondaries changed = running().secondaries(count);
             secondaries = count;
             return changed;
+        }
+
+        @Override
+        public List<NodeStatus.Position> positions() throws IOException {
+            return running().positions();
+        }
+
+        @Override
+        public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
+            return running().decide(position, holds);
         }
 
         private NodeStatus status() {

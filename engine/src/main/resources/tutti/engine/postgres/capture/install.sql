@@ -982,7 +982,7 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text),
     tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
-    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint) TO PUBLIC;
+    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.skip(bytea, bigint) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
