@@ -209,10 +209,6 @@ final class ReplicaCore {
         return life;
     }
 
-    Protocol protocol() {
-        return protocol;
-    }
-
     Claims claims() {
         return claims;
     }
