@@ -115,7 +115,7 @@ final class PositionCommand {
     }
 
     /** Decides about one, through the first node that can have it ordered. */
-    private abstract static class Decision implements Callable<Integer> {
+    abstract static class Decision implements Callable<Integer> {
         private final String word;
 
         @Parameters(paramLabel = "POSITION", description = "As `tutti position show` has it.")

@@ -160,7 +160,7 @@ class BallotsTest {
             Ballots other = of(nodes);
             Map<Long, Map<Integer, Boolean>> last = new HashMap<>();
             for (int i = 0; i < 40; i++) {
-                long position = 1 + random.nextInt(4);
+                long position = 1L + random.nextInt(4);
                 int node = random.nextInt(nodes);
                 int kind = random.nextInt(12);
                 boolean allVote = one.excluded().isEmpty();

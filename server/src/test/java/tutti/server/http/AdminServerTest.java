@@ -59,7 +59,7 @@ class AdminServerTest {
     /** Does what it is asked, unless it is broken. */
     private static final class Obeying implements AdminServer.Operations {
         private final AtomicReference<@Nullable String> broken = new AtomicReference<>();
-        private final StringBuffer decided = new StringBuffer();
+        private final AtomicReference<String> decided = new AtomicReference<>("");
         private NodeStatus.Secondaries secondaries = new NodeStatus.Secondaries(7, List.of(), 0, 0, 0, 0, null);
 
         @Override
@@ -84,13 +84,13 @@ class AdminServerTest {
         public List<NodeStatus.Position> positions() throws IOException {
             requireWhole();
             return List.of(new NodeStatus.Position(17, "0:1.4", false, "23514", "check (secret row)",
-                    Map.of(0, true, 1, false), decided.toString()));
+                    Map.of(0, true, 1, false), decided.get()));
         }
 
         @Override
         public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
             requireWhole();
-            decided.append(position).append(holds);
+            decided.updateAndGet(before -> before + position + holds);
             return positions();
         }
 
