@@ -14,7 +14,7 @@ import tutti.server.NodeCommand;
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
         DemoCommand.class, StartCommand.class, StatusCommand.class,
-        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, FlightCommand.class,
+        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, FlightCommand.class,
         BenchCommand.class, GridCommand.class,
         SimCommand.class,
         CalibrateCommand.class,

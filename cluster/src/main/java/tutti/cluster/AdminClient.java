@@ -41,7 +41,16 @@ public final class AdminClient implements AutoCloseable {
      * @throws Failure if that is no address
      */
     public Answer get(String url, String path) throws InterruptedException {
-        return send(url, path, HttpRequest.newBuilder());
+        return get(url, path, "");
+    }
+
+    /**
+     * Likewise, at what not everybody may see.
+     *
+     * @param token of the node; nothing if it is not known
+     */
+    public Answer get(String url, String path, String token) throws InterruptedException {
+        return send(url, path, with(token, HttpRequest.newBuilder()));
     }
 
     /**
@@ -50,11 +59,11 @@ public final class AdminClient implements AutoCloseable {
      * @param token of the node; nothing if it is not known
      */
     public Answer post(String url, String path, String token) throws InterruptedException {
-        HttpRequest.Builder request = HttpRequest.newBuilder().POST(HttpRequest.BodyPublishers.noBody());
-        if (!token.isEmpty()) {
-            request.header("Authorization", "Bearer " + token);
-        }
-        return send(url, path, request);
+        return send(url, path, with(token, HttpRequest.newBuilder().POST(HttpRequest.BodyPublishers.noBody())));
+    }
+
+    private static HttpRequest.Builder with(String token, HttpRequest.Builder request) {
+        return token.isEmpty() ? request : request.header("Authorization", "Bearer " + token);
     }
 
     private Answer send(String url, String path, HttpRequest.Builder request) throws InterruptedException {

@@ -80,6 +80,8 @@ final class ClientTransaction implements Transactions.Ticket {
     private boolean queued;
     /** The session has ended it by itself and wants no answer. */
     private boolean gone;
+    /** Why its changes are left out everywhere, though it was certified; null if they are not. */
+    private AbortReason.@Nullable Inapplicable leftOut;
     private long certifiedAt;
     private long askedNanos;
     private final long sinceNanos;
@@ -327,9 +329,9 @@ final class ClientTransaction implements Transactions.Ticket {
         become(Phase.CERTIFIED);
         certifiedAt = position;
         if (rollingBack) {
-            all.node().pipeline().remote(position, writes);
+            all.node().pipeline().remote(position, id, writes);
         } else {
-            all.node().pipeline().local(position, writes, session);
+            all.node().pipeline().local(position, id, writes, session);
         }
     }
 
@@ -350,11 +352,17 @@ final class ClientTransaction implements Transactions.Ticket {
         }
     }
 
+    /** Its changes are left out everywhere: what the protocol takes for committed, its client hears of as that. */
+    void leftOut(AbortReason.Inapplicable why) {
+        leftOut = why;
+    }
+
     /** {@link tutti.core.protocol.ReplicaWorld#answer}; nothing happens if it has ended. */
-    void answer(Outcome outcome) {
+    void answer(Outcome decided) {
         if (phase == Phase.ENDED) {
             return;
         }
+        Outcome outcome = leftOut == null ? decided : new Outcome.Aborted(leftOut);
         if (!gone) {
             switch (outcome) {
                 case Outcome.Committed _ -> all.metrics().committed(all.clock().nanoTime() - askedNanos);

@@ -17,6 +17,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
@@ -337,6 +338,22 @@ final class ClientTransactions {
             transaction.executedEverywhere(result);
         }
         everywhere.executed(id, result);
+    }
+
+    /** What one has changed is left out everywhere; nothing happens if it is none of this node. */
+    void leftOut(TransactionId id, EngineFailure why) {
+        ClientTransaction transaction = known.get(id);
+        if (transaction != null) {
+            transaction.leftOut(new AbortReason.Inapplicable(why.sqlState(), why.message()));
+        }
+    }
+
+    /** One that holds its locks is rolled back instead of committed; nothing happens if it is none of this node. */
+    void takeBack(TransactionId id) {
+        ClientTransaction transaction = known.get(id);
+        if (transaction != null) {
+            transaction.giveWay(0);
+        }
     }
 
     /** {@link tutti.core.protocol.ReplicaWorld#abort}; nothing happens if it is none of this node. */

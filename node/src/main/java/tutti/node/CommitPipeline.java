@@ -5,6 +5,7 @@ import java.util.Iterator;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
@@ -62,7 +63,25 @@ final class CommitPipeline {
         /** A barrier has been executed, and its position will be visible next. */
         void executed(long position, ExecuteResult result);
 
-        /** Positions could not be made visible, for good. */
+        /**
+         * The engine refuses what is next: nothing goes on until it is {@linkplain #tryAgain tried again} or
+         * {@linkplain #leaveOut left out}.
+         *
+         * @param everywhere whether it is a request that each node executes
+         */
+        void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why);
+
+        /** The error for which a position is left out; null if it is not. */
+        @Nullable
+        EngineFailure leftOut(long position);
+
+        /** What a transaction has changed is left out, and its position will be visible next. */
+        void leavesOut(long position, TransactionId transaction, EngineFailure why);
+
+        /** A transaction of this node, which holds its locks, is rolled back instead of committed. */
+        void takesBack(TransactionId transaction);
+
+        /** The engine does not tell what it holds. */
         void failed(Throwable cause);
     }
 
@@ -86,6 +105,7 @@ final class CommitPipeline {
     private long visible;
     private boolean advancing;
     private boolean advanceAgain;
+    private boolean halted;
 
     /**
      * Puts it together; {@link #open} begins.
@@ -153,21 +173,21 @@ final class CommitPipeline {
     }
 
     /** A write set is to be applied. */
-    void remote(long position, WriteSet writes) {
+    void remote(long position, TransactionId transaction, WriteSet writes) {
         if (decide(position)) {
-            Slot slot = Slot.remote(position, writes);
+            Slot slot = Slot.remote(position, transaction, writes);
             slot.lingersUntil(linger.arrived());
             add(slot);
         }
     }
 
     /** A transaction of this node and life, which holds its locks, is to commit. */
-    void local(long position, WriteSet writes, LocalTransaction local) {
+    void local(long position, TransactionId transaction, WriteSet writes, LocalTransaction local) {
         if (!decide(position)) {
             throw new Defect("a transaction of this life commits at position " + position
                     + ", which the database held before it began");
         }
-        add(Slot.local(position, writes, local));
+        add(Slot.local(position, transaction, writes, local));
     }
 
     /** Commits what was {@linkplain #prepare prepared}; false, and nothing is decided, if nothing was. */
@@ -185,9 +205,9 @@ final class CommitPipeline {
     }
 
     /** A request is to be executed, alone. */
-    void barrier(long position, TransactionRequest.Whole request) {
+    void barrier(long position, TransactionId transaction, TransactionRequest.Whole request) {
         if (decide(position)) {
-            add(Slot.barrier(position, request));
+            add(Slot.barrier(position, transaction, request));
         }
     }
 
@@ -272,6 +292,9 @@ final class CommitPipeline {
 
     /** Does whatever can be done now. Completions may call it again from inside; that is folded into one more pass. */
     private void advance() {
+        if (halted) {
+            return;
+        }
         if (advancing) {
             advanceAgain = true;
             return;
@@ -300,10 +323,13 @@ final class CommitPipeline {
             return;
         }
         Group group = head.group();
+        EngineFailure wrong = events.leftOut(head.position());
         if (group != null) {
             if (head.state() == Slot.State.APPLIED) {
                 commitGroup(group);
             }
+        } else if (head.state() == Slot.State.WAITING && wrong != null) {
+            leaveOut(head, wrong);
         } else if (head.state() == Slot.State.WAITING) {
             switch (head.kind()) {
                 case LOCAL -> commitLocal(head);
@@ -377,13 +403,23 @@ final class CommitPipeline {
         commits.asks(slot.position());
         applier.execute(slot.position(), slot.barrier().statement(), onLoop(result -> {
             appliers.free(applier);
-            executed(slot, result);
+            EngineFailure why = result.refusal();
+            if (why == null) {
+                executed(slot, result);
+            } else {
+                slot.refusal(result);
+                refuse(slot, why);
+            }
         }, failure -> {
             appliers.free(applier);
-            commits.later(slot, failure, () -> commits.ifCommitted(slot.position(),
-                    () -> executed(slot, new ExecuteResult(true, new byte[0])), () -> {
-                        slot.become(Slot.State.WAITING);
-                        advance();
+            commits.later(slot, () -> commits.ifCommitted(slot.position(),
+                    () -> executed(slot, ExecuteResult.done(new byte[0])), () -> {
+                        if (EngineCommits.isFinal(slot, failure)) {
+                            refuse(slot, failure);
+                        } else {
+                            slot.become(Slot.State.WAITING);
+                            advance();
+                        }
                     }));
         }));
     }
@@ -391,6 +427,79 @@ final class CommitPipeline {
     private void executed(Slot slot, ExecuteResult result) {
         events.executed(slot.position(), result);
         becameVisible(slot);
+    }
+
+    // ------------------------------------------------------------------------------------------ what the engine refuses
+
+    private void refuse(Slot head, EngineFailure why) {
+        head.become(Slot.State.REFUSED);
+        events.refused(head.position(), head.transaction(), head.kind() == Slot.Kind.BARRIER, why);
+    }
+
+    private boolean isRefused(long position) {
+        Slot head = slots.peek();
+        return head != null && head.position() == position && head.state() == Slot.State.REFUSED;
+    }
+
+    /** What was {@linkplain Events#refused refused} is tried again, after a while; nothing happens if it is not that. */
+    void tryAgain(long position) {
+        commits.muchLater(() -> {
+            if (isRefused(position)) {
+                slots.element().become(Slot.State.WAITING);
+                advance();
+            }
+        });
+    }
+
+    /** {@link Events#leftOut} has come to know of a position: what was refused, or would come next, is left out. */
+    void leaveOut(long position) {
+        if (isRefused(position)) {
+            slots.element().become(Slot.State.WAITING);
+        }
+        advance();
+    }
+
+    /** Does not make the effects of what is next. The engine keeps that in mind, for a later life to know. */
+    private void leaveOut(Slot head, EngineFailure why) {
+        if (head.kind() == Slot.Kind.LOCAL) {
+            events.takesBack(head.transaction());
+        }
+        if (head.kind() == Slot.Kind.LOCAL || head.kind() == Slot.Kind.PREPARED) {
+            becomeRemote(head);
+        }
+        Engine.Applier applier = appliers.take();
+        if (applier == null) {
+            return;
+        }
+        head.become(Slot.State.COMMITTING);
+        commits.asks(head.position());
+        applier.skip(head.position(), why, onLoop(result -> {
+            appliers.free(applier);
+            leftOut(head, why, result);
+        }, failure -> {
+            appliers.free(applier);
+            commits.muchLater(() -> commits.ifCommitted(head.position(),
+                    () -> leftOut(head, why, new ExecuteResult(why, new byte[0])), () -> {
+                        head.become(Slot.State.WAITING);
+                        advance();
+                    }));
+        }));
+    }
+
+    private void leftOut(Slot head, EngineFailure why, ExecuteResult result) {
+        ExecuteResult here = head.refusal();
+        if (head.kind() == Slot.Kind.BARRIER) {
+            executed(head, here == null ? result : here);
+        } else {
+            events.leavesOut(head.position(), head.transaction(), why);
+            load.grouped(head);
+            becameVisible(head);
+        }
+    }
+
+    /** Nothing is made visible any more. */
+    void halt() {
+        halted = true;
     }
 
     // ------------------------------------------------------------------------------------------ lingering
@@ -443,7 +552,8 @@ final class CommitPipeline {
                 }
                 continue;
             }
-            if (slot.kind() == Slot.Kind.BARRIER) {
+            if (slot.kind() == Slot.Kind.BARRIER || slot.state() == Slot.State.REFUSED
+                    || events.leftOut(slot.position()) != null) {
                 break;
             }
             if (slot.kind() == Slot.Kind.LOCAL || slot.kind() == Slot.Kind.PREPARED) {
@@ -513,7 +623,7 @@ final class CommitPipeline {
         if (applier == null) {
             throw new Defect("no applier is left for " + group.first());
         }
-        group.begin(applier, clock.nanoTime());
+        group.begin(applier, clock.nanoTime(), isHead(group));
         long last = group.last().position();
         if (isHead(group) && group.first().attempts() == 0) {
             // All before it is visible, so nothing has to be asked between the changes and their commit.
@@ -528,7 +638,7 @@ final class CommitPipeline {
             advance();
         }, failure -> {
             appliers.free(group.release());
-            Runnable again = () -> commits.later(group.first(), failure, () -> disband(group));
+            Runnable again = () -> commits.later(group.first(), () -> again(group, failure));
             if (group.first().attempts() > 0 && isHead(group)) {
                 // If the commit that was tried before has worked, that is why its changes cannot be made again.
                 commits.ifCommitted(last, () -> groupVisible(group), again);
@@ -536,6 +646,16 @@ final class CommitPipeline {
                 again.run();
             }
         }));
+    }
+
+    /** Tries again what could not be applied, if that is of use. */
+    private void again(Group group, EngineFailure failure) {
+        if (group.isLastResort() && EngineCommits.isFinal(group.first(), failure)) {
+            ungroup(group);
+            refuse(group.first(), failure);
+        } else {
+            disband(group);
+        }
     }
 
     private boolean isHead(Group group) {
@@ -565,11 +685,11 @@ final class CommitPipeline {
 
     private void commitFailed(Group group, EngineFailure failure) {
         appliers.free(group.release());
-        commits.later(group.first(), failure, () -> commits.ifCommitted(group.last().position(),
-                () -> groupVisible(group), () -> disband(group)));
+        commits.later(group.first(), () -> commits.ifCommitted(group.last().position(), () -> groupVisible(group),
+                () -> again(group, failure)));
     }
 
-    private void disband(Group group) {
+    private void ungroup(Group group) {
         group.disband();
         for (Slot slot : group.slots()) {
             if (slot.kind() == Slot.Kind.REMOTE) {
@@ -577,6 +697,10 @@ final class CommitPipeline {
             }
             busy.leave(slot);
         }
+    }
+
+    private void disband(Group group) {
+        ungroup(group);
         advance();
     }
 

@@ -105,6 +105,58 @@ sealed interface Control extends Encoded {
         }
     }
 
+    /**
+     * The sender cannot make the effects of a position, and does not go beyond it: what is to become of it? See {@link Ballots}.
+     *
+     * @param transaction whose effects they are
+     * @param everywhere whether each node executes it by itself
+     * @param sqlState of the sender's error
+     * @param message likewise
+     */
+    record Inapplicable(long position, TransactionId transaction, boolean everywhere, String sqlState,
+            String message) implements Control {
+        static final int STATE_BYTES_MAX = 5;
+        static final int MESSAGE_BYTES_MAX = 2000;
+        static final Schema<Inapplicable> SCHEMA = Schema.message("inapplicable", 7, Inapplicable.class,
+                "The sender cannot make the effects of a position, and does not go beyond it.").of(
+                        Field.of("position", Types.NATURAL, Inapplicable::position),
+                        Field.of("transaction", TransactionId.SCHEMA, Inapplicable::transaction),
+                        Field.of("everywhere", Types.BOOLEAN, Inapplicable::everywhere),
+                        Field.of("sql state", Types.text(STATE_BYTES_MAX), Inapplicable::sqlState),
+                        Field.of("message", Types.text(MESSAGE_BYTES_MAX), Inapplicable::message),
+                        Inapplicable::new);
+
+        @Override
+        public Schema<Inapplicable> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** The sender has made the effects of a position that another node cannot make. */
+    record Applied(long position) implements Control {
+        static final Schema<Applied> SCHEMA = Schema.message("applied", 8, Applied.class,
+                "The sender has made the effects of a position that another node cannot make.").of(
+                        Field.of("position", Types.NATURAL, Applied::position), Applied::new);
+
+        @Override
+        public Schema<Applied> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** Somebody decides by hand whether the effects of a position hold that some node cannot make. */
+    record Decided(long position, boolean holds) implements Control {
+        static final Schema<Decided> SCHEMA = Schema.message("decided", 9, Decided.class,
+                "Somebody decides by hand whether the effects of a position hold that some node cannot make.").of(
+                        Field.of("position", Types.NATURAL, Decided::position),
+                        Field.of("holds", Types.BOOLEAN, Decided::holds), Decided::new);
+
+        @Override
+        public Schema<Decided> schema() {
+            return SCHEMA;
+        }
+    }
+
     /** How they are written in a cluster that runs one protocol. Immutable, for any thread. */
     final class Messages {
         private final Schema<Said> said;
@@ -116,7 +168,7 @@ sealed interface Control extends Encoded {
                     .of(Field.of("message", protocol, Said::message), this::said);
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
-                            Mark.SCHEMA));
+                            Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA));
         }
 
         /** A message of the protocol as one of these. */

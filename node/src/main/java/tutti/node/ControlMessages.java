@@ -17,6 +17,9 @@ final class ControlMessages {
         /** Whether the engine held a position when this life began. */
         boolean engineHeld(long position);
 
+        /** Other nodes take part than before, or fewer. */
+        void membersChanged();
+
         /** This life's first message was delivered: all that was ordered before the node began lies before it. */
         void joinedAt(long position);
 
@@ -50,16 +53,21 @@ final class ControlMessages {
     private final Questions questions;
     private final ClientTransactions transactions;
     private final LogKeeping logKeeping;
+    private final Ballots ballots;
+    private final Settlement settlement;
     private final Node node;
 
     ControlMessages(Life life, NodeFiles files, Outcomes outcomes, Questions questions,
-            ClientTransactions transactions, LogKeeping logKeeping, Node node) {
+            ClientTransactions transactions, LogKeeping logKeeping, Ballots ballots, Settlement settlement,
+            Node node) {
         this.life = life;
         this.files = files;
         this.outcomes = outcomes;
         this.questions = questions;
         this.transactions = transactions;
         this.logKeeping = logKeeping;
+        this.ballots = ballots;
+        this.settlement = settlement;
         this.node = node;
     }
 
@@ -81,6 +89,14 @@ final class ControlMessages {
                 if (sender == ended.transaction().node()) {
                     questions.ended(ended.transaction());
                 }
+            }
+            case Control.Inapplicable told -> settlement.delivered(sender, told);
+            case Control.Applied told -> settlement.delivered(sender, told);
+            case Control.Decided told -> settlement.delivered(told);
+            case Control.Fence fence when fence.node() == sender -> {
+                // It holds what others do not, and knows.
+                outcomes.fence(sender, fence.incarnation());
+                settlement.excludes(sender);
             }
             case Control.Fence fence -> {
                 if (outcomes.fence(fence.node(), fence.incarnation())
@@ -106,6 +122,9 @@ final class ControlMessages {
         }
         long lastLife = outcomes.lastLife(sender);
         boolean born = outcomes.born(sender, hello.incarnation());
+        if (born && ballots.born(sender)) {
+            node.membersChanged();
+        }
         if (sender != life.node() || hello.mark() != life.mark()) {
             return;
         }

@@ -6,7 +6,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.runtime.Loop;
 
 /**
- * Up to where the engine was asked to commit and has said that it has; tries again what it refused for a passing reason, and
+ * Up to where the engine was asked to commit and has said that it has; says when what it refused is tried again, and
  * finds out whether a commit whose result was lost has worked. Of the replica's loop.
  *
  * <p>
@@ -17,8 +17,10 @@ final class EngineCommits {
     /** The n-th attempt waits n² of these, at most {@link #DELAY_NANOS_MAX}. */
     private static final long DELAY_NANOS = 500_000L;
     private static final long DELAY_NANOS_MAX = 100_000_000L;
-    /** How often a failing position is tried before the node gives up: with the delays between, nine seconds. */
+    /** How often a position is tried that fails for a passing reason: with the delays between, nine seconds. */
     private static final int ATTEMPTS_MAX = 100;
+    /** Between attempts at what must work in the end. */
+    private static final long INSISTENT_NANOS = 500_000_000L;
 
     private final Engine engine;
     private final Loop loop;
@@ -26,7 +28,7 @@ final class EngineCommits {
     private long confirmed;
     private long asked;
 
-    /** @param givenUp told that a position cannot be made visible, and why */
+    /** @param givenUp told that the engine does not tell what it holds, and why */
     EngineCommits(Engine engine, Loop loop, Consumer<Throwable> givenUp) {
         this.engine = engine;
         this.loop = loop;
@@ -54,18 +56,21 @@ final class EngineCommits {
         confirmed = Math.max(confirmed, position);
     }
 
-    /** Does it again after a while, unless that is useless. */
-    void later(Slot slot, EngineFailure failure, Runnable again) {
+    /** Whether another attempt at what has failed so often is of use. */
+    static boolean isFinal(Slot slot, EngineFailure failure) {
+        return !failure.transientFailure() || slot.attempts() > ATTEMPTS_MAX;
+    }
+
+    /** Counts an attempt in vain, and does something after a while. */
+    void later(Slot slot, Runnable then) {
         slot.attempted();
-        long attempts = slot.attempts();
-        if (!failure.transientFailure() || attempts > ATTEMPTS_MAX) {
-            givenUp.accept(new IllegalStateException("position " + slot.position() + " cannot be applied after "
-                    + attempts + " attempts: " + failure.sqlState() + " " + failure.message()
-                    + "; mend what the database complains of and start the node again, or give it a copy of another"
-                    + " node's database"));
-            return;
-        }
-        loop.schedule(Math.min(DELAY_NANOS * attempts * attempts, DELAY_NANOS_MAX), again);
+        long attempts = Math.min(slot.attempts(), ATTEMPTS_MAX);
+        loop.schedule(Math.min(DELAY_NANOS * attempts * attempts, DELAY_NANOS_MAX), then);
+    }
+
+    /** Does something after a longer while. */
+    void muchLater(Runnable then) {
+        loop.schedule(INSISTENT_NANOS, then);
     }
 
     /** Does the one or the other, later, by whether the engine has committed a position that it was asked for. */

@@ -12,6 +12,7 @@ final class Group {
     private Engine.@Nullable Applier applier;
     private long bytes;
     private long startedNanos;
+    private boolean lastResort;
 
     void add(Slot slot) {
         slot.group(this);
@@ -52,9 +53,16 @@ final class Group {
         slots.forEach(slot -> slot.become(next));
     }
 
-    void begin(Engine.Applier by, long nowNanos) {
+    /** @param head whether it is what comes next */
+    void begin(Engine.Applier by, long nowNanos, boolean head) {
         applier = by;
         startedNanos = nowNanos;
+        lastResort = head && slots.size() == 1 && first().attempts() > 0;
+    }
+
+    /** Whether it is one position that has been tried before, and nothing before it was under way when this attempt began. */
+    boolean isLastResort() {
+        return lastResort;
     }
 
     long startedNanos() {

@@ -52,6 +52,11 @@ final class Lifecycle {
         return first;
     }
 
+    /** It holds what the others do not, and serves nobody; false if it has ended already. */
+    boolean excluded(Throwable cause) {
+        return ends(State.EXCLUDED, cause);
+    }
+
     /** It cannot go on; false if it has ended already. */
     boolean fails(Throwable cause) {
         return ends(State.FAILED, cause);
@@ -72,7 +77,7 @@ final class Lifecycle {
 
     private boolean ends(State end, @Nullable Throwable cause) {
         synchronized (this) {
-            if (state == State.STOPPED || state == State.FAILED) {
+            if (state == State.STOPPED || state == State.FAILED || state == end) {
                 return false;
             }
             failure = cause;

@@ -29,6 +29,7 @@ final class NodeFiles {
     static final String REMEDY = "remove this node's data, and give it a copy of another node's database to begin with";
 
     private static final String INCARNATION = "incarnation";
+    private static final String VERDICTS = "verdicts";
     private static final Pattern SNAPSHOT = Pattern.compile("protocol-(\\d+)\\.snapshot");
 
     private final Directory directory;
@@ -45,10 +46,23 @@ final class NodeFiles {
         }
     }
 
+    /** Ballots that were closed about positions which the engine does not hold. */
+    record Verdicts(List<Ballots.Ballot> ballots) implements Encoded {
+        static final Schema<Verdicts> SCHEMA = Schema
+                .message("verdicts", 3, Verdicts.class, "What was decided about positions before which the node stands.")
+                .of(Field.of("ballots", Types.list(Ballots.Ballot.SCHEMA, Ballots.CLOSED_MAX), Verdicts::ballots),
+                        Verdicts::new);
+
+        @Override
+        public Schema<Verdicts> schema() {
+            return SCHEMA;
+        }
+    }
+
     /** What is in the files. */
     static final MessageSet<Encoded> SET = new MessageSet<>("node files",
             "In files of a node's own, each behind its CRC-32C of 4 bytes.",
-            List.of(NodeSnapshot.SCHEMA, Incarnation.SCHEMA));
+            List.of(NodeSnapshot.SCHEMA, Incarnation.SCHEMA, Verdicts.SCHEMA));
 
     /** A snapshot of the protocol after a position, as bytes. */
     record Snapshot(long position, byte[] state) {}
@@ -90,6 +104,24 @@ final class NodeFiles {
     /** Numbers answered from now on are larger than this one. */
     void keepIncarnation(long last) throws IOException {
         DurableFiles.write(directory, INCARNATION, new Incarnation(last).bytes());
+    }
+
+    /** What was kept last by {@link #keepVerdicts}; none if nothing was. */
+    List<Ballots.Ballot> verdicts() throws IOException {
+        if (!directory.exists(VERDICTS)) {
+            return List.of();
+        }
+        try {
+            return SET.decode(read(VERDICTS), Verdicts.class).ballots();
+        } catch (DecodeException wrong) {
+            throw new IOException(directory.location(VERDICTS) + " cannot be used: " + wrong.getMessage() + "; or "
+                    + REMEDY, wrong);
+        }
+    }
+
+    /** Keeps verdicts for the next life, durably, in place of those kept before. */
+    void keepVerdicts(List<Ballots.Ballot> ballots) throws IOException {
+        DurableFiles.write(directory, VERDICTS, new Verdicts(ballots).bytes());
     }
 
     /** Keeps a snapshot, durably. */

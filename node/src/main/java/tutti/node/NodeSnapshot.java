@@ -13,14 +13,17 @@ import tutti.core.schema.Types;
  * @param digest of the message at that position ({@link LogContinuity#digest})
  * @param protocol what the protocol gave
  * @param outcomes which have committed
+ * @param ballots which positions some node could not apply
  */
-record NodeSnapshot(long position, int digest, byte[] protocol, Outcomes.Image outcomes) implements Encoded {
+record NodeSnapshot(long position, int digest, byte[] protocol, Outcomes.Image outcomes,
+        Ballots.Image ballots) implements Encoded {
     static final Schema<NodeSnapshot> SCHEMA = Schema
             .message("snapshot", 1, NodeSnapshot.class, "What a node keeps of a position.").of(
                     Field.of("position", Types.NATURAL, NodeSnapshot::position),
                     Field.of("digest", Types.INT, NodeSnapshot::digest),
                     Field.of("protocol", Types.bytes(Integer.MAX_VALUE), NodeSnapshot::protocol),
-                    Field.of("outcomes", Outcomes.Image.SCHEMA, NodeSnapshot::outcomes), NodeSnapshot::new);
+                    Field.of("outcomes", Outcomes.Image.SCHEMA, NodeSnapshot::outcomes),
+                    Field.of("ballots", Ballots.Image.SCHEMA, NodeSnapshot::ballots), NodeSnapshot::new);
 
     @Override
     public Schema<NodeSnapshot> schema() {

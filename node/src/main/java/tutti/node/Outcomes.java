@@ -78,6 +78,14 @@ final class Outcomes {
             }
         }
 
+        private void clear(long count) {
+            long[] words = committed.get(chunk(count));
+            if (words != null) {
+                int bit = (int) (count % CHUNK);
+                words[bit / Long.SIZE] &= ~(1L << bit);
+            }
+        }
+
         private static boolean get(Map<Integer, long[]> bits, long count) {
             long[] words = bits.get(chunk(count));
             int bit = (int) (count % CHUNK);
@@ -161,6 +169,14 @@ final class Outcomes {
         Life life = life(id);
         if (life != null) {
             life.set(life.committed, count(id));
+        }
+    }
+
+    /** What a transaction has changed is left out everywhere after all. */
+    void undone(TransactionId id) {
+        Life life = life(id);
+        if (life != null) {
+            life.clear(count(id));
         }
     }
 

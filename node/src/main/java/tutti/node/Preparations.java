@@ -71,6 +71,10 @@ final class Preparations {
             this.writes = writes;
         }
 
+        TransactionId transaction() {
+            return transaction;
+        }
+
         private Engine.Applier applier() {
             Engine.Applier mine = applier;
             if (mine == null) {

@@ -76,7 +76,7 @@ final class ProtocolWorld implements ReplicaWorld {
             if (!node.pipeline().engineHeld(position)) {
                 metrics.certified(writes.keys().size());
             }
-            node.pipeline().remote(position, writes);
+            node.pipeline().remote(position, transaction, writes);
         });
     }
 
@@ -100,7 +100,7 @@ final class ProtocolWorld implements ReplicaWorld {
             if (!node.pipeline().engineHeld(position)) {
                 node.transactions().executing(transaction, position);
             }
-            node.pipeline().barrier(position, request);
+            node.pipeline().barrier(position, transaction, request);
         });
     }
 

@@ -5,7 +5,9 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -61,6 +63,8 @@ final class ReplicaCore {
     private final ProtocolWorld world;
     private final LogKeeping logKeeping;
     private final CommitPipeline pipeline;
+    private final Ballots ballots;
+    private final Settlement settlement;
 
     /* Read from any thread. */
     private volatile long visiblePosition;
@@ -104,7 +108,10 @@ final class ReplicaCore {
         this.inbox = new OrderInbox(settings.node(), loop, messages.set(), settings.protocol().messages(), backlog,
                 new OrderEvents());
         this.outbox = new Outbox(order.log());
-        this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, parts);
+        this.ballots = new Ballots(settings.replicas());
+        this.settlement = new Settlement(life, files, ballots, parts);
+        this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
+                settlement, parts);
     }
 
     /** As {@link ReplicaNode#start}. Any thread. */
@@ -128,20 +135,24 @@ final class ReplicaCore {
         });
         engine.onLost(() -> fail(new IllegalStateException(
                 "the engine's server went away or restarted; its last commits must be made again from the log"), true));
-        engine.appliedPosition(new LoopCompletion<>(loop, position -> {
+        engine.appliedPosition(answered(position -> engine.skippedPositions(answered(skipped -> {
             try {
-                recover(position);
+                recover(position, skipped);
             } catch (IOException | DurableLog.TruncatedException | RuntimeException cannot) {
                 fail(cannot, false);
             }
-        }, unknown -> fail(new IllegalStateException(
-                "the database does not tell its position: " + unknown.sqlState() + " " + unknown.message()
-                        + "; see that it can be reached"),
-                true)));
+        }))));
         return lifecycle.joined();
     }
 
-    private void recover(long position) throws IOException, DurableLog.TruncatedException {
+    private <T> LoopCompletion<T> answered(Consumer<T> then) {
+        return new LoopCompletion<>(loop, then, unknown -> fail(new IllegalStateException(
+                "the database does not tell its position: " + unknown.sqlState() + " " + unknown.message()
+                        + "; see that it can be reached"),
+                true));
+    }
+
+    private void recover(long position, Set<Long> skipped) throws IOException, DurableLog.TruncatedException {
         Optional<NodeFiles.Snapshot> file = files.newestUpTo(position);
         heldAtStart = position;
         long before = file.map(NodeFiles.Snapshot::position).orElse(0L);
@@ -151,6 +162,7 @@ final class ReplicaCore {
         pipeline.open(position, before);
         deliveredPosition = before;
         visiblePosition = position;
+        settlement.recovered(position, skipped);
         long seen = horizon.visible(position);
         LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
                 life.incarnation(), position, before);
@@ -171,6 +183,7 @@ final class ReplicaCore {
             }
             protocol.restore(snapshot.protocol());
             outcomes.restore(snapshot.outcomes());
+            ballots.restore(snapshot.ballots());
             logKeeping.recovered(snapshot.position());
             continuity.begin(snapshot.position(), snapshot.digest());
         } catch (IllegalArgumentException unusable) {
@@ -216,6 +229,10 @@ final class ReplicaCore {
         return inbox;
     }
 
+    Settlement settlement() {
+        return settlement;
+    }
+
     LogKeeping logKeeping() {
         return logKeeping;
     }
@@ -235,14 +252,20 @@ final class ReplicaCore {
     String refusal() {
         return switch (lifecycle.state()) {
             case NEW, CATCHING_UP -> "the node is catching up with the cluster: visible position " + visiblePosition
-                    + " of " + Math.max(deliveredPosition, visiblePosition) + "; try again soon, or another node";
+                    + " of " + Math.max(deliveredPosition, visiblePosition) + inWords(settlement.waits())
+                    + "; try again soon, or another node";
+            case EXCLUDED -> lifecycle.failure() + "; use another node";
             case STOPPED -> "the node is stopping; use another node";
             case FAILED -> "the node has stopped because of an error (" + lifecycle.failure() + "); use another node";
             case READY -> inbox.view().majority()
-                    ? null
+                    ? settlement.waits()
                     : "the node cannot reach a majority of the cluster (it sees " + inbox.view().members()
                             + "): writes wait until it does; use a node that can";
         };
+    }
+
+    private static String inWords(@Nullable String waits) {
+        return waits == null ? "" : ": " + waits;
     }
 
     /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
@@ -260,7 +283,8 @@ final class ReplicaCore {
                 ClientTransactions.Node,
                 Questions.Node,
                 LogKeeping.Node,
-                ControlMessages.Node {
+                ControlMessages.Node,
+                Settlement.Node {
         @Override
         public Protocol protocol() {
             return protocol;
@@ -336,7 +360,7 @@ final class ReplicaCore {
         @Override
         public boolean isGone(int node) {
             Group.View view = inbox.view();
-            return view.majority() && !view.members().contains(node);
+            return view.majority() && (!view.members().contains(node) || ballots.excluded().contains(node));
         }
 
         @Override
@@ -352,6 +376,21 @@ final class ReplicaCore {
         @Override
         public void send(Control control) {
             ReplicaCore.this.send(control);
+        }
+
+        @Override
+        public void membersChanged() {
+            tellView();
+        }
+
+        @Override
+        public boolean isFull() {
+            return pipeline.queuedBytes() > settings.backlogBytesMax();
+        }
+
+        @Override
+        public void exclude(Throwable cause) {
+            ReplicaCore.this.exclude(cause);
         }
 
         @Override
@@ -378,6 +417,7 @@ final class ReplicaCore {
                         + " with the data of the node whose position is highest");
             }
             joinedAt = position;
+            settlement.joined();
             maybeReady();
         }
 
@@ -407,8 +447,7 @@ final class ReplicaCore {
 
         @Override
         public void viewed(Group.View now) {
-            world.tell(() -> protocol.view(now.members()));
-            questions.reconsider();
+            tellView();
         }
 
         @Override
@@ -421,31 +460,54 @@ final class ReplicaCore {
         for (OrderInbox.Delivery next = inbox.poll(); next != null; next = inbox.poll()) {
             if (continuity.isNew(next.position(), next.digest())) {
                 deliveredPosition = next.position();
-                take(next);
+                if (lifecycle.state() != State.EXCLUDED) {
+                    take(next);
+                }
             }
+        }
+        if (lifecycle.state() == State.EXCLUDED || settlement.listens()) {
+            outbox.flush();
+            backlog.measured(0);
+            return;
         }
         questions.reconsider();
         outbox.flush();
         advise();
         backlog.measured(pipeline.queuedBytes());
         logKeeping.delivered(deliveredPosition, () -> new NodeSnapshot(deliveredPosition, continuity.lastDigest(),
-                protocol.snapshot(), outcomes.image()).bytes());
+                protocol.snapshot(), outcomes.image(), ballots.image()).bytes());
     }
 
     private void take(OrderInbox.Delivery next) {
         boolean counts = outcomes.counts(next.sender());
+        if (next.message() instanceof Control.Said && settlement.listens()) {
+            return;
+        }
         if (counts && next.message() instanceof Control.Said(Message message, var _)) {
             world.tell(() -> protocol.delivered(next.position(), next.sender(), message));
             return;
         }
-        pipeline.skip(next.position());
+        if (!settlement.listens()) {
+            pipeline.skip(next.position());
+        }
         if (counts || next.message() instanceof Control.Hello) {
             controlMessages.delivered(next.position(), next.sender(), next.message());
         }
     }
 
+    /** Tells the protocol which nodes take part: those that can be reached, but for those that hold what others do not. */
+    private void tellView() {
+        Set<Integer> members = new TreeSet<>(inbox.view().members());
+        members.removeAll(ballots.excluded());
+        world.tell(() -> protocol.view(members));
+        questions.reconsider();
+    }
+
     /** Has a message ordered, in a version that all nodes can read. On the loop. */
     void send(Control message) {
+        if (lifecycle.state() == State.EXCLUDED) {
+            return;
+        }
         outbox.send(message.bytes(order.group().wireVersion()));
     }
 
@@ -470,6 +532,10 @@ final class ReplicaCore {
         @Override
         public void visible(long position) {
             visiblePosition = position;
+            settlement.visible(position);
+            if (lifecycle.state() == State.EXCLUDED) {
+                return;
+            }
             questions.visible(position);
             long seen = horizon.visible(position);
             world.tell(() -> protocol.committed(position, seen));
@@ -496,9 +562,36 @@ final class ReplicaCore {
         @Override
         public void executed(long position, ExecuteResult result) {
             metrics.barrierExecuted();
+            if (!result.tookEffect()) {
+                settlement.leavesOut(position);
+            }
             outcomes.executed(position, result.tookEffect());
             transactions.executed(position, result);
             questions.reconsider();
+        }
+
+        @Override
+        public void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
+            settlement.refused(position, transaction, everywhere, why);
+            if (settlement.listens()) {
+                backlog.measured(0);
+            }
+        }
+
+        @Override
+        public @Nullable EngineFailure leftOut(long position) {
+            return settlement.leftOut(position);
+        }
+
+        @Override
+        public void leavesOut(long position, TransactionId transaction, EngineFailure why) {
+            settlement.leavesOut(position);
+            transactions.leftOut(transaction, why);
+        }
+
+        @Override
+        public void takesBack(TransactionId transaction) {
+            transactions.takeBack(transaction);
         }
 
         @Override
@@ -508,6 +601,17 @@ final class ReplicaCore {
     }
 
     // ------------------------------------------------------------------------------------------ end
+
+    /** It holds what the others do not: takes part in the order from now on, and in nothing else. */
+    private void exclude(Throwable cause) {
+        if (!lifecycle.excluded(cause)) {
+            return;
+        }
+        LOG.error("node {} is excluded: {}", settings.node(), cause.getMessage());
+        pipeline.halt();
+        outbox.send(new Control.Fence(settings.node(), life.incarnation()).bytes(order.group().wireVersion()));
+        failureListener.excluded(cause);
+    }
 
     private void fail(Throwable cause, boolean restartable) {
         if (!lifecycle.fails(cause)) {

@@ -1,6 +1,8 @@
 package tutti.node;
 
 import java.io.IOException;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -75,7 +77,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         }
     }
 
-    /** Where a replica stands; the legal transitions are downward, and from anywhere to the last two. */
+    /** Where a replica stands; the legal transitions are downward, and from anywhere to the last three. */
     public enum State {
         /** Nothing has been started. */
         NEW,
@@ -83,6 +85,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         CATCHING_UP,
         /** Serves. */
         READY,
+        /**
+         * Its database holds effects that the others have left out: it takes part in the order, so that no quorum is lost with it,
+         * and in nothing else. {@link ReplicaNode#failure} says how to go on.
+         */
+        EXCLUDED,
         /** Stopped on request. */
         STOPPED,
         /** Stopped because it could not go on; its listener has heard why. */
@@ -98,7 +105,40 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
          * @param restartable whether starting anew from engine and log may help
          */
         void failed(Throwable cause, boolean restartable);
+
+        /**
+         * The replica is {@linkplain State#EXCLUDED excluded}: its clients are to go elsewhere. Whoever does not close it keeps
+         * its part in the order.
+         */
+        default void excluded(Throwable cause) {
+            failed(cause, false);
+        }
     }
+
+    /**
+     * Why a replica has failed that begins anew at once, with no client's session open: at a position whose effects it could
+     * not make beside them, and most nodes have made.
+     */
+    public static final class BehindException extends IllegalStateException {
+        private static final long serialVersionUID = 1;
+
+        BehindException(String message) {
+            super(message);
+        }
+    }
+
+    /**
+     * A position that some node could not apply.
+     *
+     * @param transaction whose effects they are
+     * @param everywhere whether each node executes it by itself
+     * @param sqlState of the first such node's error
+     * @param message likewise
+     * @param votes by node: whether it has made them
+     * @param verdict {@code OPEN}, {@code HOLDS} or {@code SKIPPED}
+     */
+    public record Position(long position, TransactionId transaction, boolean everywhere, String sqlState,
+            String message, Map<Integer, Boolean> votes, String verdict) {}
 
     private final Settings settings;
     private final Order order;
@@ -295,6 +335,21 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public void awaitAll(Completion<Long> done) {
         whenServing(done, () -> core.questions().awaitAll(done));
+    }
+
+    /** Positions that some node could not apply, the latest thousand and all that are open, ascending. From any thread. */
+    public void positions(Completion<List<Position>> done) {
+        core.loop().execute(() -> done.succeeded(core.settlement().positions()));
+    }
+
+    /**
+     * Has a position decided by hand at which the nodes wait for each other. From any thread.
+     *
+     * @param holds whether its effects hold; if not, nodes that have made them are excluded
+     * @param done told when that is in the order's hands; fails if nobody waits for it
+     */
+    public void decide(long position, boolean holds, Completion<Void> done) {
+        core.loop().execute(() -> core.settlement().decide(position, holds, done));
     }
 
     /** Has a life of a node end in the order, as when its node is not in sight; for tests. */

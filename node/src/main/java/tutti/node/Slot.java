@@ -4,7 +4,9 @@ import java.util.EnumSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.TransactionRequest;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
 /** One position that has been decided: what is to become visible there, and how far that is. Of the replica's loop. */
@@ -33,22 +35,26 @@ final class Slot {
         APPLIED,
         /** Its commit has been asked for. */
         COMMITTING,
+        /** The engine refuses it: what becomes of it the nodes decide. */
+        REFUSED,
         /** Over. */
         VISIBLE;
 
         /** Back to waiting leads what the engine refuses; what waits is visible at once if there is nothing to do. */
         private Set<State> next() {
             return switch (this) {
-                case WAITING -> EnumSet.of(APPLYING, COMMITTING, VISIBLE);
+                case WAITING -> EnumSet.of(APPLYING, COMMITTING, REFUSED, VISIBLE);
                 case APPLYING -> EnumSet.of(APPLIED, COMMITTING, WAITING, VISIBLE);
                 case APPLIED -> EnumSet.of(COMMITTING);
-                case COMMITTING -> EnumSet.of(WAITING, VISIBLE);
+                case COMMITTING -> EnumSet.of(WAITING, REFUSED, VISIBLE);
+                case REFUSED -> EnumSet.of(WAITING);
                 case VISIBLE -> EnumSet.noneOf(State.class);
             };
         }
     }
 
     private final long position;
+    private final @Nullable TransactionId transaction;
     private final WriteSet writes;
     private final TransactionRequest.@Nullable Whole barrier;
     private Kind kind;
@@ -57,41 +63,49 @@ final class Slot {
     private Preparations.@Nullable Preparation preparation;
     private @Nullable Group group;
     private int attempts;
+    private @Nullable ExecuteResult refusal;
     private long lingersUntilNanos;
 
-    private Slot(long position, Kind kind, WriteSet writes, TransactionRequest.@Nullable Whole barrier) {
+    private Slot(long position, Kind kind, @Nullable TransactionId transaction, WriteSet writes,
+            TransactionRequest.@Nullable Whole barrier) {
         this.position = position;
+        this.transaction = transaction;
         this.kind = kind;
         this.writes = writes;
         this.barrier = barrier;
     }
 
     static Slot skipped(long position) {
-        return new Slot(position, Kind.SKIP, WriteSet.EMPTY, null);
+        return new Slot(position, Kind.SKIP, null, WriteSet.EMPTY, null);
     }
 
-    static Slot remote(long position, WriteSet writes) {
-        return new Slot(position, Kind.REMOTE, writes, null);
+    static Slot remote(long position, TransactionId transaction, WriteSet writes) {
+        return new Slot(position, Kind.REMOTE, transaction, writes, null);
     }
 
-    static Slot local(long position, WriteSet writes, LocalTransaction local) {
-        Slot slot = new Slot(position, Kind.LOCAL, writes, null);
+    static Slot local(long position, TransactionId transaction, WriteSet writes, LocalTransaction local) {
+        Slot slot = new Slot(position, Kind.LOCAL, transaction, writes, null);
         slot.local = local;
         return slot;
     }
 
     static Slot prepared(long position, WriteSet writes, Preparations.Preparation preparation) {
-        Slot slot = new Slot(position, Kind.PREPARED, writes, null);
+        Slot slot = new Slot(position, Kind.PREPARED, preparation.transaction(), writes, null);
         slot.preparation = preparation;
         return slot;
     }
 
-    static Slot barrier(long position, TransactionRequest.Whole request) {
-        return new Slot(position, Kind.BARRIER, WriteSet.EMPTY, request);
+    static Slot barrier(long position, TransactionId transaction, TransactionRequest.Whole request) {
+        return new Slot(position, Kind.BARRIER, transaction, WriteSet.EMPTY, request);
     }
 
     long position() {
         return position;
+    }
+
+    /** Whose effects they are; none if nothing is to become visible. */
+    TransactionId transaction() {
+        return given(transaction);
     }
 
     /** Empty unless rows are changed. */
@@ -177,6 +191,16 @@ final class Slot {
 
     void attempted() {
         attempts++;
+    }
+
+    /** The engine's answer to a barrier that it refused last; null if there is none. */
+    @Nullable
+    ExecuteResult refusal() {
+        return refusal;
+    }
+
+    void refusal(ExecuteResult answer) {
+        refusal = answer;
     }
 
     /** Until when it may wait for more to come, by the machine's clock. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.Random;
@@ -42,6 +43,10 @@ class CommitPipelineTest {
     private final List<Long> visible = new ArrayList<>();
     private final AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
     private final List<TransactionId> preparedHeard = new ArrayList<>();
+    private final List<Long> refused = new ArrayList<>();
+    private final Set<Long> skipped = new HashSet<>();
+    private final List<Long> leftOut = new ArrayList<>();
+    private final List<TransactionId> takenBack = new ArrayList<>();
     private final List<String> blockedHeard = new ArrayList<>();
     private final List<TransactionId> notPreparedHeard = new ArrayList<>();
     private final CommitPipeline.Events events = new CommitPipeline.Events() {
@@ -71,6 +76,26 @@ class CommitPipelineTest {
         }
 
         @Override
+        public void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
+            refused.add(position);
+        }
+
+        @Override
+        public @Nullable EngineFailure leftOut(long position) {
+            return skipped.contains(position) ? new EngineFailure("23514", "left out", false) : null;
+        }
+
+        @Override
+        public void leavesOut(long position, TransactionId transaction, EngineFailure why) {
+            leftOut.add(position);
+        }
+
+        @Override
+        public void takesBack(TransactionId transaction) {
+            takenBack.add(transaction);
+        }
+
+        @Override
         public void failed(Throwable cause) {
             failed.set(cause);
         }
@@ -92,6 +117,10 @@ class CommitPipelineTest {
     void stop() {
         loop.close();
         assertEquals(null, broken.get());
+    }
+
+    private static TransactionId id(long position) {
+        return new TransactionId(1, position);
     }
 
     private static WriteSet writes(long position, int... keys) {
@@ -132,11 +161,11 @@ class CommitPipelineTest {
     /** Applied alone, so that what follows it lingers. */
     private void firstOfMany() {
         unwatched = true;
-        run(() -> pipeline.remote(1, writes(1, 1)));
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
         succeedAll();
         assertEquals(List.of(1L), visible);
-        run(() -> pipeline.remote(2, writes(2, 2)));
-        run(() -> pipeline.remote(3, writes(3, 3)));
+        run(() -> pipeline.remote(2, id(2), writes(2, 2)));
+        run(() -> pipeline.remote(3, id(3), writes(3, 3)));
         assertEquals(List.of(), pending());
         assertTrue(pipeline.lingers());
     }
@@ -157,10 +186,10 @@ class CommitPipelineTest {
     @Test
     void aLocalCommitBehindThemEndsTheirWait() {
         firstOfMany();
-        run(() -> pipeline.local(4, writes(4, 4), engine.new Session(4)));
+        run(() -> pipeline.local(4, id(4), writes(4, 4), engine.new Session(4)));
         succeedAll();
         assertEquals(List.of(1L, 3L, 4L), visible);
-        run(() -> pipeline.remote(5, writes(5, 5)));
+        run(() -> pipeline.remote(5, id(5), writes(5, 5)));
         assertEquals(List.of(), pending());
     }
 
@@ -176,10 +205,10 @@ class CommitPipelineTest {
         firstOfMany();
         for (int position = 4; position < 33; position++) {
             int at = position;
-            run(() -> pipeline.remote(at, writes(at, at)));
+            run(() -> pipeline.remote(at, id(at), writes(at, at)));
         }
         assertEquals(List.of(), pending());
-        run(() -> pipeline.remote(33, writes(33, 33)));
+        run(() -> pipeline.remote(33, id(33), writes(33, 33)));
         succeedAll();
         assertEquals(33L, visible.getLast());
     }
@@ -188,7 +217,7 @@ class CommitPipelineTest {
     void nobodyWaitsForMoreWhereSomebodyWatches() {
         firstOfMany();
         unwatched = false;
-        run(() -> pipeline.remote(4, writes(4, 4)));
+        run(() -> pipeline.remote(4, id(4), writes(4, 4)));
         succeedAll();
         assertEquals(List.of(1L, 4L), visible);
     }
@@ -199,7 +228,7 @@ class CommitPipelineTest {
         CommitPipeline brief = pipeline(TimeUnit.MILLISECONDS.toNanos(50));
         for (int position = 1; position <= 3; position++) {
             int at = position;
-            run(() -> brief.remote(at, writes(at, at)));
+            run(() -> brief.remote(at, id(at), writes(at, at)));
         }
         succeedAll();
         assertEquals(List.of(1L), visible);
@@ -210,10 +239,10 @@ class CommitPipelineTest {
 
     @Test
     void aCommitThatWorkedUnheardIsVisibleAlthoughItsChangesCannotBeMadeAgain() {
-        run(() -> pipeline.local(1, writes(1, 1), engine.new Session(1)));
+        run(() -> pipeline.local(1, id(1), writes(1, 1), engine.new Session(1)));
         pending().forEach(ManualEngine.Pending::succeedUnheard);
         pending().forEach(again -> again.fail(false));
-        run(() -> pipeline.remote(2, writes(2, 2)));
+        run(() -> pipeline.remote(2, id(2), writes(2, 2)));
         succeedAll();
         assertEquals(List.of(1L, 2L), visible);
         assertEquals(List.of(1L, 2L), engine.effects);
@@ -246,11 +275,11 @@ class CommitPipelineTest {
 
     @Test
     void remoteWriteSetsThatFollowEachOtherShareAnEngineTransaction() {
-        run(() -> pipeline.remote(1, writes(1, 1)));
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
         run(() -> {
-            pipeline.remote(2, writes(2, 1));
+            pipeline.remote(2, id(2), writes(2, 1));
             pipeline.skip(3);
-            pipeline.remote(4, writes(4, 1));
+            pipeline.remote(4, id(4), writes(4, 1));
         });
         succeedAll();
         assertEquals(List.of(1L, 2L, 4L), engine.effects);
@@ -262,9 +291,9 @@ class CommitPipelineTest {
     void aLocalTransactionCommitsInItsTurnOnly() {
         ManualEngine.Session local = engine.new Session(2);
         run(() -> {
-            pipeline.remote(1, writes(1, 1));
-            pipeline.local(2, writes(2, 2), local);
-            pipeline.remote(3, writes(3, 2));
+            pipeline.remote(1, id(1), writes(1, 1));
+            pipeline.local(2, id(2), writes(2, 2), local);
+            pipeline.remote(3, id(3), writes(3, 2));
         });
         List<ManualEngine.Pending> first = pending();
         assertEquals(1, first.size(), "only position 1 can be worked on: 3 meets the local transaction at 2");
@@ -277,8 +306,8 @@ class CommitPipelineTest {
     void aLocalTransactionThatLostItsLocksIsAppliedInItsPlace() {
         ManualEngine.Session local = engine.new Session(2);
         run(() -> {
-            pipeline.remote(1, writes(1, 1));
-            pipeline.local(2, writes(2, 2), local);
+            pipeline.remote(1, id(1), writes(1, 1));
+            pipeline.local(2, id(2), writes(2, 2), local);
         });
         assertTrue(on(() -> pipeline.replay(2)));
         succeedAll();
@@ -289,19 +318,66 @@ class CommitPipelineTest {
     @Test
     void aCommitWhoseResultWasLostIsNotDoneTwice() {
         ManualEngine.Session local = engine.new Session(1);
-        run(() -> pipeline.local(1, writes(1, 1), local));
+        run(() -> pipeline.local(1, id(1), writes(1, 1), local));
         pending().forEach(ManualEngine.Pending::succeedUnheard);
         succeedAll();
         assertEquals(List.of(1L), engine.effects);
         assertEquals(1L, visible.getLast());
     }
 
+    /** Fails whatever is asked for, for so long. */
+    private void failAll(boolean transientFailure, long seconds) {
+        for (int i = 0; i < 10 * seconds; i++) {
+            pending().forEach(operation -> operation.fail(transientFailure));
+            machine.runFor(TimeUnit.MILLISECONDS.toNanos(100));
+        }
+    }
+
     @Test
-    void whatTheEngineRefusesForGoodStopsTheNode() {
-        run(() -> pipeline.remote(1, writes(1, 1)));
-        pending().forEach(operation -> operation.fail(false));
-        machine.runDue();
-        assertTrue(String.valueOf(failed.get()).contains("position 1 cannot be applied"));
+    void whatTheEngineRefusesForGoodIsAQuestionForTheNodes() {
+        run(() -> {
+            pipeline.remote(1, id(1), writes(1, 1));
+            pipeline.remote(2, id(2), writes(2, 2));
+        });
+        failAll(false, 1);
+        assertEquals(List.of(1L), refused);
+        assertEquals(List.of(), pending(), "nothing is made behind it");
+        run(() -> pipeline.tryAgain(1));
+        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        succeedAll();
+        assertEquals(List.of(1L, 2L), engine.effects);
+        assertEquals(null, failed.get());
+    }
+
+    @Test
+    void whatIsLeftOutIsRecordedAndWhatFollowsIsMade() {
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
+        failAll(false, 1);
+        run(() -> {
+            skipped.add(1L);
+            skipped.add(3L);
+            pipeline.leaveOut(1);
+            pipeline.remote(2, id(2), writes(2, 1));
+            pipeline.local(3, id(3), writes(3, 3), engine.new Session(3));
+            pipeline.remote(4, id(4), writes(4, 3));
+        });
+        succeedAll();
+        assertEquals(List.of(1L, 3L), leftOut);
+        assertEquals(List.of(id(3)), takenBack, "it holds locks, and is not committed");
+        assertEquals(4L, visible.getLast());
+    }
+
+    /** As at a full disk: nine seconds, then the others are asked. */
+    @Test
+    void whatFailsForAPassingReasonIsTriedSoOftenAndNotForEver() {
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
+        failAll(true, 2);
+        assertEquals(List.of(), refused);
+        failAll(true, 20);
+        assertEquals(List.of(1L), refused);
+        run(() -> pipeline.tryAgain(1));
+        failAll(true, 2);
+        assertEquals(List.of(1L, 1L), refused);
     }
 
     private void stopsTheNode(String expected, Runnable task) {
@@ -314,8 +390,8 @@ class CommitPipelineTest {
 
     @Test
     void aPositionThatIsDecidedTwiceStopsTheNode() {
-        run(() -> pipeline.remote(1, writes(1, 1)));
-        stopsTheNode("position 1 was decided, expected 2", () -> pipeline.remote(1, writes(1, 1)));
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
+        stopsTheNode("position 1 was decided, expected 2", () -> pipeline.remote(1, id(1), writes(1, 1)));
     }
 
     @Test
@@ -327,14 +403,14 @@ class CommitPipelineTest {
     void whatTheEngineHeldIsDecidedAgainAndNotDoneAgain() {
         CommitPipeline again = pipeline(LINGER_NANOS, 3, 1);
         run(() -> {
-            again.remote(2, writes(2, 2));
-            again.barrier(3,
+            again.remote(2, id(2), writes(2, 2));
+            again.barrier(3, id(3),
                     new TransactionRequest.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY,
                             TransactionRequest.Placement.ALL));
         });
         assertEquals(List.of(), pending());
         engine.applied.set(3);
-        run(() -> again.remote(4, writes(4, 4)));
+        run(() -> again.remote(4, id(4), writes(4, 4)));
         succeedAll();
         assertEquals(List.of(4L), engine.effects);
     }
@@ -342,14 +418,14 @@ class CommitPipelineTest {
     @Test
     void aLocalTransactionCannotCommitWhatTheEngineHeldBeforeItBegan() {
         CommitPipeline again = pipeline(LINGER_NANOS, 3, 1);
-        stopsTheNode("which the database held before", () -> again.local(2, writes(2, 2), engine.new Session(2)));
+        stopsTheNode("which the database held before", () -> again.local(2, id(2), writes(2, 2), engine.new Session(2)));
     }
 
     @Test
     void anEngineThatHasLostWhatItHadCommittedStopsTheNode() {
-        run(() -> pipeline.remote(1, writes(1, 1)));
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
         succeedAll();
-        run(() -> pipeline.local(2, writes(2, 2), engine.new Session(2)));
+        run(() -> pipeline.local(2, id(2), writes(2, 2), engine.new Session(2)));
         engine.applied.set(0);
         pending().forEach(commit -> commit.fail(true));
         stopsTheNode("the database holds position 0, expected 1 to 2",
@@ -358,7 +434,7 @@ class CommitPipelineTest {
 
     @Test
     void anEngineThatHoldsWhatItWasNotAskedForStopsTheNode() {
-        run(() -> pipeline.local(1, writes(1, 1), engine.new Session(1)));
+        run(() -> pipeline.local(1, id(1), writes(1, 1), engine.new Session(1)));
         engine.applied.set(7);
         pending().forEach(commit -> commit.fail(true));
         stopsTheNode("the database holds position 7, expected 0 to 1",
@@ -385,20 +461,20 @@ class CommitPipelineTest {
                 case 1, 2 -> {
                     expected.add(at);
                     ManualEngine.Session local = engine.new Session(at);
-                    run(() -> pipeline.local(at, writes, local));
+                    run(() -> pipeline.local(at, id(at), writes, local));
                     if (random.nextInt(3) == 0 && on(() -> pipeline.replay(at))) {
                         local.rolledBack = true;
                     }
                 }
                 case 3 -> {
                     expected.add(at);
-                    run(() -> pipeline.barrier(at,
+                    run(() -> pipeline.barrier(at, id(at),
                             new TransactionRequest.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY,
                                     TransactionRequest.Placement.ALL)));
                 }
                 default -> {
                     expected.add(at);
-                    run(() -> pipeline.remote(at, writes));
+                    run(() -> pipeline.remote(at, id(at), writes));
                 }
             }
             open.addAll(pending());

@@ -4,10 +4,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
@@ -16,7 +19,13 @@ import tutti.runtime.Machine;
 
 /** An engine that is a list of committed changes; it outlives the replicas that use it. Does what it is asked by itself, in turn. */
 final class ListEngine implements Engine {
+    private static final EngineFailure REFUSED = new EngineFailure("23514", "refused by the test", false);
+
     private final Loop loop;
+    /** Changes and statements that it cannot make. */
+    final Set<String> refused = ConcurrentHashMap.newKeySet();
+    /** Positions at which nothing was made. */
+    final Set<Long> skipped = ConcurrentHashMap.newKeySet();
     private final List<String> committed = new ArrayList<>();
     private final List<Runnable> held = new ArrayList<>();
     private boolean holds;
@@ -30,6 +39,14 @@ final class ListEngine implements Engine {
         loop = machine.loop("list-engine", broken -> {
             throw new AssertionError(broken);
         });
+    }
+
+    /** Another one with the same in it. */
+    synchronized ListEngine copy(Machine machine) {
+        ListEngine copy = new ListEngine(machine);
+        copy.commit(applied, committed);
+        copy.skipped.addAll(skipped);
+        return copy;
     }
 
     /** What was committed, in order. */
@@ -80,12 +97,23 @@ final class ListEngine implements Engine {
     }
 
     @Override
+    public void skippedPositions(Completion<Set<Long>> done) {
+        loop.execute(() -> done.succeeded(Set.copyOf(skipped)));
+    }
+
+    @Override
     public Applier openApplier() {
         return new Applier() {
             private List<WriteSet> open = List.of();
 
             @Override
             public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
+                List<String> texts = writes.stream()
+                        .map(each -> new String(each.changes(), StandardCharsets.UTF_8)).toList();
+                if (texts.stream().anyMatch(refused::contains)) {
+                    loop.execute(() -> done.failed(REFUSED));
+                    return;
+                }
                 open = writes;
                 loop.execute(() -> done.succeeded(null));
             }
@@ -107,9 +135,23 @@ final class ListEngine implements Engine {
 
             @Override
             public void execute(long position, byte[] statement, Completion<ExecuteResult> done) {
+                String text = new String(statement, StandardCharsets.UTF_8);
                 loop.execute(() -> {
-                    ListEngine.this.commit(position, List.of(new String(statement, StandardCharsets.UTF_8)));
-                    done.succeeded(new ExecuteResult(true, statement));
+                    if (refused.contains(text)) {
+                        done.succeeded(new ExecuteResult(REFUSED, statement));
+                        return;
+                    }
+                    ListEngine.this.commit(position, List.of(text));
+                    done.succeeded(ExecuteResult.done(statement));
+                });
+            }
+
+            @Override
+            public void skip(long position, EngineFailure why, Completion<ExecuteResult> done) {
+                loop.execute(() -> {
+                    ListEngine.this.commit(position, List.of());
+                    skipped.add(position);
+                    done.succeeded(new ExecuteResult(why, new byte[0]));
                 });
             }
 

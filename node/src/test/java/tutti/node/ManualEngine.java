@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -84,6 +85,11 @@ final class ManualEngine implements Engine {
     @Override
     public void durablePosition(Completion<Long> done) {
         done.succeeded(applied.get());
+    }
+
+    @Override
+    public void skippedPositions(Completion<Set<Long>> done) {
+        done.succeeded(Set.of());
     }
 
     @Override
@@ -176,7 +182,22 @@ final class ManualEngine implements Engine {
             pend(() -> ManualEngine.this.commit(List.of(position)), new Completion<>() {
                 @Override
                 public void succeeded(@Nullable Void value) {
-                    done.succeeded(new ExecuteResult(true, statement));
+                    done.succeeded(ExecuteResult.done(statement));
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    done.failed(failure);
+                }
+            });
+        }
+
+        @Override
+        public void skip(long position, EngineFailure why, Completion<ExecuteResult> done) {
+            pend(() -> ManualEngine.this.commit(List.of(position)), new Completion<>() {
+                @Override
+                public void succeeded(@Nullable Void value) {
+                    done.succeeded(new ExecuteResult(why, new byte[0]));
                 }
 
                 @Override

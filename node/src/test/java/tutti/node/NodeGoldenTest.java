@@ -3,6 +3,7 @@ package tutti.node;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocols;
 import tutti.core.schema.Catalogue;
@@ -30,11 +31,19 @@ class NodeGoldenTest extends GoldenContract {
         outcomes.committed(TRANSACTION);
         outcomes.born(4, 2);
         outcomes.fence(4, 2);
+        Control.Inapplicable inapplicable = new Control.Inapplicable(16, TRANSACTION, false, "23514", "check");
+        Ballots ballots = new Ballots(Set.of(1, 2, 3));
+        ballots.inapplicable(1, inapplicable);
+        ballots.inapplicable(2, inapplicable);
+        ballots.inapplicable(2, new Control.Inapplicable(17, TRANSACTION, true, "42P07", "exists"));
+        ballots.applied(1, 17);
+        ballots.exclude(3);
         return Map.of("ordered payloads",
                 List.of(MESSAGES.said(said), new Control.Hello(8, -5, "si"), new Control.Restart(90),
                         new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
-                        new Control.Mark(11)),
-                "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image()),
-                        new NodeFiles.Incarnation(7)));
+                        new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true)),
+                "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
+                        ballots.image()),
+                        new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots())));
     }
 }

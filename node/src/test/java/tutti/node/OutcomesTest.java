@@ -18,6 +18,7 @@ import tutti.core.txn.TransactionId;
 import tutti.node.Outcomes.Answer;
 
 class OutcomesTest {
+    private static final Ballots.Image NO_BALLOTS = new Ballots(Set.of(1)).image();
     private final Outcomes outcomes = new Outcomes(true);
 
     private static TransactionId id(int node, long incarnation, long count) {
@@ -96,7 +97,7 @@ class OutcomesTest {
         outcomes.committed(id(0, 1, 100_000));
         outcomes.request(id(0, 1, 7), 12, false);
         outcomes.fence(1, 5);
-        NodeSnapshot snapshot = new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image());
+        NodeSnapshot snapshot = new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(), NO_BALLOTS);
         NodeSnapshot read = read(snapshot.bytes());
         assertEquals(ByteBuffer.wrap(snapshot.protocol()), ByteBuffer.wrap(read.protocol()));
         assertEquals(17, read.position());
@@ -108,7 +109,7 @@ class OutcomesTest {
         assertEquals(Answer.UNKNOWN, restored.of(id(0, 1, 7)), "its result is not known any more");
         assertEquals(Answer.ABORTED, restored.of(id(1, 5, 1)));
         assertFalse(restored.counts(1));
-        NodeSnapshot again = new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, restored.image());
+        NodeSnapshot again = new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, restored.image(), NO_BALLOTS);
         assertEquals(ByteBuffer.wrap(snapshot.bytes()), ByteBuffer.wrap(again.bytes()));
     }
 
@@ -116,7 +117,7 @@ class OutcomesTest {
     void whatIsNoSnapshotIsRefused() {
         assertThrows(IllegalArgumentException.class, () -> read(new byte[]{9, 9, 9}));
         assertThrows(IllegalArgumentException.class, () -> read(new byte[]{9, 9, 9, 9, 9}));
-        byte[] cut = Arrays.copyOf(new NodeSnapshot(1, 2, new byte[40], new Outcomes(true).image()).bytes(), 30);
+        byte[] cut = Arrays.copyOf(new NodeSnapshot(1, 2, new byte[40], new Outcomes(true).image(), NO_BALLOTS).bytes(), 30);
         assertThrows(IllegalArgumentException.class, () -> read(cut));
     }
 

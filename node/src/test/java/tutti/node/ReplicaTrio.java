@@ -259,6 +259,10 @@ abstract class ReplicaTrio {
             session.answer(outcome);
         }
 
+        boolean isRolledBack() {
+            return session.rolledBack.isDone();
+        }
+
         Outcome outcome() {
             return get(session.outcome);
         }

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -15,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +26,8 @@ import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
@@ -56,6 +60,8 @@ final class NodeLife implements AutoCloseable {
             this(cause, restartable, false);
         }
     }
+
+    private static final long ANSWER_SECONDS_MAX = 10;
 
     private final NodeConfig config;
     private final int secondariesAtStart;
@@ -139,6 +145,54 @@ final class NodeLife implements AutoCloseable {
         return present.secondaries(count);
     }
 
+    /** Positions that some node could not apply. */
+    List<NodeStatus.Position> positions() throws IOException {
+        List<ReplicaNode.Position> all = asked(started()::positions);
+        return all.stream().map(each -> new NodeStatus.Position(each.position(), each.transaction().toString(),
+                each.everywhere(), each.sqlState(), each.message(), each.votes(), each.verdict())).toList();
+    }
+
+    /** Decides about one of them. */
+    List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
+        List<NodeStatus.Position> before = positions();
+        ReplicaNode node = started();
+        this.<Void>asked(done -> node.decide(position, holds, done));
+        return before.stream().filter(each -> each.position() == position).toList();
+    }
+
+    private ReplicaNode started() throws IOException {
+        ReplicaNode node = replica;
+        if (node == null || closing) {
+            throw new IOException(closing ? "the node is stopping" : "the node is starting");
+        }
+        return node;
+    }
+
+    private <T> T asked(Consumer<Completion<T>> question) throws IOException {
+        CompletableFuture<T> told = new CompletableFuture<>();
+        question.accept(new Completion<>() {
+            @Override
+            public void succeeded(T value) {
+                told.complete(value);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                told.completeExceptionally(new IOException(failure.message()));
+            }
+        });
+        try {
+            return told.get(ANSWER_SECONDS_MAX, TimeUnit.SECONDS);
+        } catch (ExecutionException failed) {
+            throw new IOException(failed.getCause().getMessage(), failed);
+        } catch (TimeoutException late) {
+            throw new IOException("the node does not answer, perhaps it is stopping", late);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new IOException("the node is stopping", interrupted);
+        }
+    }
+
     /** Starts everything; returns when the front end is about to open, which it does once the replica has caught up. */
     void start() throws IOException, InterruptedException {
         NodeKeys read = NodeKeys.open(config);
@@ -165,12 +219,7 @@ final class NodeLife implements AutoCloseable {
         Function<ReplicaWorld, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);
         ReplicaNode node = new ReplicaNode(settings, RealMachine.INSTANCE,
                 PathDirectory.of(config.data().resolve("replica")), order, opened.engine(),
-                recorder == null ? protocol : recorder.recorded(protocol), metrics, (cause, restartable) -> {
-                    if (recorder != null) {
-                        recorder.failed(cause);
-                    }
-                    ended.complete(new Ending(cause, restartable));
-                });
+                recorder == null ? protocol : recorder.recorded(protocol), metrics, failures(recorder));
         started.push(node);
         if (config.workloadRecording().enabled()) {
             WorkloadRecorder workload = new WorkloadRecorder(RealMachine.INSTANCE,
@@ -186,6 +235,36 @@ final class NodeLife implements AutoCloseable {
             throw new IOException(failed.getCause().getMessage(), failed.getCause());
         }
         node.ready().thenRunAsync(() -> openFrontEnd(opened, node), Thread::startVirtualThread);
+    }
+
+    private ReplicaNode.FailureListener failures(@Nullable NodeFlightRecorder recorder) {
+        return new ReplicaNode.FailureListener() {
+            @Override
+            public void failed(Throwable cause, boolean restartable) {
+                if (recorder != null) {
+                    recorder.failed(cause);
+                }
+                ended.complete(new Ending(cause, restartable));
+            }
+
+            @Override
+            public void excluded(Throwable cause) {
+                Thread.startVirtualThread(NodeLife.this::closeFrontEnd);
+            }
+        };
+    }
+
+    /** Serves nobody any more; the node goes on. */
+    private void closeFrontEnd() {
+        FrontEnd open;
+        synchronized (started) {
+            open = frontEnd;
+            if (open == null || !started.remove(open)) {
+                return;
+            }
+            frontEnd = null;
+        }
+        open.close();
     }
 
     /** Closed after everything else, when what is written because of a failure is complete. */
@@ -206,7 +285,7 @@ final class NodeLife implements AutoCloseable {
         try {
             FrontEnd front = opened.frontEnd(node);
             synchronized (started) {
-                if (closing) {
+                if (closing || node.state() != ReplicaNode.State.READY) {
                     return;
                 }
                 front.start();

@@ -13,6 +13,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.engine.postgres.server.ServerException;
+import tutti.node.ReplicaNode;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
@@ -138,8 +140,10 @@ public final class NodeServer implements NodeRuntime {
                     if (ending == null) {
                         break;
                     }
-                    endings.add(System.nanoTime());
-                    while (System.nanoTime() - endings.peek() > RESTART_WINDOW.toNanos()) {
+                    if (!(ending.cause() instanceof ReplicaNode.BehindException)) {
+                        endings.add(System.nanoTime());
+                    }
+                    while (!endings.isEmpty() && System.nanoTime() - endings.element() > RESTART_WINDOW.toNanos()) {
                         endings.remove();
                     }
                     if (!ending.restartable() || endings.size() > RESTARTS_MAX) {
@@ -232,6 +236,16 @@ public final class NodeServer implements NodeRuntime {
             NodeStatus.Secondaries changed = running().secondaries(count);
             secondaries = count;
             return changed;
+        }
+
+        @Override
+        public List<NodeStatus.Position> positions() throws IOException {
+            return running().positions();
+        }
+
+        @Override
+        public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
+            return running().decide(position, holds);
         }
 
         private NodeStatus status() {

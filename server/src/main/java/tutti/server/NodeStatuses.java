@@ -67,6 +67,7 @@ final class NodeStatuses {
             case READY -> frontEnd == null
                     ? NodeStatus.State.RECOVERING
                     : refusal == null ? NodeStatus.State.READY : NodeStatus.State.ISOLATED;
+            case EXCLUDED -> NodeStatus.State.EXCLUDED;
             case STOPPED -> NodeStatus.State.STOPPING;
             case FAILED -> NodeStatus.State.FAILED;
         };

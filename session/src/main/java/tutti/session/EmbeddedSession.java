@@ -408,6 +408,8 @@ public final class EmbeddedSession implements AutoCloseable {
                     "could not commit: the node does not accept writes at the moment; try again, or at another node",
                     "57P03");
             case AbortReason.Refused(String why) -> new SQLException(why, "0A000");
+            case AbortReason.Inapplicable(String state, String message) -> new SQLException(
+                    "could not commit, for most nodes cannot make its changes: " + message, state);
             default -> new SQLException("could not commit because of a concurrent transaction (" + reason.label()
                     + "); try again", "40001");
         };

@@ -76,6 +76,10 @@ final class Errors {
                             + " of the total order needed. Cause: victim.");
             case AbortReason.Refused refused ->
                 error(READ_ONLY, refused.why()).with('D', "Nothing was changed. Cause: refused.");
+            case AbortReason.Inapplicable wrong -> error(wrong.sqlState(),
+                    "the transaction was not committed, for most nodes cannot make its changes: " + wrong.message())
+                    .with('D', "It has been left out on all nodes. Cause: inapplicable.")
+                    .with('H', "What checks a row must come out alike on all nodes: it may depend on the row alone.");
             case AbortReason.Failed failed -> serialization("the transaction was not committed: " + failed.label(),
                     "It has been rolled back on all nodes. Cause: " + failed.label() + ".");
         };

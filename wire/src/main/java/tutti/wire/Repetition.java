@@ -319,7 +319,7 @@ final class Repetition {
             case AbortReason.StaleRead stale -> stale.winner();
             case AbortReason.Victim victim -> victim.forPosition();
             case AbortReason.TooOld _ -> 0;
-            case AbortReason.Refused _,AbortReason.Failed _ -> -1;
+            case AbortReason.Refused _,AbortReason.Failed _,AbortReason.Inapplicable _ -> -1;
         };
         if (differs) {
             rolledBack(over, true);

@@ -245,7 +245,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
             Completion<ExecuteResult> done) {
         requests.add(classes);
         byte[] response = request[0] == 1 ? answer : undescribed(answer);
-        loop.execute(() -> done.succeeded(new ExecuteResult(response.length == 0 || response[0] != 'E', response)));
+        loop.execute(() -> done.succeeded(
+                response.length == 0 || response[0] != 'E' ? ExecuteResult.done(response) : refused(response)));
     }
 
     /** Without the description of its columns, if that comes first. */
@@ -263,6 +264,10 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     @Override
     public boolean everywhereIfPossible() {
         return everywhereIfPossible;
+    }
+
+    private static ExecuteResult refused(byte[] response) {
+        return new ExecuteResult(new EngineFailure("XX000", "refused", false), response);
     }
 
     private ExecuteResult execute(String sql) {
@@ -286,7 +291,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         }
         byte[] bytes = new byte[out.readableBytes()];
         out.readBytes(bytes);
-        return new ExecuteResult(tookEffect, bytes);
+        return tookEffect ? ExecuteResult.done(bytes) : refused(bytes);
     }
 
     @Override

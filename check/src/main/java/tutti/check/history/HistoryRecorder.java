@@ -121,6 +121,18 @@ public final class HistoryRecorder {
         positions.set(transaction, position);
     }
 
+    /** What it has changed is no part of the history after all, whatever its client was told. */
+    public void undone(TransactionId id) {
+        int transaction = transaction(id);
+        positions.set(transaction, 0);
+        answers.set(transaction, History.Answer.NONE.ordinal());
+    }
+
+    /** What was told of a replica does not count. */
+    public void forget(int replica) {
+        replicas.remove(replica);
+    }
+
     /** How people call a key. */
     public void name(long key, String name) {
         keyNames.put(key, name);

@@ -2,6 +2,7 @@ package tutti.core.spi;
 
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import tutti.core.txn.WriteSet;
 
 /**
@@ -14,6 +15,9 @@ import tutti.core.txn.WriteSet;
  * at a time.
  */
 public interface Engine extends AutoCloseable {
+    /** So many positions before the applied one the engine may forget that one was skipped. */
+    long SKIPPED_KEPT = 1_000_000;
+
     /**
      * Asks for the position up to which effects are in the engine, from the engine's own commit records; 0 if none.
      */
@@ -21,6 +25,12 @@ public interface Engine extends AutoCloseable {
 
     /** Like {@link #appliedPosition}, but only what would survive a crash of the engine now. */
     void durablePosition(Completion<Long> done);
+
+    /**
+     * Asks for the positions at which nothing was made because the nodes so decided ({@link Applier#skip}), at least for
+     * those of the last {@link #SKIPPED_KEPT}.
+     */
+    void skippedPositions(Completion<Set<Long>> done);
 
     /** Opens something that applies write sets. The caller keeps a few of them, and uses each from one thread. */
     Applier openApplier();
@@ -98,12 +108,21 @@ public interface Engine extends AutoCloseable {
 
         /**
          * Executes a barrier statement in an engine transaction of its own and commits it with the position recorded. A
-         * statement that the engine refuses for a reason every replica shares (a table that exists already) leaves no
-         * effects, records the position all the same, and is reported as a success that did not take effect. Local
+         * statement that the engine refuses for a reason of the statement's own (a table that exists already) leaves no
+         * effects and records nothing, and is reported as a success that did not take effect: the position is then skipped, or the
+         * statement tried again, as the nodes decide. Local
          * transactions that are in its way may begin again as soon as they have left: an engine in which it must be alone
          * lets no statement of theirs begin before it is done.
          */
         void execute(long position, byte[] statement, Completion<ExecuteResult> done);
+
+        /**
+         * Commits a position at which nothing is made, and that it is one ({@link Engine#skippedPositions}). On failure it is not
+         * known whether.
+         *
+         * @param why what its client is told, in the result, which did not take effect
+         */
+        void skip(long position, EngineFailure why, Completion<ExecuteResult> done);
 
         @Override
         void close();
@@ -112,11 +131,21 @@ public interface Engine extends AutoCloseable {
     /**
      * What {@link Applier#execute} did.
      *
-     * @param tookEffect false if the engine refused it
+     * @param refusal why the engine refused it; null if it took effect
      * @param response what the engine answered, in the form that the front end passes on to the client (for PostgreSQL:
      *            the NoticeResponse, CommandComplete or ErrorResponse messages)
      */
-    record ExecuteResult(boolean tookEffect, byte[] response) {}
+    record ExecuteResult(@Nullable EngineFailure refusal, byte[] response) {
+        /** Of a statement that took effect. */
+        public static ExecuteResult done(byte[] response) {
+            return new ExecuteResult(null, response);
+        }
+
+        /** Whether it took effect. */
+        public boolean tookEffect() {
+            return refusal == null;
+        }
+    }
 
     /** Hears which local transactions make an applier wait. */
     interface BlockedListener {

@@ -68,6 +68,19 @@ public sealed interface AbortReason {
     }
 
     /**
+     * It had its place in the order, but most nodes could not make its changes, so all leave them out.
+     *
+     * @param sqlState of the error that the first of these nodes met
+     * @param message likewise
+     */
+    record Inapplicable(String sqlState, String message) implements AbortReason {
+        @Override
+        public String label() {
+            return "inapplicable";
+        }
+    }
+
+    /**
      * The engine or the client ended it before it asked to commit.
      *
      * @param label a short stable name: {@code user}, {@code deadlock}, {@code first-updater}, {@code disconnect}, …

@@ -3,6 +3,7 @@ package tutti.engine.jdbc;
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.EngineFailure;
 
 /**
  * What a client hears of a {@link BarrierStatement}.
@@ -21,6 +22,10 @@ public record BarrierResponse(String sqlState, String message) {
         String state = why.getSQLState();
         return new BarrierResponse(state == null || state.length() != 5 ? "HY000" : state,
                 String.valueOf(why.getMessage()));
+    }
+
+    static BarrierResponse refused(EngineFailure why) {
+        return new BarrierResponse(why.sqlState(), why.message());
     }
 
     /** As {@link tutti.core.spi.Engine.ExecuteResult} carries it. */

@@ -3,6 +3,7 @@ package tutti.engine.jdbc;
 import java.io.IOException;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
@@ -311,6 +313,45 @@ final class JdbcApplier implements Applier {
             }
             done.succeeded(result);
         }, done);
+    }
+
+    @Override
+    public void skip(long position, EngineFailure why, Completion<ExecuteResult> done) {
+        run(() -> {
+            EngineFailure failure = skipNow(position);
+            if (failure == null) {
+                done.succeeded(new ExecuteResult(why, BarrierResponse.refused(why).toBytes()));
+            } else {
+                rollbackNow();
+                done.failed(failure);
+            }
+        }, done);
+    }
+
+    private @Nullable EngineFailure skipNow(long position) {
+        try {
+            if (!begin(position)) {
+                return INTERRUPTED;
+            }
+            EmbeddedDatabase.Session open = session();
+            open.begin();
+            record(position);
+            try (Statement statement = open.connection().createStatement()) {
+                statement.executeUpdate("INSERT INTO TUTTI.SKIPPED (POSITION) VALUES (" + position + ")");
+                statement.executeUpdate(
+                        "DELETE FROM TUTTI.SKIPPED WHERE POSITION < " + (position - Engine.SKIPPED_KEPT));
+            }
+            open.commit();
+            ended();
+            return null;
+        } catch (SQLException failed) {
+            return JdbcEngine.failure(failed);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            return INTERRUPTED;
+        } catch (RuntimeException | Error unexpected) {
+            return unexpected(unexpected);
+        }
     }
 
     @Override

@@ -5,7 +5,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -118,6 +120,7 @@ public final class JdbcEngine implements ClientEngine {
         try (Statement statement = connection.createStatement()) {
             statement.execute("CREATE SCHEMA IF NOT EXISTS TUTTI");
             statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.APPLIED (POSITION BIGINT PRIMARY KEY)");
+            statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.SKIPPED (POSITION BIGINT PRIMARY KEY)");
             statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.CLUSTER (ID VARCHAR(64) PRIMARY KEY)");
             statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.BARRIER (POSITION BIGINT PRIMARY KEY, "
                     + "SCHEMA_HASH BIGINT NOT NULL)");
@@ -316,6 +319,27 @@ public final class JdbcEngine implements ClientEngine {
         });
     }
 
+    @Override
+    public void skippedPositions(Completion<Set<Long>> done) {
+        execute(() -> {
+            Set<Long> positions = new HashSet<>();
+            lockAdmin();
+            try (Statement statement = admin.connection().createStatement();
+                    ResultSet rows = statement.executeQuery("SELECT POSITION FROM TUTTI.SKIPPED")) {
+                while (rows.next()) {
+                    positions.add(rows.getLong(1));
+                }
+                admin.commit();
+            } catch (SQLException failed) {
+                done.failed(failure(failed));
+                return;
+            } finally {
+                unlockAdmin();
+            }
+            done.succeeded(positions);
+        });
+    }
+
     /** The same, for those who can wait: blocks. */
     public long appliedPosition() {
         try {
@@ -454,7 +478,10 @@ public final class JdbcEngine implements ClientEngine {
                 }
                 response = BarrierResponse.refused(refused);
             }
-            record.run();
+            SQLException refusal = response.error();
+            if (refusal == null) {
+                record.run();
+            }
             try (Statement statement = connection.createStatement()) {
                 statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
             }
@@ -462,7 +489,7 @@ public final class JdbcEngine implements ClientEngine {
             separateCounters(connection, false);
             readTables(connection);
             session.commit();
-            return new ExecuteResult(response.error() == null, response.toBytes());
+            return new ExecuteResult(refusal == null ? null : failure(refusal), response.toBytes());
         } finally {
             if (first) {
                 gate.first().unlock();

@@ -312,7 +312,7 @@ public final class MacroDb implements ClientEngine {
         if (nobodyFollows(at)) {
             done.succeeded(null);
         } else {
-            hand(new Secondary.Entry(at, writes, null, true), () -> done.succeeded(null));
+            hand(new Secondary.Entry(at, writes, null), () -> done.succeeded(null));
         }
     }
 
@@ -397,8 +397,27 @@ public final class MacroDb implements ClientEngine {
             inner.execute(at, statement, new Completion<>() {
                 @Override
                 public void succeeded(ExecuteResult result) {
-                    hand(new Secondary.Entry(at, List.of(), statement, result.tookEffect()),
-                            () -> done.succeeded(result));
+                    if (result.tookEffect()) {
+                        hand(new Secondary.Entry(at, List.of(), statement), () -> done.succeeded(result));
+                    } else {
+                        done.succeeded(result);
+                    }
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    done.failed(failure);
+                }
+            });
+        }
+
+        @Override
+        public void skip(long at, EngineFailure why, Completion<ExecuteResult> done) {
+            committing(at);
+            inner.skip(at, why, new Completion<>() {
+                @Override
+                public void succeeded(ExecuteResult result) {
+                    hand(new Secondary.Entry(at, List.of(), null), () -> done.succeeded(result));
                 }
 
                 @Override
@@ -425,6 +444,11 @@ public final class MacroDb implements ClientEngine {
     @Override
     public void durablePosition(Completion<Long> done) {
         primary.durablePosition(done);
+    }
+
+    @Override
+    public void skippedPositions(Completion<Set<Long>> done) {
+        primary.skippedPositions(done);
     }
 
     @Override

@@ -28,10 +28,9 @@ final class Secondary {
      *
      * @param position its last
      * @param writes its write sets, in order
-     * @param statement instead of write sets, or null
-     * @param tookEffect whether it did at the primary; true for write sets
+     * @param statement instead of write sets, which took effect at the primary; or null
      */
-    record Entry(long position, List<WriteSet> writes, byte @Nullable [] statement, boolean tookEffect) {
+    record Entry(long position, List<WriteSet> writes, byte @Nullable [] statement) {
         long bytes() {
             long bytes = 0;
             for (WriteSet set : writes) {
@@ -253,7 +252,7 @@ final class Secondary {
             Told<ExecuteResult> executed = new Told<>();
             applier.execute(first.position(), statement, executed);
             EngineFailure failure = executed.failure();
-            return failure == null ? difference(first, executed.value()) : failure;
+            return failure == null ? difference(executed.value()) : failure;
         }
         List<WriteSet> writes = new ArrayList<>();
         for (Entry entry : batch) {
@@ -271,15 +270,13 @@ final class Secondary {
     }
 
     /** Why a database in which the statement had this result is no copy of the primary, or null if it is. */
-    private static @Nullable EngineFailure difference(Entry entry, @Nullable ExecuteResult here) {
-        if (here == null || here.tookEffect() == entry.tookEffect()) {
+    private static @Nullable EngineFailure difference(@Nullable ExecuteResult here) {
+        if (here == null || here.tookEffect()) {
             return null;
         }
         BarrierResponse response = BarrierResponse.of(here.response());
-        return new EngineFailure("XX000", entry.tookEffect()
-                ? "a statement that took effect at the primary is refused here: "
-                        + (response == null ? "" : response.message())
-                : "a statement that the primary refused took effect here", false);
+        return new EngineFailure("XX000", "a statement that took effect at the primary is refused here: "
+                + (response == null ? "" : response.message()), false);
     }
 
     /** A completion that can be waited for. */

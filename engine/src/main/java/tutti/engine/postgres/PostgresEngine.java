@@ -22,7 +22,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -224,11 +226,22 @@ public final class PostgresEngine implements Engine, ApplierServices {
         return admin.ask(connection -> connection.query(sql));
     }
 
+    @Override
+    public void skippedPositions(Completion<Set<Long>> done) {
+        tell(query("SELECT position FROM tutti.skipped"), result -> result.rows().stream()
+                .map(row -> position(row.getFirst())).collect(Collectors.toUnmodifiableSet()), done, _ -> {});
+    }
+
     private static void tellPosition(CompletableFuture<QueryResult> asked, Completion<Long> done,
             Consumer<Throwable> onFailure) {
+        tell(asked, result -> position(result.value()), done, onFailure);
+    }
+
+    private static <T> void tell(CompletableFuture<QueryResult> asked, Function<QueryResult, T> read,
+            Completion<T> done, Consumer<Throwable> onFailure) {
         var _ = asked.whenComplete((result, failed) -> {
             if (failed == null) {
-                done.succeeded(position(result.value()));
+                done.succeeded(read.apply(result));
                 return;
             }
             Throwable cause = cause(failed);

@@ -37,7 +37,7 @@ public record NodeConfig(
         @Setting(doc = "If `engine` is postgres: the PostgreSQL server that holds this node's copy: either"
                 + " `embedded`, a server of its own that it starts and stops, or `url`, one that runs already. Without either: embedded.") Postgres postgres,
         @Setting(doc = "Where this node speaks the PostgreSQL protocol to its clients.") Listen listen,
-        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries and /flight-recording. Everybody who"
+        @Setting(doc = "Where this node answers /health/live, /health/ready, /metrics, /status, /secondaries, /positions and /flight-recording. Everybody who"
                 + " reaches it may look: keep it on loopback or behind a firewall. What changes something asks for the token in `http-token` in the"
                 + " data directory, as `Authorization: Bearer TOKEN`.") Http http,
         @Setting(doc = "The total order of transactions.") Order order,

@@ -10,6 +10,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -26,8 +27,9 @@ import tutti.server.config.NodeConfig;
  * Answers operators and their tools: {@code /health/live}, {@code /health/ready}, {@code /metrics}, {@code /status} and a
  * page for people at {@code /}. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
- * them so many. Nothing else can be changed here. Who asks for a change shows the node's token, {@code Authorization: Bearer
- * TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
+ * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
+ * {@code keep=P} decides about one. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
+ * token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
  * of another site has a browser ask for is refused.
  *
  * <p>
@@ -37,6 +39,7 @@ public final class AdminServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(AdminServer.class);
     private static final int REQUESTS_MAX = 32;
     private static final int BACKLOG = 32;
+    private static final Pattern DECISION = Pattern.compile("(skip|keep)=(\\d{1,18})");
     private static final Pattern COUNT = Pattern.compile("count=(\\d{1,4})");
 
     private final HttpServer server;
@@ -78,6 +81,23 @@ public final class AdminServer implements AutoCloseable {
          * @throws IOException if the node cannot have any now, or one cannot be filled; then it says how many there are
          */
         NodeStatus.Secondaries secondaries(int count) throws IOException;
+
+        /**
+         * Positions of the order that some node could not apply: those that are open, and the last ones that were decided. Blocks
+         * shortly.
+         *
+         * @throws IOException if the node knows of none now
+         */
+        List<NodeStatus.Position> positions() throws IOException;
+
+        /**
+         * Decides about one that is open. Blocks shortly.
+         *
+         * @param holds whether its effects hold; if not, they are left out at all nodes
+         * @return how it stood
+         * @throws IOException if it is not open, or nothing can be ordered now
+         */
+        List<NodeStatus.Position> decide(long position, boolean holds) throws IOException;
     }
 
     /** Of a node that can only be looked at. */
@@ -95,6 +115,16 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public NodeStatus.Secondaries secondaries(int count) throws IOException {
             return secondaries();
+        }
+
+        @Override
+        public List<NodeStatus.Position> positions() throws IOException {
+            throw new IOException("this node knows of no positions");
+        }
+
+        @Override
+        public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
+            return positions();
         }
     };
 
@@ -186,6 +216,19 @@ public final class AdminServer implements AutoCloseable {
                             () -> StatusJson.write(operations.secondaries(wanted)));
                 }
             }
+            case "/positions" -> {
+                Matcher wanted = DECISION.matcher(String.valueOf(exchange.getRequestURI().getQuery()));
+                if (reads) {
+                    // What a node could not apply may be told with rows of it.
+                    permitted(exchange, "application/json", () -> StatusJson.write(operations.positions()));
+                } else if (method.equals("POST") && !wanted.matches()) {
+                    send(exchange, 400, "text/plain",
+                            "say what is decided, as in /positions?skip=1234 or /positions?keep=1234\n");
+                } else {
+                    change(exchange, "GET, HEAD, POST", "application/json", () -> StatusJson.write(
+                            operations.decide(Long.parseLong(wanted.group(2)), wanted.group(1).equals("keep"))));
+                }
+            }
             default -> {
                 if (reads) {
                     show(exchange, path);
@@ -217,7 +260,7 @@ public final class AdminServer implements AutoCloseable {
             case "/" -> send(exchange, 200, "text/html", StatusPage.write(status.get()));
             default -> send(exchange, 404, "text/plain",
                     "nothing here; there are /health/live, /health/ready, /metrics, /status, /secondaries,"
-                            + " /flight-recording and /\n");
+                            + " /positions, /flight-recording and /\n");
         }
     }
 
@@ -236,10 +279,17 @@ public final class AdminServer implements AutoCloseable {
             notAllowed(exchange, allowed);
         } else if (exchange.getRequestHeaders().containsKey("Origin")) {
             send(exchange, 403, "text/plain", "not for pages in a browser\n");
-        } else if (!mayChange(exchange)) {
+        } else {
+            permitted(exchange, type, work);
+        }
+    }
+
+    /** Does something for whoever shows the token. */
+    private void permitted(HttpExchange exchange, String type, Work work) throws IOException {
+        if (!mayChange(exchange)) {
             exchange.getResponseHeaders().set("WWW-Authenticate", "Bearer");
             send(exchange, 401, "text/plain",
-                    "changes ask for the token in the file http-token in the node's data directory:"
+                    "this asks for the token in the file http-token in the node's data directory:"
                             + " Authorization: Bearer TOKEN\n");
         } else {
             send(exchange, type, work);

@@ -54,8 +54,10 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
         RECOVERING,
         /** Takes reads and writes. */
         READY,
-        /** Is without a majority: takes reads only. */
+        /** Is without a majority, or waits for the others to decide about a position: takes reads only. */
         ISOLATED,
+        /** Holds what most nodes cannot make: takes part in the order and serves nobody. */
+        EXCLUDED,
         /** Lets go of its clients, then ends. */
         STOPPING,
         /** Met something that it cannot go on from; the reason says what. */
@@ -100,6 +102,24 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
      */
     public record OrderStatus(long queuedBytes, long logBytes, long firstRetained, long refused,
             @Nullable Long provenUntil) {}
+
+    /**
+     * A position of the order that some node could not apply.
+     *
+     * @param position in the order
+     * @param transaction whose effects they are
+     * @param everywhere whether each node executes it by itself; if not, its own node has, and the others have its changes
+     * @param sqlState of the error of the first node that said so
+     * @param message likewise; it may name rows
+     * @param votes by node's id: whether it has made the effects; who has said nothing is not among them
+     * @param verdict {@code OPEN}, {@code HOLDS} or {@code SKIPPED}
+     */
+    public record Position(long position, String transaction, boolean everywhere, String sqlState, String message,
+            Map<Integer, Boolean> votes, String verdict) {
+        public Position {
+            votes = Map.copyOf(votes);
+        }
+    }
 
     /**
      * The secondaries of a node's database, which take read-only transactions off it.

@@ -1,5 +1,6 @@
 package tutti.server.http;
 
+import java.util.List;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.json.JsonMapper;
@@ -19,6 +20,20 @@ public final class StatusJson {
     /** Likewise, of its secondaries alone. */
     public static String write(NodeStatus.Secondaries secondaries) {
         return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(secondaries) + "\n";
+    }
+
+    /** An array of positions that some node could not apply. */
+    public static String write(List<NodeStatus.Position> positions) {
+        return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(positions) + "\n";
+    }
+
+    /**
+     * Reads what {@link #write(List)} wrote.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static List<NodeStatus.Position> readPositions(String json) {
+        return List.of(read(json, NodeStatus.Position[].class));
     }
 
     /**

@@ -59,6 +59,7 @@ class AdminServerTest {
     /** Does what it is asked, unless it is broken. */
     private static final class Obeying implements AdminServer.Operations {
         private final AtomicReference<@Nullable String> broken = new AtomicReference<>();
+        private final AtomicReference<String> decided = new AtomicReference<>("");
         private NodeStatus.Secondaries secondaries = new NodeStatus.Secondaries(7, List.of(), 0, 0, 0, 0, null);
 
         @Override
@@ -79,11 +80,50 @@ class AdminServerTest {
             return secondaries;
         }
 
+        @Override
+        public List<NodeStatus.Position> positions() throws IOException {
+            requireWhole();
+            return List.of(new NodeStatus.Position(17, "0:1.4", false, "23514", "check (secret row)",
+                    Map.of(0, true, 1, false), decided.get()));
+        }
+
+        @Override
+        public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
+            requireWhole();
+            decided.updateAndGet(before -> before + position + holds);
+            return positions();
+        }
+
         private void requireWhole() throws IOException {
             String why = broken.get();
             if (why != null) {
                 throw new IOException(why);
             }
+        }
+    }
+
+    /** An error names rows, which not everybody may see. */
+    @Test
+    void positionsAreShownAndDecidedForThoseWhoHaveTheToken() throws Exception {
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, new Obeying(), "sesame")) {
+            String url = "http://localhost:" + obeying.port() + "/positions";
+            HttpRequest.Builder look = HttpRequest.newBuilder(URI.create(url));
+            HttpResponse<String> unknown = send(look.copy());
+            assertEquals(401, unknown.statusCode());
+            assertFalse(unknown.body().contains("secret"), unknown.body());
+            HttpRequest.Builder known = look.header("Authorization", "Bearer sesame");
+            assertEquals(17, StatusJson.readPositions(send(known.copy()).body()).getFirst().position());
+            for (String wrong : List.of("", "?skip=", "?skip=-1", "?skip=1x", "?drop=1", "?skip=1&keep=2")) {
+                assertEquals(400, send(known.copy().uri(URI.create(url + wrong))
+                        .POST(HttpRequest.BodyPublishers.noBody())).statusCode(), wrong);
+            }
+            HttpResponse<String> skipped = send(known.copy().uri(URI.create(url + "?skip=17"))
+                    .POST(HttpRequest.BodyPublishers.noBody()));
+            assertEquals("17false", StatusJson.readPositions(skipped.body()).getFirst().verdict());
+            HttpResponse<String> kept = send(known.copy().uri(URI.create(url + "?keep=18"))
+                    .POST(HttpRequest.BodyPublishers.noBody()));
+            assertEquals("17false18true", StatusJson.readPositions(kept.body()).getFirst().verdict());
         }
     }
 

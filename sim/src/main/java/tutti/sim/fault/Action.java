@@ -513,6 +513,40 @@ public sealed interface Action {
         }
     }
 
+    /** See {@link FaultKind#ENGINE_REFUSES}. */
+    record EngineRefuses(String host, double rate) implements Action {
+        public EngineRefuses {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.ENGINE_REFUSES;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(rate));
+        }
+    }
+
+    /** See {@link FaultKind#OWN_ROWS}. */
+    record OwnRows(String host, double rate) implements Action {
+        public OwnRows {
+            requireRate(rate);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.OWN_ROWS;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, number(rate));
+        }
+    }
+
     /** See {@link FaultKind#SLOW_COMMITS}. */
     record SlowCommits(String host, Distribution by) implements Action {
         @Override

@@ -21,6 +21,16 @@ public interface EngineFaults {
         }
 
         @Override
+        public void refuses(String host, double rate) {
+            // There is no engine that could refuse anything.
+        }
+
+        @Override
+        public void ownRows(String host, double rate) {
+            // There is no engine that could refuse anything.
+        }
+
+        @Override
         public void hangs(String host, boolean hangs) {
             // There is no engine that could hang.
         }
@@ -46,6 +56,15 @@ public interface EngineFaults {
 
     /** Each commit of the engine of a host takes so much longer. */
     void commitDelay(String host, Distribution delay);
+
+    /**
+     * Each transaction's effects cannot be made by the engine of a host with this probability, and never by two hosts; the
+     * same ones each time.
+     */
+    void refuses(String host, double rate);
+
+    /** Each transaction's changes that a host has executed no other host can make with this probability; the same ones each time. */
+    void ownRows(String host, double rate);
 
     /** The engine of a host does nothing; when that is over it goes on with all that it was asked for. */
     void hangs(String host, boolean hangs);

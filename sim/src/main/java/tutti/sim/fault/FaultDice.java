@@ -138,6 +138,8 @@ final class FaultDice {
             case ENGINE_HANG -> new Action.EngineHang(dice.pick(hosts));
             case ENGINE_DOWN -> new Action.EngineDown(dice.pick(hosts));
             case ENGINE_ABORTS -> new Action.EngineAborts(dice.pick(hosts), rate(dice));
+            case ENGINE_REFUSES -> new Action.EngineRefuses(dice.pick(hosts), rate(dice));
+            case OWN_ROWS -> new Action.OwnRows(dice.pick(hosts), rate(dice));
             case SLOW_COMMITS -> new Action.SlowCommits(dice.pick(hosts),
                     new Distribution.Exponential(time(dice, 100 * Nanos.MILLI)));
             case KILL_BEHIND -> new Action.KillBehind(dice.pick(hosts), dice.pick(List.of(Disk.Rare.values())),

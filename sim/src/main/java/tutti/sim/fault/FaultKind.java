@@ -75,7 +75,11 @@ public enum FaultKind {
      */
     KILL_BEHIND(Promise.RECOVERS, "kill-behind", "host", "rare", "operation", "unsynced"),
     /** A host crashes, and never boots again. */
-    GONE(Promise.REFUSES, "gone", "host");
+    GONE(Promise.REFUSES, "gone", "host"),
+    /** The engine cannot make the effects of some transactions that all others can, each time that it tries. */
+    ENGINE_REFUSES(Promise.RECOVERS, "engine-refuses", "host", "rate"),
+    /** Some changes of a host's transactions only its own engine can make. */
+    OWN_ROWS(Promise.REFUSES, "own-rows", "host", "rate");
 
     /** What a system that keeps its data on a majority of disks promises under a kind of fault. */
     public enum Promise {

@@ -56,7 +56,8 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
 
     /**
      * Reads a list of kinds and of names for several, separated by commas: {@code none}, {@code network}, {@code hosts},
-     * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code disks} for those of disks
+     * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code rows} for those of effects
+     * that some node cannot make; {@code disks} for those of disks
      * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under, {@code rare}
      * for hosts that are killed at rare operations of files or are gone for good; or words of kinds,
      * like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
@@ -84,9 +85,14 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         words.put("network", EnumSet.range(FaultKind.LOSS, FaultKind.SWIZZLED_CLOGGING));
         words.put("hosts", EnumSet.range(FaultKind.CLOCK_DRIFT, FaultKind.SLOW_DISK));
         words.put("engine", EnumSet.range(FaultKind.ENGINE_ABORTS, FaultKind.ENGINE_DOWN));
-        words.put("all", promising(FaultKind.Promise.RECOVERS));
+        EnumSet<FaultKind> rows = EnumSet.of(FaultKind.ENGINE_REFUSES, FaultKind.OWN_ROWS);
+        words.put("rows", rows);
+        EnumSet<FaultKind> all = promising(FaultKind.Promise.RECOVERS);
+        all.removeAll(rows);
+        words.put("all", all);
         EnumSet<FaultKind> disks = promising(FaultKind.Promise.STOPS);
         disks.addAll(promising(FaultKind.Promise.REFUSES));
+        disks.removeAll(rows);
         words.put("disks", disks);
         words.put("beyond", promising(FaultKind.Promise.NONE));
         // In none of the others: what a seed means there stays so.

@@ -74,6 +74,8 @@ final class FaultReader {
             case ENGINE_HANG -> new Action.EngineHang(given.host());
             case ENGINE_DOWN -> new Action.EngineDown(given.host());
             case ENGINE_ABORTS -> new Action.EngineAborts(given.host(), given.number("rate"));
+            case ENGINE_REFUSES -> new Action.EngineRefuses(given.host(), given.number("rate"));
+            case OWN_ROWS -> new Action.OwnRows(given.host(), given.number("rate"));
             case SLOW_COMMITS -> new Action.SlowCommits(given.host(), given.distribution("by"));
             case KILL_BEHIND -> new Action.KillBehind(given.host(), given.oneOf("rare", Disk.Rare.values()),
                     given.whole("operation"), given.oneOf("unsynced", Unsynced.values()));

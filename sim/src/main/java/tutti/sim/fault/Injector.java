@@ -183,6 +183,12 @@ public final class Injector {
             case Action.OldCopy a -> oldCopy(network.host(a.host()), "", random);
             case Action.OldDirectory a -> oldCopy(network.host(a.host()), a.directory(), random);
             case Action.EngineAborts a -> engine(fault, a.host(), () -> engineAborts(a.host()));
+            case Action.EngineRefuses a -> engine(fault, a.host(), () -> engines.refuses(a.host(), last(0.0,
+                    action -> action instanceof Action.EngineRefuses r && r.host().equals(a.host())
+                            ? r.rate()
+                            : null)));
+            case Action.OwnRows a -> engine(fault, a.host(), () -> engines.ownRows(a.host(), last(0.0,
+                    action -> action instanceof Action.OwnRows r && r.host().equals(a.host()) ? r.rate() : null)));
             case Action.SlowCommits a -> engine(fault, a.host(), () -> slowCommits(a.host()));
             case Action.EngineHang a -> engine(fault, a.host(), () -> engines.hangs(a.host(),
                     last(false, action -> (action instanceof Action.EngineHang h && h.host().equals(a.host()))

@@ -132,6 +132,9 @@ final class SimplerFaults {
             }
             case Action.EngineAborts a ->
                 rate(a.rate()).forEach(rate -> simpler.add(new Action.EngineAborts(a.host(), rate)));
+            case Action.EngineRefuses a ->
+                rate(a.rate()).forEach(rate -> simpler.add(new Action.EngineRefuses(a.host(), rate)));
+            case Action.OwnRows a -> rate(a.rate()).forEach(rate -> simpler.add(new Action.OwnRows(a.host(), rate)));
             case Action.SlowCommits a ->
                 shorter(a.by()).forEach(by -> simpler.add(new Action.SlowCommits(a.host(), by)));
         }

@@ -32,6 +32,11 @@ final class Recording implements WorldLog {
     private final TreeMap<String, Integer> counts = new TreeMap<>();
     /** By node: where its protocol has decided transactions. */
     private final Map<Integer, Map<TransactionId, Long>> positions = new HashMap<>();
+    private final Set<Integer> excluded = new HashSet<>();
+    /** What some node has made, what some node has recorded not to make, and both. */
+    private final Set<TransactionId> applied = new HashSet<>();
+    private final Set<TransactionId> skipped = new HashSet<>();
+    private final Set<TransactionId> leftOut = new HashSet<>();
     private final List<CheckResult.Violation> violations = new ArrayList<>();
 
     Recording(Clock clock) {
@@ -45,14 +50,18 @@ final class Recording implements WorldLog {
     @Override
     public void started(int node, long life, long state, long after) {
         count("start");
-        recorder.started(node, state);
+        if (!excluded.contains(node)) {
+            recorder.started(node, state);
+        }
         deliveries.joined(member(node, life), after);
     }
 
     @Override
     public void ended(int node, long life) {
         count("end of a life");
-        recorder.crashed(node);
+        if (!excluded.contains(node)) {
+            recorder.crashed(node);
+        }
         deliveries.crashed(member(node, life));
     }
 
@@ -82,6 +91,9 @@ final class Recording implements WorldLog {
 
     @Override
     public void answered(TransactionId transaction, boolean committed) {
+        if (leftOut.contains(transaction)) {
+            return;
+        }
         recorder.answered(transaction, clock.now(), committed ? History.Answer.COMMITTED : History.Answer.ABORTED);
     }
 
@@ -92,12 +104,45 @@ final class Recording implements WorldLog {
 
     @Override
     public void applied(int node, TransactionId transaction, long stateHash) {
+        if (excluded.contains(node)) {
+            return;
+        }
+        applied.add(transaction);
+        leaveOut(transaction);
         Long position = positions.getOrDefault(node, Map.of()).get(transaction);
         if (position == null) {
             violated("decisions", "node " + node + " applies " + transaction + ", which its protocol has not decided");
         } else {
             recorder.applied(node, position, transaction, stateHash);
         }
+    }
+
+    @Override
+    public void excluded(int node) {
+        excluded.add(node);
+        recorder.forget(node);
+    }
+
+    @Override
+    public void skipped(int node, long position) {
+        positions.getOrDefault(node, Map.of()).forEach((transaction, at) -> {
+            if (at == position && skipped.add(transaction)) {
+                leaveOut(transaction);
+            }
+        });
+    }
+
+    /** What one node has made and another left out is no part of the history; who has made it must not serve any more. */
+    private void leaveOut(TransactionId transaction) {
+        if (applied.contains(transaction) && skipped.contains(transaction) && leftOut.add(transaction)) {
+            count("left out");
+            recorder.undone(transaction);
+        }
+    }
+
+    /** Whether anything was acknowledged, perhaps read, and then left out. */
+    boolean hasLeftOut() {
+        return !leftOut.isEmpty();
     }
 
     @Override

@@ -19,6 +19,8 @@ import tutti.sim.fault.FaultKind;
 import tutti.sim.fault.Injector;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
+import tutti.core.txn.TransactionId;
+import tutti.sim.kernel.BitMixer;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
@@ -56,6 +58,7 @@ public final class ScenarioRun {
     /** Lists that only probes use begin here. */
     private static final long PROBE_LISTS = 1_000_000;
     private static final int LAST_SESSIONS = 1_000_000;
+    private static final int DRAWS = 1_000_000;
     private static final int TRACE_LINES = 3;
 
     private final Scenario scenario;
@@ -153,6 +156,34 @@ public final class ScenarioRun {
             database(host).setCommitDelay(delay);
         }
 
+        /** With fewer than three nodes a majority could be one that cannot. */
+        @Override
+        public void refuses(String host, double rate) {
+            int nodes = replicas.size();
+            int node = scenario.hosts().indexOf(host);
+            database(host).setRefusedHere(transaction -> nodes > 2
+                    && Math.floorMod(drawn(transaction), nodes) == node && isDrawn(transaction, rate));
+        }
+
+        @Override
+        public void ownRows(String host, double rate) {
+            int node = scenario.hosts().indexOf(host);
+            for (NodeHost other : replicas) {
+                if (other.node() != node) {
+                    other.database().setRefusedFrom(node,
+                            transaction -> transaction.node() == node && isDrawn(transaction, rate));
+                }
+            }
+        }
+
+        private static long drawn(TransactionId transaction) {
+            return BitMixer.mix64(transaction.serial() * 256 + transaction.node());
+        }
+
+        private static boolean isDrawn(TransactionId transaction, double rate) {
+            return (drawn(transaction) >>> 20) % DRAWS < rate * DRAWS;
+        }
+
         @Override
         public void hangs(String host, boolean hangs) {
             database(host).setHangs(hangs);
@@ -173,6 +204,10 @@ public final class ScenarioRun {
 
         @Override
         public long happened(String host, FaultKind kind) {
+            if (kind == FaultKind.OWN_ROWS) {
+                // It is told of the host that has executed them, and does something to all others.
+                return replicas.stream().mapToLong(replica -> replica.database().happened(kind)).sum();
+            }
             return database(host).happened(kind);
         }
     }

@@ -38,6 +38,16 @@ class InjectorTest {
 
     private final EngineFaults engines = new EngineFaults() {
         @Override
+        public void refuses(String host, double rate) {
+            say(host + " refuses " + rate);
+        }
+
+        @Override
+        public void ownRows(String host, double rate) {
+            say(host + " own rows " + rate);
+        }
+
+        @Override
         public void abortRate(String host, double rate) {
             say(host + " aborts " + rate);
         }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -80,6 +81,32 @@ class ScenarioRunTest {
         assertTrue(counts.getOrDefault("committed", 0) > SEEDS * TRANSACTIONS / 2, counts::toString);
         assertTrue(counts.getOrDefault("node refused", 0) > 0, counts::toString);
         assertTrue(happened.size() > 2, happened::toString);
+    }
+
+    /**
+     * Effects that one node cannot make, or only the one that has executed them: nobody who serves differs from the others, the
+     * minority is behind until it can, or excluded, and the others go on. Under two-phase commit all nodes make changes before they
+     * are decided, so there nobody is excluded.
+     */
+    @ParameterizedTest
+    @CsvSource({"si, true", "dbsm, true", "passive, true", "akara, true", "wice, true", "2pc, false"})
+    void whatSomeNodeCannotMakeCostsThatNodeAtMost(String protocol, boolean excluded) {
+        Map<String, Integer> counts = new TreeMap<>();
+        Map<FaultKind, Long> happened = new EnumMap<>(FaultKind.class);
+        for (long seed = 1; seed <= 3 * SEEDS; seed++) {
+            ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(),
+                    OrderKind.values()[(int) (seed % OrderKind.values().length)], TRANSACTIONS,
+                    FaultProfile.parse(seed % 2 == 0 ? "rows,long" : "crash,rows,long")));
+            assertTrue(result.passed(), () -> result.scenario().describe() + ": " + result.failed() + " "
+                    + result.why() + "\n" + result.scenario().plan());
+            result.counts().forEach((what, count) -> counts.merge(what, count, Integer::sum));
+            result.happened().forEach((kind, times) -> happened.merge(kind, times, Long::sum));
+        }
+        assertTrue(happened.getOrDefault(FaultKind.ENGINE_REFUSES, 0L) > 0, happened::toString);
+        assertTrue(happened.getOrDefault(FaultKind.OWN_ROWS, 0L) > 0, happened::toString);
+        assertEquals(excluded, counts.getOrDefault("node restarted", 0) > 0, counts::toString);
+        assertEquals(excluded, counts.getOrDefault("node excluded", 0) > 0, counts::toString);
+        assertEquals(excluded, counts.getOrDefault("left out", 0) > 0, counts::toString);
     }
 
     /**

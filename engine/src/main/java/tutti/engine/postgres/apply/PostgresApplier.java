@@ -27,7 +27,9 @@ import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
+import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
+import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
 
@@ -235,6 +237,10 @@ public final class PostgresApplier implements Applier {
         }
     }
 
+    private static byte[] bytes(long position) {
+        return ByteBuffer.allocate(Long.BYTES).putLong(position).array();
+    }
+
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
     }
@@ -308,7 +314,7 @@ public final class PostgresApplier implements Applier {
     }
 
     private void record(Batch batch, long position) {
-        call(batch, engine.functions().record(), ByteBuffer.allocate(Long.BYTES).putLong(position).array());
+        call(batch, engine.functions().record(), bytes(position));
         batch.query("COMMIT", 1);
     }
 
@@ -362,7 +368,7 @@ public final class PostgresApplier implements Applier {
                 @Override
                 public void done(BatchHandler results) {
                     watch.cancel(false);
-                    finish(new ExecuteResult(true, results.response()));
+                    finish(ExecuteResult.done(results.response()));
                 }
 
                 private void finish(ExecuteResult result) {
@@ -391,7 +397,7 @@ public final class PostgresApplier implements Applier {
                     boolean refused = results.completed() <= end && results.refusedByAll();
                     rollback(role, () -> {
                         if (refused) {
-                            recordRefused(position, new ExecuteResult(false, results.response()), done);
+                            done.succeeded(new ExecuteResult(failure, results.response()));
                         } else {
                             done.failed(failure);
                         }
@@ -401,16 +407,17 @@ public final class PostgresApplier implements Applier {
         });
     }
 
-    /** Records the position of a statement that the engine refused. */
-    private void recordRefused(long position, ExecuteResult result, Completion<ExecuteResult> done) {
+    @Override
+    public void skip(long position, EngineFailure why, Completion<ExecuteResult> done) {
         onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
             begin(batch);
-            record(batch, position);
+            call(batch, engine.functions().skip(), bytes(position));
+            batch.query("COMMIT", 1);
             batch.send(server, new BatchHandler.Listener() {
                 @Override
                 public void done(BatchHandler results) {
-                    done.succeeded(result);
+                    done.succeeded(new ExecuteResult(why, errorResponse(server, why)));
                 }
 
                 @Override
@@ -419,6 +426,18 @@ public final class PostgresApplier implements Applier {
                 }
             });
         });
+    }
+
+    private static byte[] errorResponse(BackendConnection server, EngineFailure why) {
+        ByteBuf message = server.buffer();
+        try {
+            Backend.errorResponse(message, ErrorFields.of("ERROR", why.sqlState(), why.message()));
+            byte[] bytes = new byte[message.readableBytes()];
+            message.readBytes(bytes);
+            return bytes;
+        } finally {
+            message.release();
+        }
     }
 
     /** Does something on the event loop with a connection of that role, made if there is none. */

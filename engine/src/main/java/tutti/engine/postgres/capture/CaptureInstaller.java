@@ -13,6 +13,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.QueryResult;
+import tutti.core.spi.Engine;
 import tutti.pgwire.Scram;
 
 /**
@@ -160,7 +161,7 @@ public final class CaptureInstaller {
      * @param roleNames of the {@link Role roles} in this database, in their order
      */
     public record Functions(int finish, int record, int allowStatement, int beforeSetConstraints,
-            int afterSetConstraints, int beginAs, int endAs, int truncate, List<String> roleNames) {
+            int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, List<String> roleNames) {
         /** Keeps a copy. */
         public Functions {
             roleNames = List.copyOf(roleNames);
@@ -178,10 +179,11 @@ public final class CaptureInstaller {
                 SELECT names.name::pg_catalog.regprocedure::pg_catalog.oid FROM pg_catalog.unnest(ARRAY[
                     'tutti.finish(bytea,text)', 'tutti.record(bytea,bigint)', 'tutti.allow_statement(bytea,text)',
                     'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)',
-                    'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)'])
+                    'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)',
+                    'tutti.skip(bytea,bigint)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
-                oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), roleNames(connection));
+                oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)), roleNames(connection));
     }
 
     /** Roles are the server's, functions the database's: each database has roles of its own. */
@@ -223,6 +225,7 @@ public final class CaptureInstaller {
         return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE)
                 .replace("<append after>", APPEND_AFTER)
                 .replace("<mark>", MARK)
+                .replace("<skipped_kept>", Long.toString(Engine.SKIPPED_KEPT))
                 .replace("<snapshots_only>", settings.serializable() ? "false" : "true")
                 .replace("<node_index>", Integer.toString(settings.nodeIndex()))
                 .replace("<stride>", Integer.toString(settings.stride()))

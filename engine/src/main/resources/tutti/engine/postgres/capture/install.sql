@@ -72,6 +72,11 @@ CREATE TABLE IF NOT EXISTS tutti.applied (
     position bigint PRIMARY KEY
 );
 
+-- Those of them at which nothing was made, since most nodes could not make it.
+CREATE TABLE IF NOT EXISTS tutti.skipped (
+    position bigint PRIMARY KEY
+);
+
 -- What the node has written here since it read the position: a crash empties the table together with the commits that it loses.
 CREATE UNLOGGED TABLE tutti.life (
     token text NOT NULL
@@ -397,6 +402,16 @@ BEGIN
     INSERT INTO tutti.applied (position) VALUES (
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
             THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END);
+END
+$function$;
+
+-- Records a position of the total order at which this transaction makes nothing.
+CREATE OR REPLACE FUNCTION tutti.skip(secret bytea, recorded bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    AS $function$
+BEGIN
+    PERFORM tutti.record(secret, recorded);
+    INSERT INTO tutti.skipped (position) VALUES (recorded);
+    DELETE FROM tutti.skipped WHERE position OPERATOR(pg_catalog.<) (recorded OPERATOR(pg_catalog.-) <skipped_kept>);
 END
 $function$;
 
@@ -967,7 +982,7 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text),
     tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
-    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint) TO PUBLIC;
+    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.skip(bytea, bigint) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();

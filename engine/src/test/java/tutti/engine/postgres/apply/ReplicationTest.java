@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
@@ -287,7 +288,14 @@ class ReplicationTest {
                 Result<ExecuteResult> executed = new Result<>();
                 pair.applier.execute(++pair.position, new Statement(sql, TestServer.USER, Map.of()).toBytes(),
                         executed);
-                assertFalse(executed.success().tookEffect(), sql);
+                ExecuteResult result = executed.success();
+                assertFalse(result.tookEffect(), sql);
+                Result<ExecuteResult> skipped = new Result<>();
+                pair.applier.skip(pair.position, Objects.requireNonNull(result.refusal()), skipped);
+                assertFalse(skipped.success().tookEffect(), sql);
+                Result<Set<Long>> positions = new Result<>();
+                pair.engine.skippedPositions(positions);
+                assertEquals(pair.position, positions.success().size());
                 assertEquals(List.of(List.of(Long.toString(pair.position))),
                         Pair.rows(pair.other, "SELECT tutti.position()"), sql);
             }

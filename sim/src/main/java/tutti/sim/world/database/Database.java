@@ -6,6 +6,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
 import tutti.sim.disk.Journal;
@@ -61,6 +65,7 @@ public final class Database {
     private final List<Runnable> awaitingEnds = new ArrayList<>();
     /** Positions committed since the last were written. */
     private final List<Long> unwritten = new ArrayList<>();
+    private final TreeSet<Long> skipped = new TreeSet<>();
     private final Locks locks;
     private long life;
     private boolean hangs;
@@ -68,6 +73,8 @@ public final class Database {
     private boolean flushing;
     private double abortRate;
     private Distribution commitDelay = Distribution.ZERO;
+    private Predicate<TransactionId> refusedHere = _ -> false;
+    private final Map<Integer, Predicate<TransactionId>> refusedFrom = new TreeMap<>();
     private long durable;
     private final Map<FaultKind, Long> happened = new EnumMap<>(FaultKind.class);
 
@@ -99,6 +106,7 @@ public final class Database {
         List<Long> commits = journal.recover();
         long recovered = commits.isEmpty() ? 0 : commits.getLast();
         store.cut(recovered);
+        skipped.tailSet(recovered, false).clear();
         durable = Math.min(durable, recovered);
         flush();
     }
@@ -182,6 +190,35 @@ public final class Database {
     /** Sets with which probability transactions are aborted for no good reason, and answers of commits are lost. */
     public void setAbortRate(double rate) {
         abortRate = rate;
+    }
+
+    /** Sets whose effects cannot be made here. */
+    public void setRefusedHere(Predicate<TransactionId> refused) {
+        refusedHere = refused;
+    }
+
+    /** Sets whose changes, which a node has executed, cannot be made here. */
+    public void setRefusedFrom(int node, Predicate<TransactionId> refused) {
+        refusedFrom.put(node, refused);
+    }
+
+    /** Whether a fault has it that a transaction's effects cannot be made here. */
+    boolean refuses(TransactionId transaction) {
+        boolean here = refusedHere.test(transaction);
+        if (here) {
+            happens(FaultKind.ENGINE_REFUSES);
+        }
+        return here;
+    }
+
+    /** The same, of changes that another node's engine has made. */
+    boolean refusesChanges(TransactionId transaction) {
+        Predicate<TransactionId> of = refusedFrom.get(transaction.node());
+        boolean own = of != null && of.test(transaction);
+        if (own) {
+            happens(FaultKind.OWN_ROWS);
+        }
+        return own || refuses(transaction);
     }
 
     /** Sets how much longer commits take. */
@@ -333,6 +370,18 @@ public final class Database {
             flushing = true;
             later(timing.flush.sample(random), FLUSH, this::flush);
         }
+    }
+
+    /** Notes that nothing is made at a position. */
+    void skip(long position) {
+        skipped.add(position);
+        log.skipped(position);
+        commit(position, List.of());
+    }
+
+    /** Positions at which nothing was made. */
+    Set<Long> skipped() {
+        return Set.copyOf(skipped);
     }
 
     private void flush() {

@@ -10,6 +10,9 @@ public interface DatabaseLog {
     /** A request that every replica executes has been executed, and becomes visible next. */
     void executed(Run run);
 
+    /** Nothing is made at a position. */
+    void skipped(long position);
+
     /** At a position the database is not as its schema demands. */
     void inconsistent(long position, String what);
 }

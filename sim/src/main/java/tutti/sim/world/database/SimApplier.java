@@ -119,6 +119,8 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
             String wrong = wrong(changes);
             if (wrong != null) {
                 fail(done, failure("XX001", wrong));
+            } else if (changes.stream().anyMatch(each -> database.refusesChanges(each.transaction()))) {
+                fail(done, failure("23514", "a check that only another engine passes"));
             } else if (database.aborts()) {
                 fail(done, SimEngine.ABORTED);
             } else {
@@ -305,7 +307,7 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         state = State.COMMITTING;
         Run run = database.run(parsed.transaction(), parsed.program(), 0);
         run.snapshot(database.visible());
-        boolean works = true;
+        boolean works = !database.refuses(parsed.transaction());
         while (works && run.next() != null) {
             works = run.perform(row -> database.store().read(row, Long.MAX_VALUE));
         }
@@ -315,9 +317,32 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         if (works) {
             database.executed(run);
         }
-        database.commit(at, changes);
+        EngineFailure refusal = works ? null : failure("22000", "the request does not work");
+        if (refusal == null) {
+            database.commit(at, changes);
+        }
         giveUp();
-        succeed(done, new ExecuteResult(works, works ? DONE : REFUSED));
+        succeed(done, new ExecuteResult(refusal, works ? DONE : REFUSED));
+    }
+
+    @Override
+    public void skip(long at, EngineFailure why, Completion<ExecuteResult> done) {
+        if (isRefused(done)) {
+            return;
+        }
+        begin(State.COMMITTING, done);
+        database.commitLater(() -> {
+            boolean aborts = database.aborts();
+            if (!aborts || database.losesAnswer()) {
+                database.skip(at);
+            }
+            if (aborts) {
+                fail(done, SimEngine.GONE);
+            } else {
+                giveUp();
+                succeed(done, new ExecuteResult(why, REFUSED));
+            }
+        });
     }
 
     /** The server has died. */

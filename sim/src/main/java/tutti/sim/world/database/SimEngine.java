@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tutti.core.spi.Completion;
@@ -142,14 +142,19 @@ public final class SimEngine implements Engine {
         ask(done, database::durable);
     }
 
-    private void ask(Completion<Long> done, LongSupplier question) {
+    @Override
+    public void skippedPositions(Completion<Set<Long>> done) {
+        ask(done, database::skipped);
+    }
+
+    private <T> void ask(Completion<T> done, Supplier<T> question) {
         if (!isUsable()) {
             database.tellLater(() -> done.failed(GONE));
             return;
         }
         database.answerLater(() -> {
             if (isUsable()) {
-                done.succeeded(question.getAsLong());
+                done.succeeded(question.get());
             }
         });
     }

@@ -132,6 +132,11 @@ public final class NodeHost {
         }
 
         @Override
+        public void skipped(long position) {
+            log.skipped(node, position);
+        }
+
+        @Override
         public void inconsistent(long position, String what) {
             log.violated("foreign keys", "node " + node + " at position " + position + ": " + what);
         }
@@ -189,6 +194,18 @@ public final class NodeHost {
                 } else {
                     host.after(RESTART_NANOS, START, this::start);
                 }
+            }
+        });
+    }
+
+    /** A life serves nobody any more, but takes part in the order. */
+    void excluded(NodeLife excluded, Throwable cause) {
+        log.count("node excluded");
+        log.excluded(node);
+        host.after(0, END, () -> {
+            if (excluded.equals(life)) {
+                refusal = cause;
+                excluded.end();
             }
         });
     }

@@ -62,7 +62,7 @@ final class NodeLife {
                     world -> RecordingProtocol.between(home.node(), home.log(),
                             seam -> home.settings().protocol().create(home.node(), home.settings().replicas(), seam),
                             world),
-                    NodeMetrics.NONE, this::failed);
+                    NodeMetrics.NONE, new Failures());
         } catch (IOException | RuntimeException cannot) {
             order.close();
             throw cannot;
@@ -95,6 +95,20 @@ final class NodeLife {
         @Override
         public void delivered(long position, long message) {
             home.log().delivered(home.node(), number, position, message);
+        }
+    }
+
+    private final class Failures implements ReplicaNode.FailureListener {
+        @Override
+        public void failed(Throwable cause, boolean restartable) {
+            NodeLife.this.failed(cause, restartable);
+        }
+
+        @Override
+        public void excluded(Throwable cause) {
+            if (!over) {
+                home.excluded(NodeLife.this, cause);
+            }
         }
     }
 

@@ -35,6 +35,12 @@ public interface WorldLog {
     /** A node was delivered a message. */
     void delivered(int node, long life, long position, long message);
 
+    /** A node has made what most cannot: what its database holds is compared with nothing any more. */
+    void excluded(int node);
+
+    /** A node's database has recorded that nothing is made at a position. */
+    void skipped(int node, long position);
+
     /** What must never be is. */
     void violated(String check, String what);
 

@@ -192,6 +192,11 @@ class SimEngineContractTest {
 
     static final class NoLog implements DatabaseLog {
         @Override
+        public void skipped(long position) {
+            // Nobody asks.
+        }
+
+        @Override
         public void applied(TransactionId transaction, long stateHash) {
             // Nobody judges.
         }

@@ -1,0 +1,148 @@
+package tutti.cli.faults;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import tutti.cli.Tutti;
+import tutti.command.Program;
+import tutti.server.http.NodeStatus;
+
+/** Statements and rows that some or all nodes cannot apply, at three processes with PostgreSQL: the cluster goes on. */
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
+class PositionFaultsTest {
+    @TempDir
+    private static Path directory;
+    private static FaultCluster cluster;
+
+    @BeforeAll
+    static void start() throws Exception {
+        cluster = FaultCluster.start(directory, 3);
+        execute(0, "CREATE TABLE item (id int PRIMARY KEY, a int, b int)", "INSERT INTO item VALUES (0, 0, 0)",
+                "CREATE FUNCTION raising(state text) RETURNS int LANGUAGE plpgsql AS $$"
+                        + " BEGIN RAISE EXCEPTION USING ERRCODE = state; END $$");
+    }
+
+    @AfterAll
+    static void stop() {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    private static void execute(int node, String... statements) throws SQLException {
+        try (Connection connection = cluster.connect(node); Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+    }
+
+    /** With more patience than for clients' statements: nodes try again what fails for a passing reason. */
+    private static SQLException refused(int node, String sql) throws SQLException {
+        try (Connection connection = DriverManager
+                .getConnection(cluster.node(node).jdbcUrl() + "&connectTimeout=5&socketTimeout=60");
+                Statement statement = connection.createStatement()) {
+            return assertThrows(SQLException.class, () -> statement.execute(sql));
+        }
+    }
+
+    private static String positions() {
+        StringWriter out = new StringWriter();
+        CommandLine command = new CommandLine(new Tutti()).setOut(new PrintWriter(out));
+        assertEquals(Program.OK, command.execute("position", "show", "--data", directory.toString()), out::toString);
+        return out.toString();
+    }
+
+    @ParameterizedTest
+    @Order(1)
+    @ValueSource(strings = {"CREATE FUNCTION missing() RETURNS int LANGUAGE c AS 'nosuchlib'", "DROP ROLE postgres",
+            "CREATE TABLE made AS SELECT raising('53000')", "CREATE TABLE made AS SELECT raising('57014')",
+            "CREATE TABLE made AS SELECT raising('08006')",
+            "CREATE TABLE made AS SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(5)",
+            "CREATE TABLE made AS SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)"})
+    void aStatementThatNoNodeCanExecuteIsRefusedAndTheNodesGoOn(String sql) throws Exception {
+        refused(0, sql);
+        execute(1, "UPDATE item SET a = a + 1");
+        cluster.assertSame();
+    }
+
+    /** As before: its client heard of success, and the node with the view was not the same from then on. */
+    @Test
+    @Order(2)
+    void aTemporaryViewAtOneNodeKeepsThatNodeBehindUntilItsSessionIsEnded() throws Exception {
+        try (Connection holder = cluster.connect(2); Statement statement = holder.createStatement()) {
+            statement.execute("CREATE TEMP VIEW mine AS SELECT b FROM item");
+            execute(0, "ALTER TABLE item DROP COLUMN b");
+            FaultCluster.await("the node with the view begins anew", () -> !holds(statement));
+        }
+        cluster.awaitReady();
+        execute(2, "UPDATE item SET a = a + 1");
+        cluster.assertSame();
+        assertTrue(positions().contains("it holds"), PositionFaultsTest::positions);
+    }
+
+    private static boolean holds(Statement session) {
+        try {
+            session.execute("SELECT 1");
+            return true;
+        } catch (SQLException ended) {
+            return false;
+        }
+    }
+
+    @Test
+    @Order(3)
+    void anOriginWhoseRowsNobodyElseCanMakeIsExcludedAndTheOthersGoOn() throws Exception {
+        execute(0, "CREATE ROLE app LOGIN PASSWORD 'app'",
+                "CREATE TABLE signed (id int PRIMARY KEY, CHECK (current_user = 'app'))", "GRANT ALL ON signed TO app");
+        String url = cluster.node(0).jdbcUrl().replaceAll("user=[^&]*", "user=app").replaceAll("password=[^&]*",
+                "password=app");
+        try (Connection app = DriverManager.getConnection(url); Statement statement = app.createStatement()) {
+            statement.execute("INSERT INTO signed VALUES (1)");
+        }
+        FaultCluster.await("the origin is excluded", () -> cluster.cluster.status(0)
+                .filter(status -> status.state() == NodeStatus.State.EXCLUDED).isPresent());
+        execute(1, "UPDATE item SET a = a + 1");
+        execute(2, "UPDATE item SET a = a + 1");
+        for (int node : List.of(1, 2)) {
+            assertEquals(0, cluster.beneathValue(node, "SELECT count(*) FROM signed"));
+            assertEquals(cluster.beneathValue(1, "SELECT a FROM item"),
+                    cluster.beneathValue(2, "SELECT a FROM item"));
+        }
+        assertTrue(positions().contains("left out"), PositionFaultsTest::positions);
+        assertThrows(SQLException.class, () -> cluster.connect(0));
+        cluster.cluster.kill(0);
+        cluster.cluster.startNode(0);
+        FaultCluster.await("it is excluded in its next life, too", () -> cluster.cluster.status(0)
+                .filter(status -> status.state() == NodeStatus.State.EXCLUDED).isPresent());
+        // It takes part in the order: with the loss of another node there is still a majority.
+        cluster.cluster.kill(2);
+        FaultCluster.await("the last one that serves goes on", () -> {
+            try {
+                execute(1, "UPDATE item SET a = a + 1");
+                return true;
+            } catch (SQLException between) {
+                return false;
+            }
+        });
+    }
+}

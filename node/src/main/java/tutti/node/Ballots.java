@@ -1,0 +1,280 @@
+package tutti.node;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TransactionId;
+
+/**
+ * What nodes say of positions whose effects some of them cannot make, and what follows from that: whether the effects hold at
+ * all nodes or at none.
+ *
+ * <p>
+ * <b>How it goes.</b> A node that cannot make a position's effects says so in the order and goes no further
+ * ({@link Control.Inapplicable}). That opens a ballot. A node that has made them says that ({@link Control.Applied}), sooner or
+ * later; it need not wait. The last word of each node counts, until the ballot is closed.
+ *
+ * <p>
+ * <b>What follows.</b> The voters are all nodes, present or not, but for those that are {@linkplain #excluded excluded}. A ballot is
+ * closed
+ * <ul>
+ * <li>by a majority of them who say the same;
+ * <li>if all have spoken and neither has one: the effects hold, since those who wait may yet make them and nothing that was
+ * acknowledged is lost; unless nobody but the origin of a write set has made them, who then gives way;
+ * <li>by hand ({@link Control.Decided}), as long as it is open.
+ * </ul>
+ * It is never opened again.
+ *
+ * <p>
+ * <b>Why nodes do not differ afterwards.</b> Everything here is a function of the delivered prefix, so all nodes come to the same
+ * verdict. Behind it a node that serves either has acted as the verdict says, or cannot go on serving: one that has not made
+ * effects that hold stands before that position, and so shows a prefix of what the others show; one that has made effects that
+ * do not is excluded: none of its messages counts from the verdict on, and it serves nobody until in a later life its database
+ * is right ({@link Settlement}). By one verdict at most a minority of the voters is, except in a tie or by hand.
+ *
+ * <p>
+ * <b>What is lost.</b> An origin that gives way has told its client of success. So have nodes that a verdict by hand goes against. That
+ * transaction is then undone, and with it those later ones that cannot be made without it, by ballots of their own.
+ *
+ * <p>
+ * For one thread at a time.
+ */
+final class Ballots {
+    /** Closed ballots that are remembered; a node that stands before one that is forgotten opens another. */
+    static final int CLOSED_MAX = 1000;
+
+    /** How a ballot stands. */
+    enum Verdict {
+        /** Not decided yet: nobody who has not made the effects goes on. */
+        OPEN,
+        /** The effects hold: who has not made them yet must. */
+        HOLDS,
+        /** The effects are left out everywhere. */
+        SKIPPED
+    }
+
+    /**
+     * What is known of one position.
+     *
+     * @param transaction whose effects they are
+     * @param everywhere whether each node executes it by itself; if not, its own node has, and the others have its changes
+     * @param sqlState of the error of the first node that said so
+     * @param message likewise
+     * @param votes by node: whether it has made the effects
+     */
+    record Ballot(long position, TransactionId transaction, boolean everywhere, String sqlState, String message,
+            Map<Integer, Boolean> votes, Verdict verdict) {
+        static final Schema<Ballot> SCHEMA = Schema.part("ballot", Ballot.class).of(
+                Field.of("position", Types.NATURAL, Ballot::position),
+                Field.of("transaction", TransactionId.SCHEMA, Ballot::transaction),
+                Field.of("everywhere", Types.BOOLEAN, Ballot::everywhere),
+                Field.of("sql state", Types.text(Control.Inapplicable.STATE_BYTES_MAX), Ballot::sqlState),
+                Field.of("message", Types.text(Control.Inapplicable.MESSAGE_BYTES_MAX), Ballot::message),
+                Field.of("votes", Types.map(Types.u8(0, 255), Types.BOOLEAN, 256), Ballot::votes),
+                Field.of("verdict", Types.oneOf(Verdict.class), Ballot::verdict), Ballot::new);
+
+        /** Keeps a copy. */
+        Ballot {
+            votes = new TreeMap<>(votes);
+        }
+
+        /** The error that opened it. */
+        EngineFailure failure() {
+            return new EngineFailure(sqlState, message, false);
+        }
+
+        /** Who has made the effects, as they say. */
+        Set<Integer> holders() {
+            Set<Integer> holders = new TreeSet<>(votes.keySet());
+            holders.removeIf(node -> !votes.getOrDefault(node, false));
+            return holders;
+        }
+
+        private Ballot with(int node, boolean made) {
+            Map<Integer, Boolean> more = new TreeMap<>(votes);
+            more.put(node, made);
+            return new Ballot(position, transaction, everywhere, sqlState, message, more, verdict);
+        }
+
+        private Ballot closed(Verdict as) {
+            return new Ballot(position, transaction, everywhere, sqlState, message, votes, as);
+        }
+
+        private Verdict of(Set<Integer> voters) {
+            Set<Integer> made = new TreeSet<>(holders());
+            made.retainAll(voters);
+            Set<Integer> not = new TreeSet<>(votes.keySet());
+            not.retainAll(voters);
+            not.removeAll(made);
+            if (2 * made.size() > voters.size()) {
+                return Verdict.HOLDS;
+            }
+            if (2 * not.size() > voters.size()) {
+                return Verdict.SKIPPED;
+            }
+            if (made.size() + not.size() < voters.size()) {
+                return Verdict.OPEN;
+            }
+            boolean onlyOrigin = !everywhere && made.equals(Set.of(transaction.node()));
+            return onlyOrigin ? Verdict.SKIPPED : Verdict.HOLDS;
+        }
+    }
+
+    /**
+     * All of it, as a snapshot keeps it.
+     *
+     * @param ballots open ones, and closed ones that are remembered
+     * @param excluded see {@link Ballots#excluded}
+     */
+    record Image(List<Ballot> ballots, Set<Integer> excluded) {
+        static final Schema<Image> SCHEMA = Schema.part("ballots", Image.class).of(
+                Field.of("ballots", Types.list(Ballot.SCHEMA, 1 << 20), Image::ballots),
+                Field.of("excluded", Types.set(Types.u8(0, 255), 256), Image::excluded), Image::new);
+    }
+
+    private final Set<Integer> nodes;
+    private final TreeMap<Long, Ballot> open = new TreeMap<>();
+    private final TreeMap<Long, Ballot> closed = new TreeMap<>();
+    private final TreeSet<Integer> excluded = new TreeSet<>();
+
+    /** @param nodes all nodes of the cluster, who vote */
+    Ballots(Set<Integer> nodes) {
+        this.nodes = Set.copyOf(nodes);
+    }
+
+    /** How a position stands; null if nobody has said that it cannot be applied, or that is forgotten. */
+    @Nullable
+    Ballot of(long position) {
+        Ballot here = open.get(position);
+        return here == null ? closed.get(position) : here;
+    }
+
+    /** Whether a position's effects are left out. */
+    boolean skipped(long position) {
+        Ballot here = closed.isEmpty() ? null : closed.get(position);
+        return here != null && here.verdict == Verdict.SKIPPED;
+    }
+
+    /** Closed ballots of positions up to one, from behind another on. */
+    Iterable<Ballot> closed(long after, long upTo) {
+        return closed.subMap(after, false, upTo, true).values();
+    }
+
+    /** Those that are not decided, ascending. */
+    List<Ballot> open() {
+        return open.isEmpty() ? List.of() : List.copyOf(open.values());
+    }
+
+    /** All that are known, ascending. */
+    List<Ballot> all() {
+        TreeMap<Long, Ballot> all = new TreeMap<>(closed);
+        all.putAll(open);
+        return List.copyOf(all.values());
+    }
+
+    // ------------------------------------------------------------------------------------------ what is delivered
+
+    /** A node cannot make a position's effects. Answers the ballots that this closes. */
+    List<Ballot> inapplicable(int node, Control.Inapplicable told) {
+        if (!closed.containsKey(told.position())) {
+            Ballot before = open.get(told.position());
+            Ballot here = before == null
+                    ? new Ballot(told.position(), told.transaction(), told.everywhere(), told.sqlState(), told.message(),
+                            Map.of(), Verdict.OPEN)
+                    : before;
+            open.put(told.position(), here.with(node, false));
+        }
+        return close();
+    }
+
+    /** A node has made them. Likewise. */
+    List<Ballot> applied(int node, long position) {
+        open.computeIfPresent(position, (_, before) -> before.with(node, true));
+        return close();
+    }
+
+    /** Somebody has decided by hand. Likewise. */
+    List<Ballot> decided(long position, boolean holds) {
+        Ballot before = open.get(position);
+        if (before == null) {
+            return List.of();
+        }
+        List<Ballot> decided = new ArrayList<>();
+        decided.add(close(before, holds ? Verdict.HOLDS : Verdict.SKIPPED));
+        decided.addAll(close());
+        return decided;
+    }
+
+    /** A node says that it holds what others do not. Likewise. */
+    List<Ballot> exclude(int node) {
+        excluded.add(node);
+        return close();
+    }
+
+    /** Closes what can be; who is excluded by that has no vote in what is left. */
+    private List<Ballot> close() {
+        List<Ballot> decided = new ArrayList<>();
+        for (Ballot next = next(); next != null; next = next()) {
+            decided.add(next);
+        }
+        return decided;
+    }
+
+    private @Nullable Ballot next() {
+        Set<Integer> voters = new TreeSet<>(nodes);
+        voters.removeAll(excluded);
+        for (Ballot each : open.values()) {
+            Verdict verdict = each.of(voters);
+            if (verdict != Verdict.OPEN) {
+                return close(each, verdict);
+            }
+        }
+        return null;
+    }
+
+    private Ballot close(Ballot ballot, Verdict verdict) {
+        Ballot now = ballot.closed(verdict);
+        open.remove(now.position);
+        closed.put(now.position, now);
+        if (closed.size() > CLOSED_MAX) {
+            closed.pollFirstEntry();
+        }
+        if (verdict == Verdict.SKIPPED) {
+            excluded.addAll(now.holders());
+        }
+        return now;
+    }
+
+    /** A node begins a life: until it says otherwise its database is right. Answers whether it was excluded. */
+    boolean born(int node) {
+        return excluded.remove(node);
+    }
+
+    /** Nodes that hold what others do not, and take no part but in the order. */
+    Set<Integer> excluded() {
+        return excluded;
+    }
+
+    // ------------------------------------------------------------------------------------------ snapshots
+
+    Image image() {
+        List<Ballot> ballots = new ArrayList<>(closed.values());
+        ballots.addAll(open.values());
+        return new Image(ballots, new TreeSet<>(excluded));
+    }
+
+    /** Begins from an image that was read. */
+    void restore(Image image) {
+        image.ballots.forEach(
+                ballot -> (ballot.verdict == Verdict.OPEN ? open : closed).put(ballot.position, ballot));
+        excluded.addAll(image.excluded);
+    }
+}

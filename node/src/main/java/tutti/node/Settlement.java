@@ -1,0 +1,337 @@
+package tutti.node;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TransactionId;
+import tutti.node.Ballots.Ballot;
+import tutti.node.Ballots.Verdict;
+
+/**
+ * This node's part in {@link Ballots}: asks the others about what its engine refuses, answers what they ask, and does as is
+ * decided. Of the replica's loop.
+ *
+ * <p>
+ * <b>What a node says is so.</b> It says that it has made a position's effects only when they are visible in its engine, and
+ * that it cannot only when it stands before them. A crash may take back what was visible and not durable; then the node comes to
+ * the position again, and if it cannot make it this time says so, which counts instead, or is too late.
+ *
+ * <p>
+ * <b>Whose database is right.</b> A position that is left out here is recorded as that in the engine, in one transaction with the
+ * position. So whenever a verdict is delivered, in this life or a later one that begins before it, the node can tell whether
+ * its engine is as the verdict says, whichever database it was given a copy of.
+ *
+ * <p>
+ * <b>Memory.</b> A node that waits for a verdict goes on to be delivered what it cannot apply. When that is as much as it may keep, it
+ * only listens: what the protocol is sent is dropped, and with the verdict the life ends. The next one knows the verdict from a
+ * file before it is delivered it, and is delivered all else once more.
+ *
+ * <p>
+ * <b>Who stands behind.</b> A node that cannot make what holds everywhere ends its life, and all clients' sessions with it: what
+ * they keep in their sessions (temporary views) may be what is in the way. The next life tries again for as long as it takes, and is
+ * not ready before that.
+ */
+final class Settlement {
+    private static final Logger LOG = LoggerFactory.getLogger(Settlement.class);
+
+    /** So long a verdict may take before people are told of it, and writes are refused. */
+    private static final long PATIENCE_NANOS = 1_000_000_000L;
+
+    /** What of the node is needed here. */
+    interface Node {
+        CommitPipeline pipeline();
+
+        ClientTransactions transactions();
+
+        Outcomes outcomes();
+
+        /** Has all nodes told something, in the order. */
+        void send(Control control);
+
+        void schedule(long delayNanos, Runnable task);
+
+        /** Whether so much has been delivered and not applied that deliveries wait. */
+        boolean isFull();
+
+        /** Whether it serves clients. */
+        boolean isReady();
+
+        /** Other nodes take part, or no longer do. */
+        void membersChanged();
+
+        /** This node holds what others do not. */
+        void exclude(Throwable cause);
+
+        /** The node cannot go on. */
+        void fail(Throwable cause, boolean restartable);
+    }
+
+    private final ControlMessages.Life life;
+    private final NodeFiles files;
+    private final Ballots ballots;
+    private final Node node;
+    /** Verdicts that an earlier life was delivered, and this one may be later. */
+    private final Map<Long, Ballot> foreseen = new HashMap<>();
+    /** Positions that the engine has recorded as left out. */
+    private final TreeSet<Long> leftOut = new TreeSet<>();
+    /** What this life has said last of open ballots. */
+    private final Map<Long, Boolean> said = new HashMap<>();
+    private long visible;
+    /** What the engine has refused last, while it is next; 0 if it has refused nothing. */
+    private long refused;
+    private boolean listens;
+    private volatile @Nullable String waits;
+
+    Settlement(ControlMessages.Life life, NodeFiles files, Ballots ballots, Node node) {
+        this.life = life;
+        this.files = files;
+        this.ballots = ballots;
+        this.node = node;
+    }
+
+    /**
+     * The engine has told what it holds.
+     *
+     * @param recorded positions up to there that were left out
+     * @throws IOException if the node's files cannot be read
+     */
+    void recovered(long position, Set<Long> recorded) throws IOException {
+        visible = position;
+        leftOut.addAll(recorded);
+        files.verdicts().stream().filter(ballot -> ballot.position() > position)
+                .forEach(ballot -> foreseen.put(ballot.position(), ballot));
+    }
+
+    /** The order has heard of this life: what it says from now on counts. */
+    void joined() {
+        for (Ballot ballot : ballots.closed(0, visible)) {
+            hold(ballot);
+        }
+        answer();
+    }
+
+    /** For what a position keeps this node waiting, for people; null if none does. Any thread. */
+    @Nullable
+    String waits() {
+        return waits;
+    }
+
+    List<ReplicaNode.Position> positions() {
+        return ballots.all().stream().map(ballot -> new ReplicaNode.Position(ballot.position(), ballot.transaction(),
+                ballot.everywhere(), ballot.sqlState(), ballot.message(), ballot.votes(), ballot.verdict().toString()))
+                .toList();
+    }
+
+    void decide(long position, boolean holds, Completion<Void> done) {
+        Ballot ballot = ballots.of(position);
+        if (ballot == null) {
+            done.failed(new EngineFailure("55000", "no node has said that it cannot apply position " + position,
+                    false));
+        } else if (ballot.verdict() != Verdict.OPEN) {
+            done.failed(new EngineFailure("55000", "position " + position + " is decided already: its effects "
+                    + (ballot.verdict() == Verdict.HOLDS ? "hold" : "are left out"), false));
+        } else {
+            node.send(new Control.Decided(position, holds));
+            done.succeeded(null);
+        }
+    }
+
+    private @Nullable Ballot ballot(long position) {
+        Ballot here = ballots.of(position);
+        return here == null || here.verdict() == Verdict.OPEN ? foreseen.getOrDefault(position, here) : here;
+    }
+
+    // ------------------------------------------------------------------------------------------ what happens here
+
+    /** The engine refuses what is next. */
+    void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
+        Ballot ballot = ballot(position);
+        Verdict verdict = ballot == null ? Verdict.OPEN : ballot.verdict();
+        // Clients see it, who need not be allowed to see the rows that an error may name.
+        String what = "position " + position + " cannot be applied here (" + why.sqlState()
+                + ", see `tutti position show`); ";
+        refused = position;
+        tell(everywhere, "position " + position + " cannot be applied here: " + why.message());
+        switch (verdict) {
+            case OPEN -> {
+                say(position, false, everywhere, new Control.Inapplicable(position, transaction, everywhere,
+                        cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
+                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX)));
+                node.schedule(PATIENCE_NANOS, () -> {
+                    if (refused == position && waits == null) {
+                        waits = what + "the nodes decide what becomes of it, and some have not said anything yet";
+                        LOG.warn("node {}: {}", life.node(), waits);
+                    }
+                });
+            }
+            case HOLDS -> behind(position, what + "at most nodes it is, so this one tries again until it can, or until"
+                    + " it is given a copy of another node's database");
+            case SKIPPED -> node.pipeline().leaveOut(position);
+        }
+    }
+
+    private static String cut(String text, int bytesMax) {
+        // A character takes up to three bytes, a pair of them four.
+        int charactersMax = text.chars().allMatch(each -> each < 0x80) ? bytesMax : bytesMax / 3;
+        return text.length() <= charactersMax ? text : text.substring(0, charactersMax);
+    }
+
+    private void say(long position, boolean made, boolean everywhere, Control control) {
+        if (!Boolean.valueOf(made).equals(said.put(position, made))) {
+            tell(everywhere, control);
+            node.send(control);
+        }
+    }
+
+    /** That a statement is refused everywhere is nothing that an operator must know. */
+    private void tell(boolean everywhere, Object what) {
+        LOG.atLevel(everywhere ? Level.DEBUG : Level.WARN).log("node {}: {}", life.node(), what);
+    }
+
+    private void behind(long position, String what) {
+        if (node.isReady()) {
+            node.fail(new ReplicaNode.BehindException(what + "; it begins anew without its clients' sessions"), true);
+            return;
+        }
+        if (!what.equals(waits)) {
+            LOG.warn("node {}: {}", life.node(), what);
+        }
+        waits = what;
+        node.pipeline().tryAgain(position);
+    }
+
+    /** The error for which a position is left out; null if it is not. */
+    @Nullable
+    EngineFailure leftOut(long position) {
+        if (!ballots.skipped(position) && foreseen.isEmpty()) {
+            return null;
+        }
+        Ballot ballot = ballot(position);
+        return ballot == null || ballot.verdict() != Verdict.SKIPPED ? null : ballot.failure();
+    }
+
+    /** Whether the protocol is told nothing any more in this life, since the node can keep no more until a verdict comes. */
+    boolean listens() {
+        if (listens || refused == 0 || !node.isFull()) {
+            return listens;
+        }
+        Ballot ballot = ballot(refused);
+        if (ballot == null || ballot.verdict() == Verdict.OPEN) {
+            LOG.warn("node {}: it can keep no more before it hears what becomes of position {}, and only listens",
+                    life.node(), refused);
+            listens = true;
+        }
+        return listens;
+    }
+
+    /** A position is left out, and will be visible next. */
+    void leavesOut(long position) {
+        leftOut.add(position);
+        leftOut.headSet(position - Engine.SKIPPED_KEPT).clear();
+    }
+
+    /** All up to a position is visible. */
+    void visible(long position) {
+        long before = visible;
+        visible = position;
+        refused = 0;
+        waits = null;
+        for (Ballot ballot : ballots.closed(before, position)) {
+            hold(ballot);
+        }
+        answer();
+    }
+
+    // ------------------------------------------------------------------------------------------ what is delivered
+
+    void delivered(int sender, Control.Inapplicable told) {
+        closed(ballots.inapplicable(sender, told));
+        answer();
+    }
+
+    void delivered(int sender, Control.Applied told) {
+        closed(ballots.applied(sender, told.position()));
+    }
+
+    void delivered(Control.Decided told) {
+        closed(ballots.decided(told.position(), told.holds()));
+    }
+
+    /** A node says that it holds what others do not. */
+    void excludes(int node) {
+        closed(ballots.exclude(node));
+        this.node.membersChanged();
+    }
+
+    private void closed(List<Ballot> decided) {
+        decided.forEach(this::closed);
+    }
+
+    private void closed(Ballot ballot) {
+        tell(ballot.everywhere() && ballot.holders().isEmpty(), ballot);
+        said.remove(ballot.position());
+        if (ballot.verdict() == Verdict.SKIPPED) {
+            if (!ballot.everywhere()) {
+                node.outcomes().undone(ballot.transaction());
+            }
+            for (int holder : ballot.holders()) {
+                node.outcomes().fence(holder, node.outcomes().lastLife(holder));
+            }
+            node.membersChanged();
+        }
+        if (ballot.position() <= visible) {
+            hold(ballot);
+        } else if (listens) {
+            beginAnew();
+        } else if (ballot.verdict() == Verdict.SKIPPED) {
+            node.pipeline().leaveOut(ballot.position());
+        } else {
+            node.pipeline().tryAgain(ballot.position());
+        }
+    }
+
+    private void beginAnew() {
+        List<Ballot> ahead = ballots.all().stream()
+                .filter(each -> each.verdict() != Verdict.OPEN && each.position() > visible).toList();
+        try {
+            files.keepVerdicts(ahead);
+        } catch (IOException broken) {
+            node.fail(broken, false);
+            return;
+        }
+        node.fail(new ReplicaNode.BehindException("what becomes of position " + refused
+                + " was decided when the node could keep no more behind it; it begins anew"), true);
+    }
+
+    /** Says of open ballots what this node has made, unless it has. */
+    private void answer() {
+        for (Ballot ballot : ballots.open()) {
+            long position = ballot.position();
+            if (position <= visible && !leftOut.contains(position)
+                    && !Boolean.TRUE.equals(ballot.votes().get(life.node()))) {
+                say(position, true, false, new Control.Applied(position));
+            }
+        }
+    }
+
+    /** Holds a verdict against what is visible here. */
+    private void hold(Ballot ballot) {
+        if (ballot.verdict() == Verdict.SKIPPED && !leftOut.contains(ballot.position())
+                && ballot.position() >= visible - Engine.SKIPPED_KEPT) {
+            node.exclude(new IllegalStateException("this node has made the effects of position " + ballot.position()
+                    + " (" + ballot.transaction() + "), which most nodes cannot (" + ballot.sqlState()
+                    + ", see `tutti position show`); they are left out, so it serves nobody until it is given a copy of"
+                    + " another node's database"));
+        }
+    }
+}

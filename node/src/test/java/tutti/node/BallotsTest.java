@@ -1,0 +1,204 @@
+package tutti.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import tutti.core.txn.TransactionId;
+import tutti.node.Ballots.Ballot;
+import tutti.node.Ballots.Verdict;
+
+class BallotsTest {
+    /** The node that has executed what the tests are about. */
+    private static final int ORIGIN = 0;
+
+    private static Ballots of(int nodes) {
+        return new Ballots(IntStream.range(0, nodes).boxed().collect(Collectors.toSet()));
+    }
+
+    private static Control.Inapplicable refused(long position) {
+        return new Control.Inapplicable(position, new TransactionId(ORIGIN, 7), false, "23514", "check");
+    }
+
+    private static Control.Inapplicable statementRefused(long position) {
+        return new Control.Inapplicable(position, new TransactionId(ORIGIN, 7), true, "42P07", "exists");
+    }
+
+    /** Of the one that is closed, if one is. */
+    private static @Nullable Verdict verdict(List<Ballot> closed) {
+        assertTrue(closed.size() <= 1, closed::toString);
+        return closed.isEmpty() ? null : closed.getFirst().verdict();
+    }
+
+    private static void nothing(List<Ballot> closed) {
+        assertEquals(List.of(), closed);
+    }
+
+    /** In the place of an excluded node nobody waits for a vote. */
+    @Test
+    void whoIsExcludedHasNoVote() {
+        Ballots ballots = of(3);
+        ballots.exclude(2);
+        nothing(ballots.inapplicable(1, refused(9)));
+        nothing(ballots.applied(2, 9));
+        assertEquals(Verdict.SKIPPED, verdict(ballots.applied(ORIGIN, 9)));
+        Ballots later = of(3);
+        later.inapplicable(1, statementRefused(9));
+        nothing(later.applied(ORIGIN, 9));
+        assertEquals(Verdict.HOLDS, verdict(later.exclude(2)), "those who are left have all spoken");
+    }
+
+    @Test
+    void whatTwoOfThreeHaveMadeHolds() {
+        Ballots ballots = of(3);
+        nothing(ballots.inapplicable(2, refused(9)));
+        nothing(ballots.applied(ORIGIN, 9));
+        assertEquals(Verdict.HOLDS, verdict(ballots.applied(1, 9)));
+        assertFalse(ballots.skipped(9));
+        assertEquals(Set.of(), ballots.excluded(), "who is behind is excluded from nothing");
+    }
+
+    @Test
+    void anOriginThatStandsAloneGivesWay() {
+        Ballots ballots = of(3);
+        nothing(ballots.applied(ORIGIN, 9));
+        nothing(ballots.inapplicable(2, refused(9)));
+        nothing(ballots.applied(ORIGIN, 9));
+        assertEquals(Verdict.SKIPPED, verdict(ballots.inapplicable(1, refused(9))));
+        assertTrue(ballots.skipped(9));
+        assertEquals(Set.of(ORIGIN), ballots.excluded());
+        assertTrue(ballots.born(ORIGIN));
+        assertEquals(Set.of(), ballots.excluded());
+    }
+
+    @Test
+    void nothingIsDecidedWhileAMajorityMayStillSayOtherwise() {
+        Ballots ballots = of(5);
+        ballots.inapplicable(1, refused(9));
+        ballots.inapplicable(2, refused(9));
+        ballots.applied(ORIGIN, 9);
+        nothing(ballots.applied(3, 9));
+        assertEquals(1, ballots.open().size());
+        assertEquals(Verdict.SKIPPED, verdict(ballots.inapplicable(4, refused(9))));
+        assertEquals(Set.of(ORIGIN, 3), ballots.excluded());
+    }
+
+    @Test
+    void inATieTheEffectsHoldUnlessTheirOriginStandsAlone() {
+        Ballots two = of(2);
+        two.inapplicable(1, refused(9));
+        assertEquals(Verdict.SKIPPED, verdict(two.applied(ORIGIN, 9)));
+        two.born(ORIGIN);
+        two.inapplicable(1, statementRefused(10));
+        assertEquals(Verdict.HOLDS, verdict(two.applied(ORIGIN, 10)), "each node has executed it by itself");
+        two.inapplicable(ORIGIN, refused(11));
+        assertEquals(Verdict.HOLDS, verdict(two.applied(1, 11)));
+        Ballots four = of(4);
+        four.inapplicable(1, refused(9));
+        four.inapplicable(2, refused(9));
+        four.applied(ORIGIN, 9);
+        assertEquals(Verdict.HOLDS, verdict(four.applied(3, 9)));
+    }
+
+    @Test
+    void theLastWordOfANodeCountsUntilTheBallotIsClosed() {
+        Ballots ballots = of(3);
+        ballots.inapplicable(1, refused(9));
+        ballots.applied(ORIGIN, 9);
+        assertEquals(Verdict.HOLDS, verdict(ballots.applied(1, 9)), "it could after all");
+        nothing(ballots.inapplicable(1, refused(9)));
+        nothing(ballots.inapplicable(2, refused(9)));
+        nothing(ballots.decided(9, false));
+        assertEquals(Verdict.HOLDS, Objects.requireNonNull(ballots.of(9)).verdict());
+    }
+
+    @Test
+    void anOpenOneIsDecidedByHand() {
+        Ballots ballots = of(3);
+        nothing(ballots.decided(9, true));
+        ballots.inapplicable(2, refused(9));
+        ballots.applied(ORIGIN, 9);
+        assertEquals(Verdict.SKIPPED, verdict(ballots.decided(9, false)));
+        assertEquals(Set.of(ORIGIN), ballots.excluded());
+    }
+
+    @Test
+    void aNodeThatIsAloneLeavesOutWhatItCannotMake() {
+        assertEquals(Verdict.SKIPPED, verdict(of(1).inapplicable(ORIGIN, statementRefused(9))));
+    }
+
+    @Test
+    void closedOnesAreForgottenLowestFirst() {
+        Ballots ballots = of(1);
+        for (long position = 1; position <= Ballots.CLOSED_MAX + 5; position++) {
+            assertEquals(1, ballots.inapplicable(ORIGIN, refused(position)).size());
+        }
+        assertEquals(Ballots.CLOSED_MAX, ballots.all().size());
+        assertFalse(ballots.skipped(5));
+        assertTrue(ballots.skipped(6));
+    }
+
+    /** Whatever they say, in whatever order: all replicas decide alike, also one that begins in the middle from a snapshot. */
+    @Test
+    void replicasDecideAlike() {
+        for (int seed = 0; seed < 300; seed++) {
+            Random random = new Random(seed);
+            int nodes = 1 + random.nextInt(6);
+            Ballots one = of(nodes);
+            Ballots other = of(nodes);
+            Map<Long, Map<Integer, Boolean>> last = new HashMap<>();
+            for (int i = 0; i < 40; i++) {
+                long position = 1L + random.nextInt(4);
+                int node = random.nextInt(nodes);
+                int kind = random.nextInt(12);
+                boolean allVote = one.excluded().isEmpty();
+                List<Ballot> decided = told(one, kind, node, position);
+                assertEquals(decided, told(other, kind, node, position));
+                if (random.nextInt(10) == 0) {
+                    Ballots restored = of(nodes);
+                    restored.restore(other.image());
+                    other = restored;
+                }
+                assertEquals(one.image(), other.image());
+                for (Ballot closed : decided) {
+                    assertNull(last.put(closed.position(), closed.votes()), "it is closed once");
+                }
+                if (!decided.isEmpty() && kind < 11 && allVote) {
+                    justified(decided.getFirst(), nodes);
+                }
+            }
+        }
+    }
+
+    private static List<Ballot> told(Ballots ballots, int kind, int node, long position) {
+        return switch (kind) {
+            case 0, 1, 2, 3, 4 -> ballots.inapplicable(node, refused(position));
+            case 11 -> ballots.decided(position, node % 2 == 0);
+            default -> ballots.applied(node, position);
+        };
+    }
+
+    /** Straight from the rules. */
+    private static void justified(Ballot closed, int nodes) {
+        Set<Integer> holders = new TreeSet<>(closed.holders());
+        int not = closed.votes().size() - holders.size();
+        boolean all = closed.votes().size() == nodes;
+        boolean onlyOrigin = holders.equals(Set.of(ORIGIN));
+        boolean right = closed.verdict() == Verdict.HOLDS
+                ? holders.size() > nodes / 2 || (all && holders.size() == not && !onlyOrigin)
+                : not > nodes / 2 || (all && holders.size() == not && onlyOrigin);
+        assertTrue(right, closed::toString);
+    }
+}

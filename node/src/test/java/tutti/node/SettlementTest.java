@@ -1,0 +1,200 @@
+package tutti.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import tutti.core.protocol.SnapshotIsolation;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+
+/** Positions that some node cannot apply: the cluster goes on, and nobody serves what others do not have. */
+class SettlementTest extends ReplicaTrio {
+    private static final String PROTOCOL = SnapshotIsolation.NAME;
+
+    private long commit(int node, String change, long key) {
+        return new Client(node, change, key).committed();
+    }
+
+    private ExecuteResult statement(int node, String text) {
+        return told(done -> nodes.get(node).barrier(text.getBytes(StandardCharsets.UTF_8), KeySet.EMPTY, done));
+    }
+
+    private String verdict(int node, long position) {
+        List<ReplicaNode.Position> all = told(done -> nodes.get(node).positions(done));
+        return all.stream().filter(each -> each.position() == position).findFirst()
+                .map(ReplicaNode.Position::verdict).orElse("none");
+    }
+
+    @Test
+    void whoCannotMakeWhatTheOthersCanIsBehindUntilItCan() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(2).refused.add("bad");
+        long position = commit(0, "bad", 1);
+        End end = end(2);
+        assertTrue(end.restartable(), end::toString);
+        assertInstanceOf(ReplicaNode.BehindException.class, end.cause());
+        nodes.get(2).close();
+        open(PROTOCOL, 2);
+        long later = commit(1, "good", 2);
+        assertEquals("HOLDS", verdict(0, position));
+        await(() -> String.valueOf(nodes.get(2).refusal()).contains("23514"));
+        assertEquals(ReplicaNode.State.CATCHING_UP, nodes.get(2).state());
+        engines.get(2).refused.clear();
+        get(nodes.get(2).ready());
+        awaitVisible(later);
+        assertEquals(engines.get(0).changes(), engines.get(2).changes());
+    }
+
+    @Test
+    void anOriginWhoseRowsNobodyElseCanMakeIsExcludedAndTheOthersGoOn() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(1).refused.add("bad");
+        engines.get(2).refused.add("bad");
+        long position = commit(0, "bad", 1);
+        await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
+        assertTrue(String.valueOf(nodes.get(0).refusal()).contains("copy of another node's database"));
+        long later = commit(1, "good", 2);
+        await(() -> nodes.get(2).visiblePosition() >= later);
+        assertEquals("SKIPPED", verdict(1, position));
+        assertEquals(List.of("good"), engines.get(1).changes());
+        assertEquals(List.of("good"), engines.get(2).changes());
+        assertEquals(List.of("bad"), engines.get(0).changes(), "it makes nothing any more");
+        assertTrue(nodes.get(0).view().majority(), "it takes part in the order");
+
+        nodes.remove(0).close();
+        open(PROTOCOL, 0);
+        await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
+        assertFalse(engines.get(0).changes().contains("good"), "nor in its next life");
+    }
+
+    /** With the database of a node that has left the effects out, and none of its own files, it is as good as any. */
+    @Test
+    void whoWasExcludedServesAgainWithACopyOfAnotherDatabase() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(1).refused.add("bad");
+        engines.get(2).refused.add("bad");
+        commit(0, "bad", 1);
+        await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
+        long later = commit(1, "good", 2);
+        await(() -> nodes.get(2).visiblePosition() >= later);
+        nodes.remove(0).close();
+        engines.put(0, engines.get(2).copy(machine));
+        openReady(PROTOCOL, 0);
+        commit(0, "better", 3);
+        assertEquals(List.of("good", "better"), engines.get(0).changes());
+    }
+
+    @Test
+    void aStatementThatMostRefuseTakesEffectNowhereAndItsClientHearsWhy() throws IOException {
+        openAll(PROTOCOL);
+        ALL.forEach(node -> engines.get(node).refused.add("CREATE TABLE t"));
+        ExecuteResult result = statement(0, "CREATE TABLE t");
+        assertFalse(result.tookEffect());
+        assertEquals("23514", Objects.requireNonNull(result.refusal()).sqlState());
+        commit(2, "good", 2);
+        noneHasEnded();
+    }
+
+    @Test
+    void aStatementThatOneNodeRefusesTakesEffectAtTheOthersAndThatNodeIsBehind() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(2).refused.add("DROP COLUMN c");
+        assertTrue(statement(0, "DROP COLUMN c").tookEffect());
+        End end = end(2);
+        assertInstanceOf(ReplicaNode.BehindException.class, end.cause());
+        engines.get(2).refused.clear();
+        nodes.remove(2).close();
+        openReady(PROTOCOL, 2);
+        assertEquals(engines.get(0).changes(), engines.get(2).changes());
+    }
+
+    @Test
+    void aClientOfTheOnlyNodeThatRefusesIsToldNothingWrong() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(0).refused.add("DROP COLUMN c");
+        nodes.get(0).barrier("DROP COLUMN c".getBytes(StandardCharsets.UTF_8), KeySet.EMPTY,
+                never("it has taken effect at the others"));
+        assertInstanceOf(ReplicaNode.BehindException.class, end(0).cause());
+    }
+
+    /** One node is away, the others differ: nobody knows what most can do, until somebody says. */
+    @Test
+    void whatIsNotDecidedWaitsAndIsDecidedByHand() throws IOException {
+        openAll(PROTOCOL);
+        nodes.remove(1).close();
+        engines.get(2).refused.add("bad");
+        long position = commit(0, "bad", 1);
+        long next = commit(0, "good", 2);
+        await(() -> verdict(0, position).equals("OPEN"));
+        assertEquals(ReplicaNode.State.READY, nodes.get(2).state());
+        await(() -> nodes.get(2).refusal() != null);
+        assertTrue(nodes.get(2).visiblePosition() < position);
+        this.<Void>told(done -> nodes.get(2).decide(position, true, done));
+        assertInstanceOf(ReplicaNode.BehindException.class, end(2).cause());
+        engines.get(2).refused.clear();
+        nodes.remove(2).close();
+        openReady(PROTOCOL, 2);
+        await(() -> nodes.get(2).visiblePosition() >= next);
+        assertEquals(engines.get(0).changes(), engines.get(2).changes());
+    }
+
+    /** The others decide before the origin has come to commit: then it has lost nothing, and its client hears the truth. */
+    @Test
+    void anOriginThatHasNotCommittedYetTakesItsTransactionBack() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(1).refused.add("bad");
+        engines.get(2).refused.add("bad");
+        engines.get(0).hold();
+        Client first = new Client(0, "first", 1);
+        Client bad = new Client(0, "bad", 2);
+        await(() -> nodes.get(1).visiblePosition() > 0
+                && this.<List<ReplicaNode.Position>>told(nodes.get(1)::positions).stream()
+                        .anyMatch(each -> each.verdict().equals("SKIPPED")));
+        engines.get(0).goOn();
+        first.committed();
+        Outcome.Aborted aborted = assertInstanceOf(Outcome.Aborted.class, bad.outcome());
+        assertEquals("23514", assertInstanceOf(AbortReason.Inapplicable.class, aborted.reason()).sqlState());
+        assertTrue(bad.isRolledBack());
+        long next = commit(0, "good", 2);
+        awaitVisible(next);
+        ALL.forEach(node -> assertEquals(List.of("first", "good"), engines.get(node).changes()));
+        noneHasEnded();
+    }
+
+    /** A client that asks elsewhere what became of it hears that it has not committed. */
+    @Test
+    void whatIsLeftOutHasNotCommitted() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(1).refused.add("bad");
+        engines.get(2).refused.add("bad");
+        Client bad = new Client(0, "bad", 1);
+        await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
+        TransactionOutcome outcome = told(done -> nodes.get(1).outcome(bad.ticket.id(), done));
+        assertEquals(TransactionOutcome.ABORTED, outcome);
+    }
+
+    private static <T> Completion<T> never(String why) {
+        return new Completion<>() {
+            @Override
+            public void succeeded(T value) {
+                throw new AssertionError(why + ": " + value);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                throw new AssertionError(why + ": " + failure);
+            }
+        };
+    }
+}
