@@ -46,6 +46,12 @@ final class CommitSequence {
     private @Nullable Commit commit;
     /** How the chained transaction begins; null until that is known. */
     private @Nullable String chainBegin;
+    /** Whether it is not known yet if all rows have been seen in band. */
+    private boolean awaitsRows;
+    /** How many rows have been seen in band; -1 if they were captured by triggers. */
+    private long rowsInBand = -1;
+    /** The engine is about to change the schema; to be run when it has, or has not. */
+    private Runnable schemaSettled = () -> {};
     /** The node waits for the engine's COMMIT. */
     private @Nullable Completion<Void> done;
 
@@ -72,6 +78,7 @@ final class CommitSequence {
     void abandon() {
         commit = null;
         chainBegin = null;
+        awaitsRows = false;
     }
 
     // ------------------------------------------------------------------------------------------ closing
@@ -80,9 +87,18 @@ final class CommitSequence {
     void begin(Form form, boolean chain) {
         commit = new Commit(form, chain);
         chainBegin = null;
-        backend.batch().closing().sync(this::closed);
+        rowsInBand = -1;
+        InBandRows rows = transaction.work().inBand();
+        awaitsRows = rows.told() && rows.complete();
         if (form != Form.IMPLICIT) {
             transaction.becomes(SessionState.CLOSING);
+        }
+        if (!awaitsRows) {
+            backend.batch().closing().sync(this::closed);
+        } else if (backend.idle()) {
+            closed(backend.takeAhead());
+        } else {
+            backend.batch().sync(this::closed);
         }
     }
 
@@ -115,6 +131,9 @@ final class CommitSequence {
             session.rollback().begin();
         } else if (retry != null) {
             session.turns().askForRepetition(retry);
+        } else if (backend.inTransaction() && awaitsRows) {
+            awaitsRows = false;
+            inBand();
         } else if (backend.inTransaction()) {
             captured(reply.changes());
         } else {
@@ -172,6 +191,17 @@ final class CommitSequence {
             readCatalog(changes);
         } else {
             read(changes, List.of());
+        }
+    }
+
+    /** All rows have come that come in band; if they are not all that were changed, the triggers are asked. */
+    private void inBand() {
+        InBandRows rows = transaction.work().inBand();
+        if (rows.holdsFor(capture.schemaVersion())) {
+            rowsInBand = rows.count();
+            captured(rows.entries());
+        } else {
+            backend.batch().closing().sync(this::closed);
         }
     }
 
@@ -252,7 +282,7 @@ final class CommitSequence {
         }
         if (committing.writes().isEmpty()) {
             transaction.becomes(SessionState.COMMITTING);
-            backend.batch().commit(null)
+            backend.batch().commit()
                     .sync(reply -> finish(reply.committed() ? null : reply.error(), false));
             return;
         }
@@ -294,17 +324,27 @@ final class CommitSequence {
         }
         transaction.becomes(SessionState.COMMITTING);
         done = whenDone;
+        if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
+            schemaSettled = capture.schemaChanges();
+        }
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
-                backend.batch().commit(position).sync(this::committed);
+                backend.batch().commit(position, rowsInBand).sync(this::committed);
             }
         });
         session.settle();
     }
 
+    private void settleSchema() {
+        Runnable settled = schemaSettled;
+        schemaSettled = () -> {};
+        settled.run();
+    }
+
     private void committed(BackendReply reply) {
         Completion<Void> waiting = Objects.requireNonNull(done, "a commit is under way");
         done = null;
+        settleSchema();
         ErrorFields error = reply.error();
         if (reply.committed()) {
             if (error != null) {
@@ -335,6 +375,7 @@ final class CommitSequence {
     boolean engineLost() {
         Completion<Void> waiting = done;
         done = null;
+        settleSchema();
         if (waiting == null) {
             return false;
         }

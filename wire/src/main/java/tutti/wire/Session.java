@@ -44,6 +44,7 @@ final class Session {
     private final FrameReader clientReader;
     private final BackendConnection connection;
     private final Modes modes;
+    private final Map<String, String> parameters;
     private final ClientCycle cycle = new ClientCycle();
     private final ClientStream client;
     private final BackendRequests backend;
@@ -67,6 +68,7 @@ final class Session {
         this.loop = client.eventLoop();
         this.clientReader = clientReader;
         this.connection = connection;
+        this.parameters = Map.copyOf(parameters);
         this.modes = new Modes(services.transactions().wholeOnly());
         modes.begin(parameters);
         this.client = new ClientStream(client, connection.reader(), services.heldLimit());
@@ -117,6 +119,11 @@ final class Session {
 
     Modes modes() {
         return modes;
+    }
+
+    /** With which the client has started the session. */
+    Map<String, String> parameters() {
+        return parameters;
     }
 
     ClientCycle cycle() {
