@@ -89,7 +89,7 @@ final class CommitSequence {
         chainBegin = null;
         rowsInBand = -1;
         InBandRows rows = transaction.work().inBand();
-        awaitsRows = rows.told() && rows.complete();
+        awaitsRows = rows.proven() && rows.complete();
         if (form != Form.IMPLICIT) {
             transaction.becomes(SessionState.CLOSING);
         }

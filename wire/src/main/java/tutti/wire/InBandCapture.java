@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class InBandCapture {
     private static final Set<String> OWN_PARAMETERS = Set.of("options", "role", "session_authorization",
-            "session_replication_role", "default_transaction_isolation", "replication");
+            "session_replication_role");
     /** How often a statement is prepared again before it is left as the client wrote it. */
     private static final int TIMES_MAX = 3;
     /** Which prepare and close nothing. */

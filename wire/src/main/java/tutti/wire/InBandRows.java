@@ -23,7 +23,7 @@ final class InBandRows {
     private final Set<InBandParse> used = new HashSet<>();
     private @Nullable Object version;
     private boolean complete = true;
-    private boolean told;
+    private boolean proven;
     private byte[] entries = new byte[0];
     private int size;
     private long count;
@@ -44,8 +44,8 @@ final class InBandRows {
             lose();
         }
         version = statement.version();
+        proven = true;
         if (statement.tellsRows()) {
-            told = true;
             targets.add(statement.target());
             limitBytes = Math.min(limitBytes, statement.limitBytes());
         }
@@ -56,9 +56,9 @@ final class InBandRows {
         return complete;
     }
 
-    /** Whether some statement told its rows. */
-    boolean told() {
-        return told;
+    /** Whether there was a statement that {@link #expect} was told of. */
+    boolean proven() {
+        return proven;
     }
 
     /** Whether all of it holds under this version of the schema, of statements that the engine has parsed. */

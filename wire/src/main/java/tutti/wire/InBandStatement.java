@@ -98,6 +98,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private int at;
         private boolean returning;
         private boolean namesVersions;
+        private boolean several;
+        private int depth;
 
         Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
                 String role) {
@@ -115,6 +117,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             boolean over = false;
             for (int kind = tokens.next(); kind != SqlTokens.END; kind = tokens.next()) {
                 over |= kind == ';';
+                several |= over && kind != ';';
                 if (over) {
                     continue;
                 }
@@ -180,7 +183,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         @Nullable
         InBandStatement statement(Object version) {
-            return switch (word(0)) {
+            return switch (several ? "" : word(0)) {
                 case "insert", "update", "delete" -> change(version);
                 case "select" -> {
                     at = 1;
@@ -214,7 +217,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 at += 2;
                 name = name(at);
             }
-            int reference = at++;
+            int named = at++;
+            int reference = named;
             InBandTable known = name == null ? null : tables.table(schema, name);
             Table table = known == null ? null : catalog.table(known.oid());
             if (known == null || table == null || is(at, '.') || !known.readers().contains(role)) {
@@ -236,7 +240,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 depth = 1;
             }
             int rest = at;
-            if (!harmless(name)) {
+            if (!harmless(reference == named ? name : "")) {
                 return null;
             }
             String entry = entry(operation, table, rest);
@@ -250,8 +254,6 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private static boolean isVersion(@Nullable String name) {
             return "old".equals(name) || "new".equals(name);
         }
-
-        private int depth;
 
         /** Whether what stands from here to the end calls nothing that could change anything. */
         private boolean harmless(String target) {

@@ -60,7 +60,7 @@ final class Session {
     /**
      * A session that is about to begin.
      *
-     * @param parameters of the client's start-up packet
+     * @param parameters of the client's start-up packet, its "user" among them
      */
     Session(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection,
             Map<String, String> parameters) {
@@ -121,7 +121,7 @@ final class Session {
         return modes;
     }
 
-    /** With which the client has started the session. */
+    /** With which the client has started the session: "user" is its role. */
     Map<String, String> parameters() {
         return parameters;
     }

@@ -65,7 +65,6 @@ CREATE VIEW tutti.declared_sequences AS
             s.cycle_option
         FROM information_schema.sequences s CROSS JOIN tutti.node n
             LEFT JOIN tutti.sequences a ON a.sequence = to_regclass(format('%I.%I', s.sequence_schema, s.sequence_name));
-GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 
 -- Positions of the total order whose effects are in this database: a row is inserted by the transaction that makes them
 -- (or those of several positions, of which it is the last). The last row tells how far the database has come.
@@ -991,6 +990,25 @@ CREATE OR REPLACE VIEW tutti.uncaptured AS
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
 
 -- What clients' sessions call, at the node's request and with its secret, and what that calls as their role.
+-- Default privileges of the installing role give nobody anything.
+DO $block$
+DECLARE
+    given record;
+BEGIN
+    FOR given IN SELECT format('%s %s FROM %s', o.object, o.name, CASE a.grantee WHEN 0 THEN 'PUBLIC'
+                ELSE a.grantee::regrole::text END) AS rights
+            FROM (SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS object, oid::regclass::text AS name, relowner AS owner,
+                        relacl AS acl
+                    FROM pg_class WHERE relnamespace = 'tutti'::regnamespace AND relkind IN ('r', 'v', 'S')
+                UNION ALL SELECT 'FUNCTION', oid::regprocedure::text, proowner, proacl
+                    FROM pg_proc WHERE pronamespace = 'tutti'::regnamespace AND proname !~ '^apply_[a-z_]+_[0-9]+$') o,
+                aclexplode(o.acl) a
+            WHERE a.grantee <> o.owner GROUP BY 1 LOOP
+        EXECUTE format('REVOKE ALL ON %s', given.rights);
+    END LOOP;
+END
+$block$;
+GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text),
     tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
