@@ -88,10 +88,4 @@ final class NamedObjects<T> {
             }
         };
     }
-
-    void clear() {
-        unnamed = null;
-        last = null;
-        byName.clear();
-    }
 }

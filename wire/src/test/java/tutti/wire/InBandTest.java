@@ -177,7 +177,7 @@ class InBandTest {
             String sql = statements[i];
             batches[i] = out -> {
                 Frontend.parse(out, "", sql);
-                Frontend.describeStatement(out, "");
+                describeStatement(out, "");
                 Frontend.bind(out, "", "");
                 Frontend.describePortal(out, "");
                 Frontend.execute(out, "", 0);
@@ -270,6 +270,10 @@ class InBandTest {
         }
     }
 
+    private static void describeStatement(ByteBuf out, String name) {
+        out.writeByte('D').writeInt(4 + 1 + name.length() + 1).writeBytes(("S" + name + "\0").getBytes(StandardCharsets.UTF_8));
+    }
+
     @Test
     void resultsHaveTheFormatsThatTheClientAskedFor() throws Exception {
         String returning = "update account set balance = balance + 1 where id < 4 returning id, note, balance";
@@ -299,7 +303,7 @@ class InBandTest {
     void portalsGiveTheirRowsInParts() throws Exception {
         sameBothWays(Way.EITHER, 1, out -> Frontend.query(out, "begin"), out -> {
             Frontend.parse(out, "s", "update account set balance = balance + 1 where id < 8 returning id, note");
-            Frontend.describeStatement(out, "s");
+            describeStatement(out, "s");
             Frontend.bind(out, "p", "s");
             Frontend.describePortal(out, "p");
             Frontend.execute(out, "p", 3);
