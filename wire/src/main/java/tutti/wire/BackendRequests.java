@@ -88,6 +88,11 @@ final class BackendRequests {
         return unanswered.size() == 0;
     }
 
+    /** Whether everything has been answered but one Bind. */
+    boolean awaitsBind() {
+        return unanswered.size() == 1 && unanswered.first() == SentMessage.BIND;
+    }
+
     /** Whether so much is unanswered that the client's next message has to wait. */
     boolean full() {
         return unanswered.size() > UnansweredMessages.LIMIT - 64;

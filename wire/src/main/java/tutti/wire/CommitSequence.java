@@ -83,8 +83,13 @@ final class CommitSequence {
 
     // ------------------------------------------------------------------------------------------ closing
 
-    /** Sends the closing messages, and goes on with the commit when they are answered. */
-    void begin(Form form, boolean chain) {
+    /**
+     * Finds out what the transaction has changed, and goes on with the commit when that is known: at once if all of it has been seen in
+     * band.
+     *
+     * @param alone whether nothing is unanswered that could fail
+     */
+    void begin(Form form, boolean chain, boolean alone) {
         commit = new Commit(form, chain);
         chainBegin = null;
         rowsInBand = -1;
@@ -95,7 +100,7 @@ final class CommitSequence {
         }
         if (!awaitsRows) {
             backend.batch().closing().sync(this::closed);
-        } else if (backend.idle()) {
+        } else if (alone || backend.idle()) {
             closed(backend.takeAhead());
         } else {
             backend.batch().sync(this::closed);
@@ -107,7 +112,7 @@ final class CommitSequence {
         if (transaction.rollbackWanted()) {
             session.rollback().begin();
         } else if (backend.inTransaction()) {
-            begin(Form.IMPLICIT, false);
+            begin(Form.IMPLICIT, false, false);
         } else {
             commit = new Commit(Form.IMPLICIT, false);
             closed(backend.takeAhead());

@@ -27,6 +27,7 @@ final class ExtendedMessages {
     private final ClientCycle cycle;
     private final NamedObjects<Prepared> statements = new NamedObjects<>();
     private final NamedObjects<Prepared> portals = new NamedObjects<>();
+    private @Nullable Prepared boundLast;
 
     ExtendedMessages(Session session, ClientSql sql, TextSettings texts, StatementRules rules,
             DeferredMessages deferred, ActiveRequests active, InBandCapture inBand) {
@@ -49,6 +50,9 @@ final class ExtendedMessages {
         if (prepared.kind() == StatementKind.WRITE && sql.classified().count() == 1) {
             boolean named = buffer.getByte(start) != 0;
             prepared = prepared.with(inBand.parse(sql, named ? Messages.copy(buffer, start, bodyLength) : new byte[0]));
+        }
+        if (prepared.kind() == StatementKind.COMMIT) {
+            prepared = prepared.with(inBand.commit());
         }
         if (cycle.inBlock() && deferred.mustWait(prepared.kind(), true)) {
             ErrorFields refusal = rules.writeRefusal();
@@ -205,10 +209,19 @@ final class ExtendedMessages {
         if (before != null) {
             backend.changing(before::run);
         }
+        boundLast = prepared.kind() == StatementKind.COMMIT && !withoutParameters(buffer, portalEnd + 1, limit)
+                ? null
+                : prepared;
         InBandParse sent = prepared.inBand();
         return sent == null || !sent.tellsRows()
                 ? pass(SentMessage.BIND)
                 : bindInBand(sent.statement(), buffer, start, limit);
+    }
+
+    /** Whether a Bind, whose statement's name begins here, has no parameters. */
+    private static boolean withoutParameters(ByteBuf buffer, int start, int limit) {
+        int at = Messages.end(buffer, start, limit) + 1;
+        return limit - at >= 2 * Short.BYTES && buffer.getInt(at) == 0;
     }
 
     /** The formats of the result's columns may be told one by one: the column that is told to the node is one more. */
@@ -292,7 +305,7 @@ final class ExtendedMessages {
                     bodyLength);
             case BEGIN -> begin(Prepared.BEGIN_READ_ONLY.equals(prepared));
             case ROLLBACK, ROLLBACK_CHAIN -> inTransaction ? end(kind) : pass(SentMessage.EXECUTE);
-            case COMMIT, COMMIT_CHAIN -> commit(kind, inTransaction, first);
+            case COMMIT, COMMIT_CHAIN -> commit(prepared, kind, inTransaction, first);
             case SCHEMA -> schema(utility(prepared), inTransaction, buffer, start, bodyLength);
             case CONSTRAINTS -> {
                 if (!inTransaction) {
@@ -371,7 +384,7 @@ final class ExtendedMessages {
         return pass(SentMessage.EXECUTE);
     }
 
-    private boolean commit(StatementKind kind, boolean inTransaction, boolean first) {
+    private boolean commit(@Nullable Prepared prepared, StatementKind kind, boolean inTransaction, boolean first) {
         if (!inTransaction) {
             return pass(SentMessage.EXECUTE);
         }
@@ -380,7 +393,8 @@ final class ExtendedMessages {
         }
         cycle.inBlock(kind.chains());
         cycle.await();
-        session.commit().begin(Form.EXTENDED, kind.chains());
+        boolean alone = prepared != null && prepared == boundLast && inBand.standsAlone(prepared.inBand());
+        session.commit().begin(Form.EXTENDED, kind.chains(), alone);
         return false;
     }
 
@@ -429,7 +443,7 @@ final class ExtendedMessages {
     boolean sync() {
         cycle.complete();
         if (transaction.implicit() && !cycle.copies()) {
-            session.commit().begin(Form.IMPLICIT, false);
+            session.commit().begin(Form.IMPLICIT, false, false);
             return false;
         }
         return pass(SentMessage.SYNC);

@@ -76,6 +76,17 @@ final class InBandCapture {
         return statement == null ? null : new InBandParse(statement, session.transaction().epoch(), 0, message);
     }
 
+    /** COMMIT is prepared. */
+    InBandParse commit() {
+        return new InBandParse(InBandStatement.COMMIT, session.transaction().epoch(), 0, new byte[0]);
+    }
+
+    /** Whether nothing has been sent and not been answered but a Bind of this COMMIT, which cannot fail. */
+    boolean standsAlone(@Nullable InBandParse commit) {
+        return commit != null && commit.confirmed() && commit.epoch() == session.transaction().epoch()
+                && session.backend().awaitsBind();
+    }
+
     /** The same for one that is prepared again; null if it is to be sent as it is. */
     @Nullable
     InBandParse parseAgain(InBandParse before) {

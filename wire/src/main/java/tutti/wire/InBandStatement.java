@@ -42,6 +42,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         Object version) {
     /** What a row's text begins with; it is written in ASCII in the statement, so that it depends on the result's encoding only. */
     static final byte[] MARK = "\u00e9".getBytes(StandardCharsets.UTF_8);
+    /** A COMMIT, which is of interest only as long as it is what it was prepared as. */
+    static final InBandStatement COMMIT = new InBandStatement(0, new byte[0], new byte[0], 0, false, 0, "COMMIT");
     private static final String MARK_WRITTEN = "E'\\u00e9";
     private static final Set<String> REFUSED = Set.of("insert", "delete", "merge", "with", "conflict", "into", "call",
             "execute", "declare", "copy");

@@ -165,7 +165,7 @@ final class SimpleQueries {
                         || (!transaction.work().mayHaveChanged() && session.repetition().proven())) {
                     yield pass(SentMessage.QUERY);
                 }
-                session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN);
+                session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN, false);
                 yield false;
             }
             case REFUSED -> refuse(Errors.statementRefused(sql.classified().refusal()));
@@ -238,7 +238,7 @@ final class SimpleQueries {
             return false;
         }
         if (kind != StatementKind.COPY_IN) {
-            session.commit().begin(Form.IMPLICIT, false);
+            session.commit().begin(Form.IMPLICIT, false, false);
         }
         return false;
     }
