@@ -223,7 +223,7 @@ final class BackendSide implements FrameSink {
             session.error(placed);
             return false;
         }
-        if (told != fields) {
+        if (!told.equals(fields)) {
             client.error(told);
             return false;
         }

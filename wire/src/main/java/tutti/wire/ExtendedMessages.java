@@ -213,9 +213,10 @@ final class ExtendedMessages {
                 ? null
                 : prepared;
         InBandParse sent = prepared.inBand();
-        return sent == null || !sent.tellsRows()
-                ? pass(SentMessage.BIND)
-                : bindInBand(sent.statement(), buffer, start, limit);
+        if (sent == null || !sent.tellsRows()) {
+            return pass(SentMessage.BIND);
+        }
+        return bindInBand(sent.statement(), buffer, start, limit);
     }
 
     /** Whether a Bind, whose statement's name begins here, has no parameters. */
@@ -301,8 +302,9 @@ final class ExtendedMessages {
             }
         }
         return switch (kind) {
-            case WRITE, COPY_IN -> write(kind, prepared == null ? null : prepared.inBand(), inTransaction, buffer, start,
-                    bodyLength);
+            case WRITE, COPY_IN ->
+                write(kind, prepared == null ? null : prepared.inBand(), inTransaction, buffer, start,
+                        bodyLength);
             case BEGIN -> begin(Prepared.BEGIN_READ_ONLY.equals(prepared));
             case ROLLBACK, ROLLBACK_CHAIN -> inTransaction ? end(kind) : pass(SentMessage.EXECUTE);
             case COMMIT, COMMIT_CHAIN -> commit(prepared, kind, inTransaction, first);
@@ -393,7 +395,7 @@ final class ExtendedMessages {
         }
         cycle.inBlock(kind.chains());
         cycle.await();
-        boolean alone = prepared != null && prepared == boundLast && inBand.standsAlone(prepared.inBand());
+        boolean alone = prepared != null && prepared.equals(boundLast) && inBand.standsAlone(prepared.inBand());
         session.commit().begin(Form.EXTENDED, kind.chains(), alone);
         return false;
     }

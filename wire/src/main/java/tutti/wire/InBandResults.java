@@ -5,7 +5,6 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
-import tutti.pgwire.FrameSink;
 
 /**
  * Takes the column that an {@link InBandStatement} has for the node out of its result: the client sees the result that its own

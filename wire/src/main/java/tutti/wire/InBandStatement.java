@@ -152,7 +152,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             char[] letters = raw(token).toCharArray();
             for (int i = 0; i < letters.length; i++) {
                 if (letters[i] >= 'A' && letters[i] <= 'Z') {
-                    letters[i] |= 0x20;
+                    letters[i] = (char) (letters[i] | 0x20);
                 }
             }
             return new String(letters);
@@ -246,11 +246,12 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 return null;
             }
             String entry = entry(operation, table, rest);
-            if (entry.equals("k") && (!known.rekeys() || namesVersions || isVersion(name) || isVersion(name(reference)))
-                    || entry.equals("d") && !known.deletes() || entry.isEmpty()) {
-                return null;
-            }
-            return with(append(known, entry, raw(reference)), known, version);
+            boolean told = switch (entry) {
+                case "k" -> known.rekeys() && !namesVersions && !isVersion(name) && !isVersion(name(reference));
+                case "d" -> known.deletes();
+                default -> !entry.isEmpty();
+            };
+            return !told ? null : with(append(known, entry, raw(reference)), known, version);
         }
 
         private static boolean isVersion(@Nullable String name) {

@@ -84,7 +84,8 @@ enum SentMessage {
 
     /** Whether it is a simple query or a function call, so that ReadyForQuery follows its answer whether it fails or not. */
     boolean query() {
-        return this == QUERY || this == QUERY_IN_BAND || this == ENDING_QUERY || this == OWN_QUERY || this == REFUSED_QUERY || call();
+        return this == QUERY || this == QUERY_IN_BAND || this == ENDING_QUERY || this == OWN_QUERY
+                || this == REFUSED_QUERY || call();
     }
 
     /** Whether it is a function call, whose ReadyForQuery nobody waits for: other messages of the node's follow. */

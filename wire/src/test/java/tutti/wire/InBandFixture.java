@@ -217,7 +217,8 @@ final class InBandFixture implements AutoCloseable {
                     body.getBytes(body.readerIndex(), bytes);
                     heard.append((char) type).append(' ').append(type == 'T' || type == 'D' || type == 'C'
                             ? new String(bytes, StandardCharsets.ISO_8859_1)
-                            : type == 'E' ? error(ErrorFields.read(body)) : Base64.getEncoder().encodeToString(bytes)).append('\n');
+                            : type == 'E' ? error(ErrorFields.read(body)) : Base64.getEncoder().encodeToString(bytes))
+                            .append('\n');
                 }
 
                 @Override
@@ -239,7 +240,7 @@ final class InBandFixture implements AutoCloseable {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() throws java.io.IOException {
         for (PostgresFrontEnd frontEnd : frontEnds) {
             frontEnd.close();
         }

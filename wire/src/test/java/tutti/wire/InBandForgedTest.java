@@ -96,8 +96,10 @@ class InBandForgedTest {
     void aStatementThatWasReplacedBySqlIsNotBelieved() throws Exception {
         assertTrue(fixture.proven("update victim set word = 'x'"));
         prepare("s", "update victim set word = 'x'");
-        for (String replace : List.of("deallocate s; prepare s as select " + forged, "select run('deallocate s'), run($$prepare s as select " + forged + "$$)",
-                "do $$ begin execute 'deallocate all'; execute 'prepare s as update mine set word = word returning " + forged.replace("'", "''") + "'; end $$")) {
+        for (String replace : List.of("deallocate s; prepare s as select " + forged,
+                "select run('deallocate s'), run($$prepare s as select " + forged + "$$)",
+                "do $$ begin execute 'deallocate all'; execute 'prepare s as update mine set word = word returning "
+                        + forged.replace("'", "''") + "'; end $$")) {
             say(replace);
             say("begin");
             execute("s");
@@ -173,8 +175,10 @@ class InBandForgedTest {
 
     @Test
     void whatIsCountedIsOutOfReach() throws Exception {
-        for (String attempt : List.of("select nextval('tutti.events')", "select setval('tutti.events', 1)", "select tutti.record_in_band('x', 1, 100)",
-                "select set_config('session_preload_libraries', 'tutti.p100', true)", "set session_preload_libraries = 'tutti.p100'",
+        for (String attempt : List.of("select nextval('tutti.events')", "select setval('tutti.events', 1)",
+                "select tutti.record_in_band('x', 1, 100)",
+                "select set_config('session_preload_libraries', 'tutti.p100', true)",
+                "set session_preload_libraries = 'tutti.p100'",
                 "select tutti.capture_insert()")) {
             String answer = say(attempt);
             assertTrue(answer.contains("E("), attempt + ": " + answer);
@@ -185,9 +189,10 @@ class InBandForgedTest {
     @Test
     void aRowThatNoStatementHasToldKeepsTheTransactionFromCommitting() throws Exception {
         byte[] sql = "insert into watched values (1)".getBytes(StandardCharsets.UTF_8);
-        byte[] text = ("insert into watched values (1) RETURNING pg_catalog.concat(E'\\u00e9i', watched.tableoid, watched.*)")
+        byte[] text = "insert into watched values (1) RETURNING pg_catalog.concat(E'\\u00e9i', watched.tableoid, watched.*)"
                 .getBytes(StandardCharsets.UTF_8);
-        fixture.pretend(new InBandStatement(fixture.engine.catalog().table("public", "watched").oid(), sql, text, sql.length, false,
+        fixture.pretend(new InBandStatement(fixture.engine.catalog().table("public", "watched").oid(), sql, text,
+                sql.length, false,
                 1 << 20, fixture.engine.catalog()));
         BackendConnection client = fixture.client(Way.IN_BAND);
         client.execute("insert into watched values (1)", InBandFixture.PATIENCE);
@@ -227,7 +232,8 @@ class InBandForgedTest {
 
     @Test
     void aRoleWithoutRightsIsToldTheSame() throws Exception {
-        assertThrows(PostgresException.class, () -> alice.execute("update victim set word = 'x'", InBandFixture.PATIENCE));
+        assertThrows(PostgresException.class,
+                () -> alice.execute("update victim set word = 'x'", InBandFixture.PATIENCE));
         assertEquals(List.of(), fixture.committed());
     }
 }

@@ -10,7 +10,6 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
-import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
@@ -105,34 +104,45 @@ class InBandTest {
     // ------------------------------------------------------------------------------------------ what is proven
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {"update account set balance = balance + 1 where id = 1", "delete from child using account a where a.id = 1",
-                    "insert into account (id, balance) values ($1, $2)", "INSERT INTO copied SELECT id, balance, note FROM account",
-                    "update only public.account as a set note = c.code from child c where c.account = a.id returning a.id",
-                    "insert into copied values (1, 2, 'x') -- a comment", "delete from account where id = 3 ; ",
-                    "update \"Odd Name\" set \"select\" = 'now' where \"Key\" = 1", "select * from account where id = 1 for update",
-                    "update child set account = 2 where id = 1", "update account set at = now(), mood = 'happy'",
-                    "update account set note = upper(note) where id in (select account from child where code like 'c%')",
-                    "insert into copied default values returning *", "update account set (balance, note) = (1, 'x')",
-                    "delete from log", "update account set balance = case when id > 3 then 1 else 2 end"})
+    @ValueSource(strings = {"update account set balance = balance + 1 where id = 1",
+            "delete from child using account a where a.id = 1",
+            "insert into account (id, balance) values ($1, $2)",
+            "INSERT INTO copied SELECT id, balance, note FROM account",
+            "update only public.account as a set note = c.code from child c where c.account = a.id returning a.id",
+            "insert into copied values (1, 2, 'x') -- a comment", "delete from account where id = 3 ; ",
+            "update \"Odd Name\" set \"select\" = 'now' where \"Key\" = 1",
+            "select * from account where id = 1 for update",
+            "update child set account = 2 where id = 1", "update account set at = now(), mood = 'happy'",
+            "update account set note = upper(note) where id in (select account from child where code like 'c%')",
+            "insert into copied default values returning *", "update account set (balance, note) = (1, 'x')",
+            "delete from log", "update account set balance = case when id > 3 then 1 else 2 end"})
     void isProven(String sql) {
         assertTrue(fixture.proven(sql), sql);
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {"delete from dir where id = 1", "update dir set id = 2 where id = 1", "insert into later values (1, 1)", "insert into dir values (3)",
-                    "insert into part values (1)", "insert into part_low values (1)", "update base set id = 2", "insert into derived values (1)",
-                    "insert into guarded values (1)", "delete from ruled", "insert into watched values (1)", "update account set balance = writes(1)",
-                    "insert into computed values (1)", "insert into accounts (id, balance) values (20, 1)", "insert into place values (1, '(1,2)')",
-                    "with x as (delete from log returning id) delete from account", "insert into account (id, balance) values (1, 1) on conflict do nothing",
-                    "update secret set word = 'y'", "update account set note = query_to_xml('delete from log', true, true, '')::text",
-                    "select writes(1)", "select id into x from account for update", "update account set balance = 1; update account set balance = 2",
-                    "merge into account a using child c on a.id = c.id when matched then delete", "update account a set note = (a).writes",
-                    "update nothing set x = 1", "update account new set id = 5 where id = 4", "truncate account", "update pg_class set relname = 'x'",
-                    "insert into log values (\"writes\"(1))", "delete from log where public.writes(id) = 1", "update account set balance = 1 where (id = 1",
-                    "update other.account set balance = 1", "do $$ begin end $$", "copy account from stdin", "execute x",
-                    "update account set note = set_config('a.b', 'c', true)"})
+    @ValueSource(strings = {"delete from dir where id = 1", "update dir set id = 2 where id = 1",
+            "insert into later values (1, 1)", "insert into dir values (3)",
+            "insert into part values (1)", "insert into part_low values (1)", "update base set id = 2",
+            "insert into derived values (1)",
+            "insert into guarded values (1)", "delete from ruled", "insert into watched values (1)",
+            "update account set balance = writes(1)",
+            "insert into computed values (1)", "insert into accounts (id, balance) values (20, 1)",
+            "insert into place values (1, '(1,2)')",
+            "with x as (delete from log returning id) delete from account",
+            "insert into account (id, balance) values (1, 1) on conflict do nothing",
+            "update secret set word = 'y'",
+            "update account set note = query_to_xml('delete from log', true, true, '')::text",
+            "select writes(1)", "select id into x from account for update",
+            "update account set balance = 1; update account set balance = 2",
+            "merge into account a using child c on a.id = c.id when matched then delete",
+            "update account a set note = (a).writes",
+            "update nothing set x = 1", "update account new set id = 5 where id = 4", "truncate account",
+            "update pg_class set relname = 'x'",
+            "insert into log values (\"writes\"(1))", "delete from log where public.writes(id) = 1",
+            "update account set balance = 1 where (id = 1",
+            "update other.account set balance = 1", "do $$ begin end $$", "copy account from stdin", "execute x",
+            "update account set note = set_config('a.b', 'c', true)"})
     void isNotProven(String sql) {
         assertFalse(fixture.proven(sql), sql);
     }
@@ -156,7 +166,8 @@ class InBandTest {
         all.append(String.join("----\n", fixture.committed()));
         for (String table : List.of("account", "child", "\"Odd Name\"", "leaf", "dir", "log", "copied", "secret")) {
             all.append(table).append(' ').append(fixture.admin
-                    .execute("SELECT string_agg(t::text, ' ' ORDER BY t::text) FROM " + table + " t", InBandFixture.PATIENCE)
+                    .execute("SELECT string_agg(t::text, ' ' ORDER BY t::text) FROM " + table + " t",
+                            InBandFixture.PATIENCE)
                     .value()).append('\n');
         }
         return all.toString();
@@ -192,9 +203,11 @@ class InBandTest {
             "insert into copied select id, balance, note from account where id < 4",
             "update account a set note = c.code from child c where c.account = a.id returning a.id, c.code, a.*",
             "delete from child using account a where a.id = child.account and a.balance > 200 returning *",
-            "update \"Odd Name\" o set \"select\" = 'now', \"Key\" = 10 where \"Key\" = 1", "update child set account = 2 where id = 1",
+            "update \"Odd Name\" o set \"select\" = 'now', \"Key\" = 10 where \"Key\" = 1",
+            "update child set account = 2 where id = 1",
             "update account set id = id + 100 where id > 8", "update account set id = id, note = 'same key'",
-            "update account set balance = 5 where false", "insert into child (account, code) values (1, 'new') returning id",
+            "update account set balance = 5 where false",
+            "insert into child (account, code) values (1, 'new') returning id",
             "select * from account where id = 1 for update", "delete from copied",
             "update account set note = case when balance is distinct from 100 then 'a' else 'b' end, id = 77 where id = 7 -- end",
             "insert into \"Odd Name\" (\"Key\") values (9) ; "};
@@ -210,7 +223,8 @@ class InBandTest {
     void blocksTellWhatTriggersCapture() throws Exception {
         List<String> block = new ArrayList<>(List.of("begin"));
         block.addAll(List.of(STATEMENTS));
-        block.addAll(List.of("savepoint a", "update account set note = 'in a'", "release a", "select count(*) from account", "commit"));
+        block.addAll(List.of("savepoint a", "update account set note = 'in a'", "release a",
+                "select count(*) from account", "commit"));
         simple(Way.IN_BAND, block.toArray(String[]::new));
         reset();
         extended(Way.IN_BAND, block.toArray(String[]::new));
@@ -219,23 +233,27 @@ class InBandTest {
     @Test
     void whatIsNotProvenIsCapturedByTriggers() throws Exception {
         for (String[] block : List.of(
-                new String[] {"update account set balance = 7 where id = 1", "delete from dir where id = 1"},
-                new String[] {"update account set balance = 7 where id = 1", "insert into watched values (1)"},
-                new String[] {"update account set balance = writes(7) where id = 1"},
-                new String[] {"insert into computed values (1)", "update account set balance = 8 where id = 1"},
-                new String[] {"update account set balance = 1 where id = 1", "savepoint s", "update account set balance = 2 where id = 2",
+                new String[]{"update account set balance = 7 where id = 1", "delete from dir where id = 1"},
+                new String[]{"update account set balance = 7 where id = 1", "insert into watched values (1)"},
+                new String[]{"update account set balance = writes(7) where id = 1"},
+                new String[]{"insert into computed values (1)", "update account set balance = 8 where id = 1"},
+                new String[]{"update account set balance = 1 where id = 1", "savepoint s",
+                        "update account set balance = 2 where id = 2",
                         "rollback to s", "update account set balance = 3 where id = 3"},
-                new String[] {"set local datestyle = 'German'", "update account set balance = 1 where id = 1"},
-                new String[] {"set local extra_float_digits = 0", "update account set balance = 1 where id = 1"},
-                new String[] {"set local bytea_output = 'escape'", "update account set balance = 1 where id = 1"},
-                new String[] {"set local intervalstyle = 'sql_standard'", "update account set balance = 1 where id = 1"},
-                new String[] {"update secret set word = 'known'"}, new String[] {"insert into secret values (2, 'new')"},
-                new String[] {"create temporary table account (id int primary key, balance int)", "insert into account values (1, 1)",
+                new String[]{"set local datestyle = 'German'", "update account set balance = 1 where id = 1"},
+                new String[]{"set local extra_float_digits = 0", "update account set balance = 1 where id = 1"},
+                new String[]{"set local bytea_output = 'escape'", "update account set balance = 1 where id = 1"},
+                new String[]{"set local intervalstyle = 'sql_standard'", "update account set balance = 1 where id = 1"},
+                new String[]{"update secret set word = 'known'"}, new String[]{"insert into secret values (2, 'new')"},
+                new String[]{"create temporary table account (id int primary key, balance int)",
+                        "insert into account values (1, 1)",
                         "update public.account set balance = 9 where id = 1"},
-                new String[] {"update account set note = repeat('x', 600000) where id < 3"},
-                new String[] {"insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = 11"},
-                new String[] {"with gone as (delete from child returning id) update account set balance = (select count(*) from gone) where id = 1"},
-                new String[] {"set constraints all immediate", "update account set balance = 1 where id = 1"})) {
+                new String[]{"update account set note = repeat('x', 600000) where id < 3"},
+                new String[]{
+                        "insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = 11"},
+                new String[]{
+                        "with gone as (delete from child returning id) update account set balance = (select count(*) from gone) where id = 1"},
+                new String[]{"set constraints all immediate", "update account set balance = 1 where id = 1"})) {
             List<String> all = new ArrayList<>(List.of("begin"));
             all.addAll(List.of(block));
             all.add("commit");
@@ -249,10 +267,14 @@ class InBandTest {
     @Test
     void errorsArePlacedInTheClientsText() throws Exception {
         String[] wrong = {"update account set balance = nothing where id = 1", "update account set balance = 1 where",
-                "update account set balance = 1 where ;", "insert into account (id, balance) values (1, 1)", "insert into account (id) values (99)",
-                "update account set balance = 1 returning", "update account set balance = 1 returning id,", "update account set balance = -5000",
-                "delete from account where note = 'ä' and", "update account set nothing = 1 -- ä", "delete from account where id = 1",
-                "update account set balance = 1 where id = 'x'", "insert into account (id, balance) values (1,", "update account set balance = 1 returning new.balance, nope",
+                "update account set balance = 1 where ;", "insert into account (id, balance) values (1, 1)",
+                "insert into account (id) values (99)",
+                "update account set balance = 1 returning", "update account set balance = 1 returning id,",
+                "update account set balance = -5000",
+                "delete from account where note = 'ä' and", "update account set nothing = 1 -- ä",
+                "delete from account where id = 1",
+                "update account set balance = 1 where id = 'x'", "insert into account (id, balance) values (1,",
+                "update account set balance = 1 returning new.balance, nope",
                 "update account balance = 1"};
         simple(Way.EITHER, wrong);
         reset();
@@ -263,7 +285,8 @@ class InBandTest {
 
     private static void bindFormats(ByteBuf out, String portal, String statement, int... formats) {
         int length = 4 + portal.length() + 1 + statement.length() + 1 + 2 + 2 + 2 + 2 * formats.length;
-        out.writeByte('B').writeInt(length).writeBytes((portal + "\0" + statement + "\0").getBytes(StandardCharsets.UTF_8)).writeShort(0)
+        out.writeByte('B').writeInt(length)
+                .writeBytes((portal + "\0" + statement + "\0").getBytes(StandardCharsets.UTF_8)).writeShort(0)
                 .writeShort(0).writeShort(formats.length);
         for (int format : formats) {
             out.writeShort(format);
@@ -271,13 +294,14 @@ class InBandTest {
     }
 
     private static void describeStatement(ByteBuf out, String name) {
-        out.writeByte('D').writeInt(4 + 1 + name.length() + 1).writeBytes(("S" + name + "\0").getBytes(StandardCharsets.UTF_8));
+        out.writeByte('D').writeInt(4 + 1 + name.length() + 1)
+                .writeBytes(("S" + name + "\0").getBytes(StandardCharsets.UTF_8));
     }
 
     @Test
     void resultsHaveTheFormatsThatTheClientAskedFor() throws Exception {
         String returning = "update account set balance = balance + 1 where id < 4 returning id, note, balance";
-        for (int[] formats : new int[][] {{}, {0}, {1}, {1, 0, 1}, {0, 1, 0}}) {
+        for (int[] formats : new int[][]{{}, {0}, {1}, {1, 0, 1}, {0, 1, 0}}) {
             sameBothWays(Way.IN_BAND, 1, out -> {
                 Frontend.parse(out, "s", returning);
                 bindFormats(out, "", "s", formats);
@@ -287,7 +311,7 @@ class InBandTest {
             });
             reset();
         }
-        for (int[] formats : new int[][] {{}, {0}, {1}, {1, 0, 1}}) {
+        for (int[] formats : new int[][]{{}, {0}, {1}, {1, 0, 1}}) {
             sameBothWays(Way.IN_BAND, 1, out -> {
                 Frontend.parse(out, "s", "update account set balance = balance + 1 where id < 4");
                 bindFormats(out, "", "s", formats);
@@ -389,8 +413,10 @@ class InBandTest {
         try (Connection connection = DriverManager.getConnection(
                 fixture.url(way) + "&prepareThreshold=2&preferQueryMode=" + mode)) {
             connection.setAutoCommit(false);
-            try (PreparedStatement update = connection.prepareStatement("update account set balance = balance + ? where id = ?");
-                    PreparedStatement insert = connection.prepareStatement("insert into child (account, code) values (?, ?)",
+            try (PreparedStatement update = connection
+                    .prepareStatement("update account set balance = balance + ? where id = ?");
+                    PreparedStatement insert = connection.prepareStatement(
+                            "insert into child (account, code) values (?, ?)",
                             Statement.RETURN_GENERATED_KEYS);
                     PreparedStatement returning = connection.prepareStatement(
                             "update account set note = ? where id < ? returning id, at, raw, rate, amount, note")) {
@@ -411,7 +437,8 @@ class InBandTest {
                     returning.setFetchSize(i % 2 == 0 ? 2 : 0);
                     try (ResultSet rows = returning.executeQuery()) {
                         while (rows.next()) {
-                            all.append(rows.getInt(1)).append(rows.getTimestamp(2)).append(rows.getDouble(4)).append(rows.getString(6));
+                            all.append(rows.getInt(1)).append(rows.getTimestamp(2)).append(rows.getDouble(4))
+                                    .append(rows.getString(6));
                         }
                         all.append(rows.getMetaData().getColumnCount()).append('\n');
                     }
@@ -429,7 +456,8 @@ class InBandTest {
                     insert.setString(2, "batch " + i);
                     insert.addBatch();
                 }
-                all.append(java.util.Arrays.toString(update.executeBatch())).append(java.util.Arrays.toString(insert.executeBatch()));
+                all.append(java.util.Arrays.toString(update.executeBatch()))
+                        .append(java.util.Arrays.toString(insert.executeBatch()));
                 connection.commit();
             }
         }
@@ -481,17 +509,22 @@ class InBandTest {
                 case 3 -> "rate = id / 7.0, amount = " + id + ".5";
                 case 4 -> "numbers = array[" + id + ", null, 3], mood = 'happy'";
                 case 5 -> "id = id + 1000";
-                case 6 -> "span = interval '" + id + " months 3 hours', at = timestamptz '2026-02-0" + (1 + id % 8) + "'";
+                case 6 ->
+                    "span = interval '" + id + " months 3 hours', at = timestamptz '2026-02-0" + (1 + id % 8) + "'";
                 case 7 -> "(balance, note) = (" + id + ", upper(note))";
                 default -> "id = id, balance = 3";
             };
             String returning = random.nextInt(3) == 0 ? " returning id, note, *" : "";
             all.add(switch (random.nextInt(8)) {
-                case 0 -> "insert into account (id, balance, rate) values (" + (100 * i + id) + ", 1, " + id + " / 3.0)" + returning;
+                case 0 -> "insert into account (id, balance, rate) values (" + (100 * i + id) + ", 1, " + id + " / 3.0)"
+                        + returning;
                 case 1 -> "insert into child (account, code) select id, 'i" + i + "-' || id from account" + condition;
                 case 2 -> "delete from child" + (random.nextBoolean() ? " where account = " + id : "") + " returning *";
-                case 3 -> "delete from account where id not in (select account from child where account is not null) and id > " + id + returning;
-                case 4 -> "update child set code = code || '" + i + "', account = " + (random.nextBoolean() ? id : "null") + " where id = " + id;
+                case 3 ->
+                    "delete from account where id not in (select account from child where account is not null) and id > "
+                            + id + returning;
+                case 4 -> "update child set code = code || '" + i + "', account = "
+                        + (random.nextBoolean() ? id : "null") + " where id = " + id;
                 case 5 -> block ? "savepoint s" + i : "select count(*) from account";
                 default -> "update account set " + set + condition + returning;
             });

@@ -54,20 +54,20 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
     /** What the text of some types depends on, and how it has to be. */
     public enum Setting {
         /** Of dates and times. */
-        DATES("DateStyle", "ISO"),
+        DATES("DateStyle", " ISO "),
         /** Of intervals. */
-        INTERVALS("IntervalStyle", "postgres"),
+        INTERVALS("IntervalStyle", " postgres "),
         /** Of floating-point numbers: 1 and more are exact. */
-        FLOATS("extra_float_digits", "1", "2", "3"),
+        FLOATS("extra_float_digits", " 1 2 3 "),
         /** Of bytea. */
-        BYTES("bytea_output", "hex");
+        BYTES("bytea_output", " hex ");
 
         private final String variable;
-        private final Set<String> exact;
+        private final String exact;
 
-        Setting(String variable, String... exact) {
+        Setting(String variable, String exact) {
             this.variable = variable;
-            this.exact = Set.of(exact);
+            this.exact = exact;
         }
 
         /** The letter that stands for it. */
@@ -83,7 +83,7 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
         /** Whether rows are written under this value as replicas expect them. */
         public boolean exact(String value) {
             int comma = value.indexOf(',');
-            return exact.contains(comma < 0 ? value : value.substring(0, comma));
+            return exact.contains(" " + (comma < 0 ? value : value.substring(0, comma)) + " ");
         }
     }
 }
