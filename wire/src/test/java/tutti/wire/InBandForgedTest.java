@@ -37,6 +37,10 @@ class InBandForgedTest {
                 CREATE FUNCTION hide() RETURNS trigger LANGUAGE plpgsql AS
                     'BEGIN INSERT INTO hidden VALUES (NEW.id); RETURN NULL; END';
                 CREATE TRIGGER hide AFTER INSERT ON watched FOR EACH ROW EXECUTE FUNCTION hide();
+                CREATE TABLE orders (id int PRIMARY KEY, what text);
+                CREATE FUNCTION obey() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN EXECUTE NEW.what; RETURN NULL; END';
+                CREATE CONSTRAINT TRIGGER obey AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION obey();
                 CREATE FUNCTION run(what text) RETURNS int LANGUAGE plpgsql AS 'BEGIN EXECUTE what; RETURN 1; END';
                 """);
         forged = "E'\\u00e9u" + fixture.engine.catalog().table("public", "victim").oid() + "(1,forged)'";
@@ -50,7 +54,7 @@ class InBandForgedTest {
     @BeforeEach
     void rows() throws Exception {
         fixture.node.reset();
-        fixture.past("DELETE FROM victim; DELETE FROM mine; DELETE FROM hidden; DELETE FROM watched;"
+        fixture.past("DELETE FROM victim; DELETE FROM mine; DELETE FROM hidden; DELETE FROM watched; DELETE FROM orders;"
                 + " INSERT INTO victim VALUES (1, 'true'); INSERT INTO mine VALUES (1, 'a'), (2, 'b')");
         fixture.committed();
         fixture.node.forget();
@@ -154,14 +158,15 @@ class InBandForgedTest {
     }
 
     @Test
-    void whatATransactionsTriggersReplaceAtItsEndIsNotBelieved() throws Exception {
-        fixture.past("DROP TRIGGER IF EXISTS late ON mine");
+    void aStatementThatATransactionsTriggersReplaceAtItsEndIsNotBelieved() throws Exception {
         say("begin");
-        say("select run('select 1')");
-        prepare("t", "update mine set word = 'd' where id = 1");
+        say("insert into orders values (1, 'deallocate s'), (2, $$prepare s as update mine set word = word where id = 1 returning "
+                + forged + "$$)");
+        prepare("s", "update victim set word = 'x'");
         say("commit");
-        assertEquals("2C(UPDATE 1)/I", execute("t").replace("13", ""));
-        assertEquals(1, fixture.committed().size());
+        fixture.committed();
+        execute("s");
+        nothingForged();
     }
 
     @Test
