@@ -69,6 +69,11 @@ final class CommitSequence {
         return commit != null;
     }
 
+    /** Whether what has been written to the engine can go with COMMIT, which follows: the engine is woken once. */
+    boolean sendsMore() {
+        return rowsInBand >= 0 && transaction.is(SessionState.CERTIFYING);
+    }
+
     /** Whether the client has asked for the commit that is under way. */
     boolean askedByClient() {
         return commit != null && commit.form() != Form.IMPLICIT;

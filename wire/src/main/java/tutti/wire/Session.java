@@ -223,7 +223,9 @@ final class Session {
         if (clientReader.paused() && !blocked() && !repetition.running() && backend.writable()) {
             clientReader.resume();
         }
-        backend.flush();
+        if (!commit.sendsMore()) {
+            backend.flush();
+        }
         client.flush();
     }
 
