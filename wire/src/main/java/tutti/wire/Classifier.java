@@ -126,6 +126,12 @@ final class Classifier {
         return Arrays.binarySearch(sorted, word) >= 0;
     }
 
+    /** Whether a word before a parenthesis is none of a function, or that of one of the server's that changes nothing. */
+    static boolean calls(String word) {
+        long key = SqlTokens.key(word);
+        return among(HARMLESS, key) && !among(HARMFUL_CATALOG, key);
+    }
+
     /** Judges a piece of SQL. Statements without words are left out. */
     void classify(byte[] sql, int from, int to, boolean standardConformingStrings) {
         count = 0;

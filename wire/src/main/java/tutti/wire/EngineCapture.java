@@ -17,6 +17,7 @@ import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.CapturedWriteSet;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.CatalogQuery;
+import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.QueryResult;
@@ -34,6 +35,7 @@ public final class EngineCapture implements Capture {
 
     private final Supplier<TableCatalog> catalog;
     private final Supplier<References> references;
+    private final Supplier<InBandTables> inBand;
     private final Supplier<? extends CompletionStage<?>> refreshCatalog;
     /** Schema changes of local transactions that the catalog may not have yet. */
     private final AtomicInteger refreshing = new AtomicInteger();
@@ -44,15 +46,18 @@ public final class EngineCapture implements Capture {
      *
      * @param catalog the engine's current catalog; from any thread
      * @param references what names stand for, at least as new as the catalog; from any thread
+     * @param inBand which tables' rows can be captured in band, at least as new as the catalog; from any thread
      * @param refreshCatalog has the engine load both anew; from any thread, must not block
      * @param functions of the capture in this database
      * @param secret the cluster's secret
      */
     public EngineCapture(Supplier<TableCatalog> catalog, Supplier<References> references,
+            Supplier<InBandTables> inBand,
             Supplier<? extends CompletionStage<?>> refreshCatalog, CaptureInstaller.Functions functions,
             byte[] secret) {
         this.catalog = catalog;
         this.references = references;
+        this.inBand = inBand;
         this.refreshCatalog = refreshCatalog;
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
@@ -60,7 +65,8 @@ public final class EngineCapture implements Capture {
                 .append(" WHERE oid OPERATOR(pg_catalog.=) ANY (SELECT pg_catalog.to_regclass(target)")
                 .append(" FROM pg_catalog.unnest($1::pg_catalog.text[]) AS target)")
                 .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')");
-        this.calls = new Calls(functions.finish(), functions.record(), functions.allowStatement(),
+        this.calls = new Calls(functions.finish(), functions.record(), functions.recordInBand(),
+                functions.allowStatement(),
                 functions.beforeSetConstraints(), functions.afterSetConstraints(), secret, settings.toString(),
                 CatalogQuery.SQL);
     }
@@ -93,9 +99,14 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public void schemaChanged() {
+    public Runnable schemaChanges() {
         refreshing.incrementAndGet();
-        refreshCatalog.get().whenComplete((_, _) -> refreshing.decrementAndGet());
+        return () -> refreshCatalog.get().whenComplete((_, _) -> refreshing.decrementAndGet());
+    }
+
+    @Override
+    public void schemaChanged() {
+        schemaChanges().run();
     }
 
     @Override
@@ -143,6 +154,14 @@ public final class EngineCapture implements Capture {
     @Override
     public @Nullable String outside(ConflictClasses statement, ConflictClasses declared) {
         return StatementClasses.outside(statement, declared, references.get());
+    }
+
+    @Override
+    public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
+        TableCatalog now = catalog.get();
+        return refreshing.get() > 0
+                ? null
+                : InBandStatement.of(sql, length, standardStrings, inBand.get(), now, role, now);
     }
 
     @Override

@@ -9,6 +9,7 @@
 --  * Whether capture is armed, or a schema change allowed, is kept in <mark>: a setting of the server's that only superusers
 --    can read and set, and that has no effect once a session has begun. Its value is one of
 --        tutti.g<16 hexadecimal digits>_<n>    armed; the next row is appended to the session variable of this name
+--        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
 --        tutti allowed ...                     the next schema change may happen
 --        tutti adopting                        our own schema changes
 --    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere.
@@ -64,7 +65,6 @@ CREATE VIEW tutti.declared_sequences AS
             s.cycle_option
         FROM information_schema.sequences s CROSS JOIN tutti.node n
             LEFT JOIN tutti.sequences a ON a.sequence = to_regclass(format('%I.%I', s.sequence_schema, s.sequence_name));
-GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 
 -- Positions of the total order whose effects are in this database: a row is inserted by the transaction that makes them
 -- (or those of several positions, of which it is the last). The last row tells how far the database has come.
@@ -93,6 +93,12 @@ CREATE UNLOGGED TABLE tutti.pending (
     transaction xid8 NOT NULL,
     entry text NOT NULL
 );
+
+-- Counts, in each session, the rows that captures have passed because the node has seen them in band
+-- (docs/decisions/0019-in-band-capture.md). Only its owner may call it, so nobody else can count.
+CREATE SEQUENCE IF NOT EXISTS tutti.events CACHE 1000000;
+
+CREATE OR REPLACE FUNCTION tutti.limit_bytes() RETURNS bigint LANGUAGE sql IMMUTABLE AS $function$ SELECT <limit_bytes>::int8 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.refuse_commit() RETURNS text LANGUAGE plpgsql STABLE AS $function$
 BEGIN
@@ -160,6 +166,9 @@ CREATE OR REPLACE FUNCTION tutti.capture_insert() RETURNS trigger LANGUAGE plpgs
 DECLARE
     name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
+    IF <seen in band> THEN
+        RETURN NULL;
+    END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'i', TG_RELID, NEW)<append after>;
 END
 $function$;
@@ -168,6 +177,9 @@ CREATE OR REPLACE FUNCTION tutti.capture_delete() RETURNS trigger LANGUAGE plpgs
 DECLARE
     name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
+    IF <seen in band> THEN
+        RETURN NULL;
+    END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'd', TG_RELID, OLD)<append after>;
 END
 $function$;
@@ -415,6 +427,18 @@ BEGIN
 END
 $function$;
 
+-- The same for a transaction whose rows the node has seen in band: so many, and no more, may be committed without being captured.
+CREATE OR REPLACE FUNCTION tutti.record_in_band(secret bytea, recorded bigint, rows_seen bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER AS $function$
+BEGIN
+    INSERT INTO tutti.applied (position) VALUES (
+        CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
+                AND pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.p',
+                    pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.+) rows_seen), true) IS NOT NULL
+            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END);
+END
+$function$;
+
 -- The position up to which effects are in this database.
 CREATE OR REPLACE FUNCTION tutti.position() RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER
     AS $function$ SELECT coalesce(pg_catalog.max(position), 0) FROM tutti.applied $function$;
@@ -635,6 +659,9 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
 DECLARE
     name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
+    IF <seen in band> THEN
+        RETURN NULL;
+    END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
                 CASE WHEN %1$s THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('u', TG_RELID) END,
                 NEW)<append after>;
@@ -978,11 +1005,31 @@ CREATE OR REPLACE VIEW tutti.uncaptured AS
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
 
 -- What clients' sessions call, at the node's request and with its secret, and what that calls as their role.
+-- Default privileges of the installing role give nobody anything.
+DO $block$
+DECLARE
+    given record;
+BEGIN
+    FOR given IN SELECT format('%s %s FROM %s', o.object, o.name, CASE a.grantee WHEN 0 THEN 'PUBLIC'
+                ELSE a.grantee::regrole::text END) AS rights
+            FROM (SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS object, oid::regclass::text AS name, relowner AS owner,
+                        relacl AS acl
+                    FROM pg_class WHERE relnamespace = 'tutti'::regnamespace AND relkind IN ('r', 'v', 'S')
+                UNION ALL SELECT 'FUNCTION', oid::regprocedure::text, proowner, proacl
+                    FROM pg_proc WHERE pronamespace = 'tutti'::regnamespace AND proname !~ '^apply_[a-z_]+_[0-9]+$') o,
+                aclexplode(o.acl) a
+            WHERE a.grantee <> o.owner GROUP BY 1 LOOP
+        EXECUTE format('REVOKE ALL ON %s', given.rights);
+    END LOOP;
+END
+$block$;
+GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text),
     tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
-    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.skip(bytea, bigint) TO PUBLIC;
+    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),
+    tutti.skip(bytea, bigint) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
