@@ -85,9 +85,6 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         }
 
         @Override
-        public void touched(KeySet keys) {}
-
-        @Override
         public void submit(TransactionRequest asked) {
             request = asked;
             submitted.add(this);

@@ -206,6 +206,18 @@ class ScenarioRunTest {
     }
 
     /**
+     * A client's statement that waited for a row when the simulated server died was given its lock by the server's next life, when
+     * the dead one's holder was let go, and kept it for ever.
+     */
+    @Test
+    void nobodyWaitsForTheLocksOfAServerThatHasDied() {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(59515147614L,
+                PROTOCOLS.descriptor(TwoPhaseCommit.NAME), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("all")));
+        assertTrue(result.passed(), result::why);
+    }
+
+    /**
      * The simulated databases in the virtual machine, unlike the real ones, had an applier that waited for a local transaction keep
      * other appliers out: for ever, if one of these had an earlier position than the transaction.
      */

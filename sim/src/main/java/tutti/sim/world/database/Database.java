@@ -61,7 +61,7 @@ public final class Database {
     private final List<Runnable> awaitingEnds = new ArrayList<>();
     /** Positions committed since the last were written. */
     private final List<Long> unwritten = new ArrayList<>();
-    private Locks locks;
+    private final Locks locks;
     private long life;
     private boolean hangs;
     private boolean refuses;
@@ -79,11 +79,7 @@ public final class Database {
         this.log = log;
         this.random = host.random("database");
         this.journal = new Journal<>(host.disk(), "database commits");
-        this.locks = newLocks();
-    }
-
-    private Locks newLocks() {
-        return new Locks(granted -> later(0, LOCK, granted));
+        this.locks = new Locks(granted -> later(0, LOCK, granted));
     }
 
     // ------------------------------------------------------------------------------------------ lives
@@ -96,7 +92,7 @@ public final class Database {
 
     private void begin() {
         life++;
-        locks = newLocks();
+        locks.forget();
         hung.clear();
         awaitingEnds.clear();
         unwritten.clear();

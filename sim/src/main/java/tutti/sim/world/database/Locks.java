@@ -252,6 +252,17 @@ final class Locks {
         return next;
     }
 
+    /** All is over, as when the server dies: nobody holds anything, nobody waits, and nobody who did is granted it later. */
+    void forget() {
+        for (Lock lock : locks.values()) {
+            lock.holders.forEach(holder -> holder.owner.held.clear());
+            lock.queue.forEach(request -> request.owner.waiting = null);
+        }
+        locks.clear();
+        kept.clear();
+        alone = null;
+    }
+
     /** Gives back all that an owner holds, and what it waits for. */
     void release(Owner owner) {
         Request waiting = owner.waiting;
