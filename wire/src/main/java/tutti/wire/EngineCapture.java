@@ -4,10 +4,14 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -33,6 +37,10 @@ public final class EngineCapture implements Capture {
             "xmloption", "bytea_output", "extra_float_digits", "standard_conforming_strings", "transform_null_equals",
             "array_nulls", "quote_all_identifiers");
 
+    private static final Logger LOG = LoggerFactory.getLogger(EngineCapture.class);
+    private static final int WARNED_MAX = 1000;
+
+    private final Set<String> warned = ConcurrentHashMap.newKeySet();
     private final Supplier<TableCatalog> catalog;
     private final Supplier<References> references;
     private final Supplier<InBandTables> inBand;
@@ -79,14 +87,29 @@ public final class EngineCapture implements Capture {
     @Override
     public Captured close(byte[] gathered, List<@Nullable QueryResult> inside) throws CaptureException, CatalogNeeded {
         try {
+            if (inside.isEmpty() && refreshing.get() > 0) {
+                throw new CatalogNeeded(); // what names a table's rows may have changed
+            }
             CapturedWriteSet captured = inside.isEmpty()
                     ? CaptureReader.read(catalog.get(), gathered)
                     : CaptureReader.read(catalog.get(), catalogs(inside), gathered);
+            captured.takenWithoutKey().forEach(this::warn);
             return new Captured(captured.writes(), captured::describe);
         } catch (CaptureReader.UnknownTable _) {
             throw new CatalogNeeded();
         } catch (tutti.engine.postgres.capture.CaptureException refused) {
             throw new CaptureException(Errors.error(refused.sqlState(), String.valueOf(refused.getMessage())));
+        }
+    }
+
+    /** Says once of each table what its rows cost. */
+    private void warn(String table) {
+        if (warned.size() < WARNED_MAX && warned.add(table)) {
+            LOG.warn(
+                    "rows of table {} are updated or deleted, and no primary key names them: every other node looks through the"
+                            + " whole table for each, and of concurrent transactions that take equal rows one is aborted. Give it a"
+                            + " primary key, or a unique index of columns that are NOT NULL.",
+                    table);
         }
     }
 

@@ -11,6 +11,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.QueryResult;
 import tutti.core.spi.Engine;
@@ -232,6 +233,7 @@ public final class CaptureInstaller {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
         return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE)
                 .replace("<append after>", APPEND_AFTER).replace("<seen in band>", SEEN_IN_BAND)
+                .replace("<key of c>", CatalogQuery.KEY.formatted("c.oid"))
                 .replace("<mark>", MARK)
                 .replace("<skipped_kept>", Long.toString(Engine.SKIPPED_KEPT))
                 .replace("<snapshots_only>", settings.serializable() ? "false" : "true")

@@ -186,13 +186,12 @@ $function$;
 
 -- Each table has an update function of its own, made by tutti.adopt(), which tells updates of key columns apart.
 
--- Refuses a write to a table whose rows cannot be named. Replicas' appliers do not fire it.
+-- Refuses a write to a table without columns. Replicas' appliers do not fire it.
 CREATE OR REPLACE FUNCTION tutti.refuse_write() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
-    RAISE EXCEPTION USING ERRCODE = '55000',
-        MESSAGE = pg_catalog.format('table %I.%I cannot be written: it has no primary key', TG_TABLE_SCHEMA, TG_TABLE_NAME),
-        DETAIL = 'Replicas could not tell which row is meant.',
-        HINT = pg_catalog.format('ALTER TABLE %I.%I ADD PRIMARY KEY (...)', TG_TABLE_SCHEMA, TG_TABLE_NAME),
+    RAISE EXCEPTION USING ERRCODE = '0A000',
+        MESSAGE = pg_catalog.format('table %I.%I cannot be written: it has no columns', TG_TABLE_SCHEMA, TG_TABLE_NAME),
+        HINT = pg_catalog.format('ALTER TABLE %I.%I ADD COLUMN ...', TG_TABLE_SCHEMA, TG_TABLE_NAME),
         SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME;
 END
 $function$;
@@ -417,16 +416,6 @@ BEGIN
 END
 $function$;
 
--- Records a position of the total order at which this transaction makes nothing.
-CREATE OR REPLACE FUNCTION tutti.skip(secret bytea, recorded bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    AS $function$
-BEGIN
-    PERFORM tutti.record(secret, recorded);
-    INSERT INTO tutti.skipped (position) VALUES (recorded);
-    DELETE FROM tutti.skipped WHERE position OPERATOR(pg_catalog.<) (recorded OPERATOR(pg_catalog.-) <skipped_kept>);
-END
-$function$;
-
 -- The same for a transaction whose rows the node has seen in band: so many, and no more, may be committed without being captured.
 CREATE OR REPLACE FUNCTION tutti.record_in_band(secret bytea, recorded bigint, rows_seen bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER AS $function$
@@ -436,6 +425,16 @@ BEGIN
                 AND pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.p',
                     pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.+) rows_seen), true) IS NOT NULL
             THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END);
+END
+$function$;
+
+-- Records a position of the total order at which this transaction makes nothing.
+CREATE OR REPLACE FUNCTION tutti.skip(secret bytea, recorded bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    AS $function$
+BEGIN
+    PERFORM tutti.record(secret, recorded);
+    INSERT INTO tutti.skipped (position) VALUES (recorded);
+    DELETE FROM tutti.skipped WHERE position OPERATOR(pg_catalog.<) (recorded OPERATOR(pg_catalog.-) <skipped_kept>);
 END
 $function$;
 
@@ -600,24 +599,29 @@ BEGIN
                 OR dropped.object_type = 'schema' AND dropped.object_name = 'tutti' THEN
             PERFORM tutti.refuse_reserved('DROP', dropped.object_identity);
         END IF;
-        tables := tables OR dropped.object_type = 'table';
+        tables := tables OR dropped.object_type IN ('table', 'index', 'table constraint', 'table column');
     END LOOP;
-    -- What belongs to a table's owner must not keep him from being dropped.
+    -- What belongs to a table's owner must not keep him from being dropped; and rows may be named otherwise than before.
     IF tables THEN
         PERFORM tutti.adopt();
     END IF;
 END
 $function$;
 
--- Tables whose rows are replicated: everything but system, temporary and our own tables.
-CREATE OR REPLACE VIEW tutti.user_tables AS
+-- Tables whose rows are replicated: everything but system, temporary and our own tables. Their key is what their rows are named by:
+-- the primary key, or a unique index that comes to one (the first by name, as in CatalogQuery), or null, if they are named by all
+-- their values.
+DROP VIEW IF EXISTS tutti.uncaptured, tutti.user_tables;
+CREATE VIEW tutti.user_tables AS
     SELECT c.oid AS table_oid, n.nspname AS schema_name, c.relname AS table_name,
-        EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid) AS has_key
+        EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS has_columns,
+        <key of c> AS key
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname <> 'tutti' AND n.nspname <> 'information_schema'
         AND n.nspname NOT LIKE 'pg\_%';
 
--- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed.
+-- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, or if the table
+-- has no key that names its rows.
 -- Columns are compared as their indexes compare them, by operators whose schema is named; others as text.
 CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LANGUAGE sql STABLE
     SET search_path = pg_catalog AS $function$
@@ -666,13 +670,17 @@ BEGIN
                 CASE WHEN %1$s THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('u', TG_RELID) END,
                 NEW)<append after>;
 END
-$text$, condition) FROM changed
+$text$, CASE WHEN u.key IS NULL THEN 'true' ELSE condition END) FROM changed, tutti.user_tables u WHERE u.table_oid = $1
 $function$;
 
 -- The functions that write rows which another node has captured, as many as the text of an array of rows holds, or the one row that
 -- their second parameter is, and return how many there were. Their first one is the secret. Nothing in them but the owner's own
--- code depends on the session: operators are those of the primary key, and rows become values inside.
-CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (name text, source text) LANGUAGE sql STABLE
+-- code depends on the session: operators are those of the key, and rows become values inside.
+--
+-- Without a key a row is deleted that has the same text, column by column; which one of several does not matter, since nothing can tell
+-- them apart. Columns of common types are compared as values first, which costs less.
+CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (name text, source text, settings text[])
+    LANGUAGE sql STABLE
     SET search_path = pg_catalog AS $function$
     WITH this AS (
         SELECT format('%I.%I', n.nspname, c.relname) AS name
@@ -681,7 +689,12 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
         SELECT string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given,
             string_agg(format('r.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given_row,
             coalesce(string_agg(format('%1$I = r.%1$I', a.attname), ', ' ORDER BY a.attnum)
-                FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned
+                FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned,
+            string_agg(format('t.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS stored_row,
+            coalesce(string_agg(format('(t.%1$I OPERATOR(pg_catalog.=) r.%1$I OR t.%1$I IS NULL AND r.%1$I IS NULL) AND ',
+                a.attname), '' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.atttypid IN ('bool'::regtype,
+                'int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, 'date'::regtype, 'timestamp'::regtype,
+                'timestamptz'::regtype)), '') AS alike
         FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
     ), key AS (
         SELECT string_agg(format('t.%1$I OPERATOR(%2$I.%3$s) r.%1$I', a.attname, n.nspname, p.oprname), ' AND ' ORDER BY k.place)
@@ -691,8 +704,8 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
             JOIN pg_amop e ON e.amopfamily = o.opcfamily AND e.amoplefttype = o.opcintype
                 AND e.amoprighttype = o.opcintype AND e.amopstrategy = 3
             JOIN pg_operator p ON p.oid = e.amopopr JOIN pg_namespace n ON n.oid = p.oprnamespace, pg_attribute a
-        WHERE i.indrelid = table_oid AND i.indisprimary AND a.attrelid = table_oid AND a.attnum = k.attnum
-            AND k.place <= i.indnkeyatts
+        WHERE i.indexrelid = (SELECT u.key FROM tutti.user_tables u WHERE u.table_oid = $1)
+            AND a.attrelid = $1 AND a.attnum = k.attnum AND k.place <= i.indnkeyatts
     ), parameter AS (
         SELECT $text$CASE WHEN pg_catalog.sha256($1) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
             THEN pg_catalog.convert_from($2, 'UTF8') END$text$ AS text
@@ -703,17 +716,33 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
             FROM this, lists, parameter
         UNION ALL
         SELECT 'update', '', format('UPDATE ONLY %s AS t SET %s FROM pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
-                this.name, assigned, parameter.text, this.name, same) FROM this, lists, key, parameter WHERE assigned <> ''
+                this.name, assigned, parameter.text, this.name, same) FROM this, lists, key, parameter
+            WHERE assigned <> '' AND same IS NOT NULL
         UNION ALL
         SELECT 'delete', '', format('DELETE FROM ONLY %s AS t USING pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
-                this.name, parameter.text, this.name, same) FROM this, key, parameter
+                this.name, parameter.text, this.name, same) FROM this, key, parameter WHERE same IS NOT NULL
+        UNION ALL
+        SELECT 'delete', '', format($text$DELETE FROM ONLY %1$s AS t WHERE t.ctid OPERATOR(pg_catalog.=) ANY (ARRAY(
+            SELECT found.place FROM (
+                SELECT t.ctid AS place, ROW(%2$s)::pg_catalog.text AS words, pg_catalog.row_number()
+                        OVER (PARTITION BY ROW(%2$s)::pg_catalog.text) AS number FROM ONLY %1$s AS t) AS found
+                JOIN (SELECT ROW(%3$s)::pg_catalog.text AS words, pg_catalog.count(*) AS number
+                        FROM pg_catalog.unnest((%4$s)::%1$s[]) AS r GROUP BY ROW(%3$s)::pg_catalog.text) AS given
+                ON given.words OPERATOR(pg_catalog.=) found.words
+                    AND found.number OPERATOR(pg_catalog.<=) given.number))$text$,
+                this.name, stored_row, given_row, parameter.text) FROM this, lists, key, parameter WHERE same IS NULL
+        UNION ALL
+        SELECT 'delete_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
+                format($text$DELETE FROM ONLY %1$s AS t WHERE t.ctid OPERATOR(pg_catalog.=) (SELECT t.ctid FROM ONLY %1$s AS t
+                    WHERE %2$sROW(%3$s)::pg_catalog.text OPERATOR(pg_catalog.=) ROW(%4$s)::pg_catalog.text LIMIT 1)$text$,
+                this.name, alike, stored_row, given_row) FROM this, lists, key, parameter WHERE same IS NULL
         UNION ALL
         SELECT 'update_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
                 format('UPDATE ONLY %s AS t SET %s WHERE %s', this.name, assigned, same)
-            FROM this, lists, key, parameter WHERE assigned <> ''
+            FROM this, lists, key, parameter WHERE assigned <> '' AND same IS NOT NULL
         UNION ALL
         SELECT 'delete_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
-                format('DELETE FROM ONLY %s AS t WHERE %s', this.name, same) FROM this, key, parameter
+                format('DELETE FROM ONLY %s AS t WHERE %s', this.name, same) FROM this, key, parameter WHERE same IS NOT NULL
     )
     SELECT concat('apply_', operation, '_', table_oid), format($text$
 #variable_conflict use_variable
@@ -725,7 +754,9 @@ BEGIN
     GET DIAGNOSTICS counted = ROW_COUNT;
     RETURN counted;
 END
-$text$, variable, sql) FROM statements
+$text$, variable, sql), CASE WHEN operation <> 'insert' AND same IS NULL THEN ARRAY['DateStyle=ISO, MDY', 'extra_float_digits=1',
+            'bytea_output=hex', 'xmlbinary=base64', 'IntervalStyle=postgres', 'lc_monetary=C'] END
+        FROM statements, key
 $function$;
 
 -- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no
@@ -800,14 +831,16 @@ DECLARE
     f record;
     setting text;
 BEGIN
-    FOR f IN SELECT a.name, a.source FROM tutti.apply_functions(table_oid) a
+    FOR f IN SELECT a.name, a.source, s.settings FROM tutti.apply_functions(table_oid) a
+                CROSS JOIN LATERAL (SELECT CASE WHEN applied.settings IS NULL THEN a.settings WHEN a.settings IS NULL
+                    THEN applied.settings ELSE a.settings[:4] || applied.settings END AS settings) s
                 LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
-            WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM applied.settings
+            WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM s.settings
                 OR pg_get_userbyid(p.proowner) <> applied.owner OR NOT has_function_privilege('public', p.oid, 'EXECUTE') LOOP
         EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(bytea, bytea) RETURNS int8 LANGUAGE plpgsql '
                 'SECURITY DEFINER %s AS %L',
             f.name, (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
-                    THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(applied.settings) s),
+                    THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(f.settings) s),
             f.source);
         EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(bytea, bytea) TO PUBLIC', f.name);
         EXECUTE format('ALTER FUNCTION tutti.%I(bytea, bytea) OWNER TO %I', f.name, applied.owner);
@@ -896,7 +929,7 @@ BEGIN
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
                     WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%') AS triggers
             FROM tutti.user_tables u ORDER BY u.schema_name, u.table_name LOOP
-        IF NOT t.has_key THEN
+        IF NOT t.has_columns THEN
             IF t.triggers IS DISTINCT FROM ARRAY['tutti_refuseO', 'tutti_truncateO'] THEN
                 PERFORM tutti.drop_triggers(t.table_oid);
                 EXECUTE format('CREATE TRIGGER tutti_refuse BEFORE INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW '
@@ -929,7 +962,7 @@ BEGIN
     END LOOP;
     FOR f IN SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE p.pronamespace = 'tutti'::regnamespace
             AND p.proname ~ '^(update|apply_[a-z_]+)_[0-9]+$'
-            AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.has_key
+            AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.has_columns
                 AND u.table_oid = substring(p.proname FROM '[0-9]+$')::oid) LOOP
         EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', f.name);
     END LOOP;
@@ -1000,7 +1033,7 @@ CREATE OR REPLACE VIEW tutti.uncaptured AS
     SELECT u.schema_name, u.table_name FROM tutti.user_tables u
     WHERE (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
             WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%')
-        IS DISTINCT FROM CASE WHEN u.has_key
+        IS DISTINCT FROM CASE WHEN u.has_columns
             THEN ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
 

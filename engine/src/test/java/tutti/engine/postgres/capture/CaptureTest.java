@@ -304,13 +304,39 @@ class CaptureTest {
     }
 
     @Test
-    void tablesWithoutPrimaryKeyAreNotWritten() throws Exception {
-        String database = installed("CREATE TABLE bare (v int)", "INSERT INTO bare VALUES (1)");
+    void rowsWithoutKeyAreNamedByAllTheirValues() throws Exception {
+        String database = installed("CREATE TABLE bare (v int, w text)");
         try (LocalSession session = new LocalSession(database)) {
-            SQLException refused = assertThrows(SQLException.class, () -> session.execute("UPDATE bare SET v = 2"));
-            assertEquals("55000", refused.getSQLState());
-            assertTrue(refused.getMessage().contains("public.bare") && refused.getMessage().contains("ADD PRIMARY KEY"),
-                    refused.getMessage());
+            session.execute("INSERT INTO bare VALUES (1, 'x'), (1, 'x'), (2, NULL)");
+            CapturedWriteSet inserted = session.capture();
+            assertEquals(List.of("insert bare(1,x)", "insert bare(1,x)", "insert bare(2,)"), changes(inserted));
+            assertEquals(List.of("REFERENCE the schema", "REFERENCE table public.bare",
+                    "REFERENCE table public.bare, a row", "REFERENCE table public.bare, a row",
+                    "REFERENCE table public.bare, a row"), keys(inserted));
+            session.connection().commit();
+            session.execute("UPDATE bare SET w = 'y' WHERE v = 2", "DELETE FROM bare WHERE v = 1");
+            CapturedWriteSet changed = session.capture();
+            assertEquals(List.of("rekey bare(2,)(2,y)", "delete bare(1,x)", "delete bare(1,x)"), changes(changed));
+            assertEquals(List.of("REFERENCE the schema", "REFERENCE table public.bare",
+                    "EXCLUSIVE table public.bare, a row", "REFERENCE table public.bare, a row",
+                    "EXCLUSIVE table public.bare, a row", "EXCLUSIVE table public.bare, a row"), keys(changed));
+            assertEquals(inserted.writes().keys().hash(4), changed.writes().keys().hash(2),
+                    "the same row, the same key");
+        }
+        assertSameKey(database, "CREATE TEMP TABLE t (v int); INSERT INTO bare VALUES (3, NULL)",
+                "INSERT INTO bare VALUES (3, NULL)");
+    }
+
+    @Test
+    void aUniqueIndexThatComesToAKeyIsOne() throws Exception {
+        String database = installed("CREATE TABLE u (a int NOT NULL, b int NOT NULL, c int, d int NOT NULL, e int)",
+                "CREATE UNIQUE INDEX u_a ON u (c)", "CREATE UNIQUE INDEX u_b ON u (a) WHERE c > 0",
+                "CREATE UNIQUE INDEX u_c ON u ((a + b))", "ALTER TABLE u ADD CONSTRAINT u_d UNIQUE (d) DEFERRABLE",
+                "CREATE UNIQUE INDEX u_f ON u (b)", "CREATE UNIQUE INDEX u_e ON u (b, a) INCLUDE (c)",
+                "INSERT INTO u VALUES (1, 2, 3, 4)");
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("UPDATE u SET e = 5 WHERE b = 2");
+            assertTrue(keys(session.capture()).contains("UPDATE table public.u, key (b, a) = (2, 1)"));
         }
     }
 
