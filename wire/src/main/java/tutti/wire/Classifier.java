@@ -127,9 +127,9 @@ final class Classifier {
     }
 
     /** Whether a word before a parenthesis is none of a function, or that of one of the server's that changes nothing. */
-    static boolean calls(String word) {
+    static boolean isHarmless(String word) {
         long key = SqlTokens.key(word);
-        return among(HARMLESS, key) && !among(HARMFUL_CATALOG, key);
+        return among(HarmlessFunctions.WORDS, key) && !among(HarmlessFunctions.EXCEPT, key);
     }
 
     /** Judges a piece of SQL. Statements without words are left out. */

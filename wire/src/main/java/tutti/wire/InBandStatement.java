@@ -47,7 +47,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
     private static final String MARK_WRITTEN = "E'\\u00e9";
     private static final Set<String> REFUSED = Set.of("insert", "delete", "merge", "with", "conflict", "into", "call",
             "execute", "declare", "copy");
-    /** What may stand before a parenthesis in a statement that changes rows, beside {@linkplain Classifier#calls harmless calls}. */
+    /** What may stand before a parenthesis in a statement that changes rows, beside {@linkplain Classifier#isHarmless harmless calls}. */
     private static final Set<String> BEFORE_PARENTHESIS = Set.of("set", "default", "into", "only");
 
     /** Whether it tells its rows. */
@@ -286,7 +286,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         private boolean word(String word, boolean qualified, boolean catalogued, boolean calls) {
             if (qualified) {
-                return !calls || (catalogued && Classifier.calls(word));
+                return !calls || (catalogued && Classifier.isHarmless(word));
             }
             String before = word(at - 1);
             if (word.equals("update")) {
@@ -300,7 +300,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 returning = true;
                 return first;
             }
-            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.calls(word);
+            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word);
         }
 
         /** The letter of its entries; empty if it is not understood. */
