@@ -137,6 +137,11 @@ final class BouncerContender implements Contender {
         }
 
         @Override
+        public List<List<Long>> machines() {
+            return List.of(processes());
+        }
+
+        @Override
         public void settle() throws SQLException {
             behind.settle();
         }

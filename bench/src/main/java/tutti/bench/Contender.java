@@ -33,6 +33,11 @@ interface Contender {
         /** The processes that, with their descendants, are the contender. */
         List<Long> processes();
 
+        /** The same, those together that would run on one machine. */
+        default List<List<Long>> machines() {
+            return processes().stream().map(List::of).toList();
+        }
+
         /** Waits until all copies hold everything that was acknowledged. */
         void settle() throws SQLException;
 

@@ -10,7 +10,6 @@ import tutti.workload.tpcc.TpccTransaction;
 enum MacroMix {
     STANDARD("8/92", 8), HALF("50/50", 50), READING("80/20", 80), READ_ONLY("100/0", 100);
 
-    private static final int WRITES = 92;
     private final String label;
     private final int reads;
 
@@ -26,15 +25,6 @@ enum MacroMix {
 
     /** Draws what comes next. */
     TpccTransaction draw(SplittableRandom random) {
-        if (random.nextInt(100) < reads) {
-            return random.nextBoolean() ? TpccTransaction.ORDER_STATUS : TpccTransaction.STOCK_LEVEL;
-        }
-        int left = random.nextInt(WRITES);
-        if (left < TpccTransaction.NEW_ORDER.percent()) {
-            return TpccTransaction.NEW_ORDER;
-        }
-        return left < TpccTransaction.NEW_ORDER.percent() + TpccTransaction.PAYMENT.percent()
-                ? TpccTransaction.PAYMENT
-                : TpccTransaction.DELIVERY;
+        return TpccTransaction.draw(reads, (least, most) -> random.nextInt(least, most + 1));
     }
 }

@@ -19,6 +19,7 @@ import tutti.engine.postgres.server.ServerBinaries;
 import tutti.report.BenchFiles;
 import tutti.report.MeasurementConditions;
 import tutti.report.ProcessTimes;
+import tutti.report.ProcessorQuota;
 import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccLoader;
@@ -131,15 +132,21 @@ final class Overhead implements AutoCloseable {
         if (screen.isTerminal()) {
             screen.live(List.of(name + ": starting"));
         }
-        try (Contender.Running started = contender.start()) {
+        try (ProcessorQuota quota = plan.ownMachines() ? new ProcessorQuota(plan.machineCpus()) : null;
+                Contender.Running started = contender.start()) {
             running.set(started);
+            if (quota != null) {
+                quota.limit(started.machines());
+            }
             work(started, plan.warmupSeconds(), plan.seed() + round ^ WARM_UP_SEED, name + ", warming up");
             started.settle();
             OverheadResult.Measurement found = measure(contender.kind(), started, round, name);
             measurements.add(found);
             screen.live(List.of());
-            screen.line(String.format(Locale.ROOT, "%s: %,.0f tpmC, NewOrder p50 %.1f p95 %.1f ms, %.2f ms CPU per"
-                    + " transaction, aborted %.1f %%%s", name, found.tpmC(), latency(found).p50Millis(),
+            screen.line(String.format(Locale.ROOT,
+                    "%s: %,.0f transactions/s, %,.0f tpmC, NewOrder p50 %.1f p95 %.1f ms, %.2f ms CPU per"
+                            + " transaction, aborted %.1f %%%s",
+                    name, found.transactionsPerSecond(), found.tpmC(), latency(found).p50Millis(),
                     latency(found).p95Millis(), found.serverCpuMillis(), found.abortPercent(),
                     found.otherPercent() > 5
                             ? String.format(Locale.ROOT, " (other work took %.0f %% of the machine)",
@@ -176,7 +183,8 @@ final class Overhead implements AutoCloseable {
         total.latencies().forEach((type, latency) -> latencies.put(type.label(),
                 new OverheadResult.Latency(latency.count(), latency.p50Micros() / MICROS_PER_MILLI,
                         latency.p95Micros() / MICROS_PER_MILLI, latency.p99Micros() / MICROS_PER_MILLI)));
-        return new OverheadResult.Measurement(kind, round, total.tpmC(), total.committed(), 100 * total.abortRate(),
+        return new OverheadResult.Measurement(kind, round, total.committed() / total.elapsedSeconds(), total.tpmC(),
+                total.committed(), 100 * total.abortRate(),
                 total.aborts(), latencies, serverMillis / committed, byProgram, client / committed,
                 (settled - answered) / NANOS_PER_MILLI, 100 * (serverMillis + client) / available,
                 Math.max(0, 100 * (machine - serverMillis - client) / available));
@@ -185,7 +193,7 @@ final class Overhead implements AutoCloseable {
     private TpccResult work(Contender.Running started, int seconds, long seed, String name)
             throws SQLException, InterruptedException {
         TpccOptions options = TpccOptions.of(started.databases(), population, plan.terminals(),
-                Duration.ofSeconds(seconds), seed).with(plan.form());
+                Duration.ofSeconds(seconds), seed).with(plan.form()).withReads(plan.readPercent());
         TpccRun run = TpccRun.start(options, snapshot -> progress(name, seconds, snapshot));
         try {
             TpccResult result = run.result();

@@ -51,6 +51,12 @@ final class OverheadCommand implements Callable<Integer> {
     @Option(names = "--form", paramLabel = "WORD", defaultValue = "INTERACTIVE", description = "How transactions are handed in: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private TpccForm form;
 
+    @Option(names = "--reads", paramLabel = "PERCENT", defaultValue = "8", description = "Share of transactions that only read (default: ${DEFAULT-VALUE}, TPC-C's mix); with another one, the others keep their shares among themselves.")
+    private int readPercent;
+
+    @Option(names = "--machine-cpus", paramLabel = "N", defaultValue = "0", description = "Processors that each machine of a contender has, such as 0.45: the server, each standby, and each node with its server are given this quota by a control group (Linux, as root). Without it, all share this machine's.")
+    private double machineCpus;
+
     @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
     private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
 
@@ -63,7 +69,7 @@ final class OverheadCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         OverheadPlan plan = new OverheadPlan(contenders, warehouses, reduced, terminals, rounds, seconds, warmup, seed,
-                form);
+                form, readPercent, machineCpus);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(directory);
         MeasurementConditions ground = MeasurementConditions.look(directory);
@@ -73,6 +79,12 @@ final class OverheadCommand implements Callable<Integer> {
                         + " warming up, seed %d",
                 plan.scale(), plan.terminals(), plan.form().label(), plan.rounds(), plan.seconds(),
                 plan.warmupSeconds(), plan.seed()));
+        if (!plan.standardMix()) {
+            screen.line(plan.readPercent() + " % of the transactions only read, which is not TPC-C's mix");
+        }
+        screen.line(plan.ownMachines()
+                ? "each machine of a contender has " + plan.machineCpus() + " processors; the terminals are not bounded"
+                : "contenders and terminals share this machine's processors");
         Path data = Files.createTempDirectory(directory, "tutti-overhead-");
         AtomicBoolean keep = new AtomicBoolean();
         try (Overhead overhead = new Overhead(plan, screen, ground, data, NodeJvm.command(), json)) {

@@ -48,6 +48,7 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
      * One contender in one round. CPU time is in milliseconds per committed transaction, of whatever type.
      *
      * @param round from 1
+     * @param transactionsPerSecond committed ones of all types
      * @param tpmC NewOrders per minute
      * @param committed transactions
      * @param abortPercent attempts that failed, of all
@@ -60,7 +61,8 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
      * @param busyPercent of all processors: contender and terminals
      * @param otherPercent of all processors: what else ran on the machine; more than a few spoil the measurement
      */
-    record Measurement(Contender.Kind contender, int round, double tpmC, long committed, double abortPercent,
+    record Measurement(Contender.Kind contender, int round, double transactionsPerSecond, double tpmC, long committed,
+            double abortPercent,
             Map<String, Long> aborts, Map<String, Latency> latencies, double serverCpuMillis,
             Map<String, Double> serverCpuMillisByProgram, double clientCpuMillis, double settleMillis,
             double busyPercent, double otherPercent) {
@@ -89,19 +91,21 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
     /**
      * One contender over all rounds.
      *
-     * @param ratio its tpmC over that of (a) in the same round; null if (a) was not measured
-     * @param ratioToStandbys its tpmC over that of (e) in the same round; null if (e) was not measured
+     * @param ratio its transactions per second over those of (a) in the same round; null if (a) was not measured
+     * @param ratioToStandbys its transactions per second over those of (e) in the same round; null if (e) was not measured
      * @param p50Millis median latency of NewOrder
      * @param p95Millis 95th percentile of the latency of NewOrder
      */
-    record Summary(Contender.Kind contender, Spread tpmC, @Nullable Spread ratio, @Nullable Spread ratioToStandbys,
+    record Summary(Contender.Kind contender, Spread transactionsPerSecond, Spread tpmC, @Nullable Spread ratio,
+            @Nullable Spread ratioToStandbys,
             Spread p50Millis, Spread p95Millis, Spread abortPercent, Spread serverCpuMillis, Spread databaseCpuMillis,
             Spread frontCpuMillis, Spread clientCpuMillis, Spread otherPercent) {
         private static final String NEW_ORDER = "NewOrder";
 
         static Summary of(Contender.Kind kind, List<Measurement> all) {
             List<Measurement> own = all.stream().filter(one -> one.contender() == kind).toList();
-            return new Summary(kind, spread(own, Measurement::tpmC), ratio(own, all, Contender.Kind.A),
+            return new Summary(kind, spread(own, Measurement::transactionsPerSecond), spread(own, Measurement::tpmC),
+                    ratio(own, all, Contender.Kind.A),
                     ratio(own, all, Contender.Kind.E), spread(own, one -> newOrder(one).p50Millis()),
                     spread(own, one -> newOrder(one).p95Millis()), spread(own, Measurement::abortPercent),
                     spread(own, Measurement::serverCpuMillis), spread(own, one -> one.cpuOf("postgres")),
@@ -121,8 +125,9 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
         private static @Nullable Spread ratio(List<Measurement> own, List<Measurement> all, Contender.Kind to) {
             double[] ratios = own.stream()
                     .flatMap(one -> all.stream()
-                            .filter(base -> base.contender() == to && base.round() == one.round() && base.tpmC() > 0)
-                            .map(base -> one.tpmC() / base.tpmC()))
+                            .filter(base -> base.contender() == to && base.round() == one.round()
+                                    && base.transactionsPerSecond() > 0)
+                            .map(base -> one.transactionsPerSecond() / base.transactionsPerSecond()))
                     .mapToDouble(Double::doubleValue).toArray();
             return ratios.length == 0 ? null : Spread.of(ratios);
         }

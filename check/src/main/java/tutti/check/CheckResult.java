@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * What a checker found. Made of lists, maps, strings and numbers only, so that it can be written as JSON as it is.
@@ -22,7 +21,6 @@ public record CheckResult(
         List<Violation> violations,
         List<String> notes,
         double seconds) {
-    private static final JsonMapper JSON = JsonMapper.builder().build();
 
     public CheckResult {
         violations = List.copyOf(violations);
@@ -47,11 +45,6 @@ public record CheckResult(
         public static Violation of(String rule, String subject, String text) {
             return new Violation(rule, subject, text, 0, List.of());
         }
-    }
-
-    /** One JSON object. */
-    public String json() {
-        return JSON.writeValueAsString(this);
     }
 
     /** Whether nothing is wrong. */

@@ -56,7 +56,7 @@ class TpccChecksTest {
         TpccOptions usual = TpccOptions.of(List.of(TpccDatabase.of("original", server.url("original"))), population, 4,
                 Duration.ofSeconds(seconds), runId);
         return new TpccOptions(usual.databases(), population, 4, usual.placement(), usual.duration(), runId, runId,
-                false, 100, 1_000_000, usual.form());
+                false, 100, 1_000_000, usual.form(), usual.readPercent());
     }
 
     @AfterAll

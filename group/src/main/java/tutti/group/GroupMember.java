@@ -296,11 +296,6 @@ public final class GroupMember {
         return log.incarnation();
     }
 
-    /** As last told, with nobody in it before the first time. */
-    public Group.View view() {
-        return told;
-    }
-
     private void committed(long upTo) {
         committed = Math.max(committed, upTo);
     }

@@ -311,11 +311,6 @@ public final class MacroComponent<T> implements AutoCloseable {
                 .toList();
     }
 
-    /** The operations and how they are classified. */
-    public List<Operation> operations() {
-        return calls.table().operations();
-    }
-
     /**
      * Refuses new calls, and waits, as long as a call may take, until the executors have done what was called. What has no
      * answer then ends with {@link IllegalStateException}, for those who wait and for futures.

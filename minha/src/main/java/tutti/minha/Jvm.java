@@ -162,15 +162,7 @@ public final class Jvm {
 
     /** Uses a processor of the machine for a time; waits for one if need be. Interrupts do not shorten it. */
     public void compute(long nanos) {
-        boolean[] over = {false};
-        WaitList waiting = new WaitList();
-        machine.host().execute(nanos, () -> {
-            over[0] = true;
-            waiting.wakeAll();
-        });
-        while (!over[0]) {
-            waiting.awaitUninterruptibly();
-        }
+        SimThread.await(over -> machine.host().execute(nanos, over));
     }
 
     /**
@@ -205,11 +197,6 @@ public final class Jvm {
                 last.start();
             }
         }
-    }
-
-    /** Threads that have begun and not ended. */
-    public List<Thread> threads() {
-        return List.copyOf(threads);
     }
 
     /** Something that is to be done when the process ends, but not when its machine crashes: closing what it has open. */

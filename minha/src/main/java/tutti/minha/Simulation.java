@@ -53,11 +53,6 @@ public final class Simulation implements AutoCloseable {
         return kernel;
     }
 
-    /** Its threads. */
-    public Threads threads() {
-        return threads;
-    }
-
     /** Its network, for segments, links and impairments. */
     public Network network() {
         return network;

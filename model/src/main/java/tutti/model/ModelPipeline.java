@@ -71,7 +71,6 @@ final class ModelPipeline {
     private final Runnable advanced;
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
     private int barriers;
-    private int actions;
     private boolean pumping;
     private long last;
 
@@ -92,11 +91,6 @@ final class ModelPipeline {
         return last;
     }
 
-    /** Positions that are not visible and at which something happens. */
-    int open() {
-        return actions;
-    }
-
     /** The next position has been decided. */
     void add(long position, Action action, @Nullable Work work, @Nullable LockHolder local) {
         Slot slot = new Slot(this, position, action, work, local);
@@ -104,7 +98,6 @@ final class ModelPipeline {
         if (action == Action.SKIP) {
             slot.done = true;
         } else {
-            actions++;
             if (action == Action.EXECUTE) {
                 barriers++;
             }
@@ -174,7 +167,6 @@ final class ModelPipeline {
             last = head.position;
             any = true;
             if (head.action != Action.SKIP) {
-                actions--;
                 site.locks().release(head.local == null ? head : head.local, true);
             }
             visible.accept(head);

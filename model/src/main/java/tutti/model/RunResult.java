@@ -81,17 +81,7 @@ public record RunResult(double seconds, Map<String, Map<RequestKind, Outcomes>> 
      * @param simulatedSeconds that passed
      * @param realSeconds that passed
      */
-    public record Speed(long events, double simulatedSeconds, double realSeconds) {
-        /** Events per real second. */
-        public double eventsPerSecond() {
-            return events / Math.max(realSeconds, 1e-9);
-        }
-
-        /** Simulated seconds per real second. */
-        public double factor() {
-            return simulatedSeconds / Math.max(realSeconds, 1e-9);
-        }
-    }
+    public record Speed(long events, double simulatedSeconds, double realSeconds) {}
 
     /** All sites and kinds together. */
     public Outcomes total() {

@@ -12,7 +12,6 @@ import tutti.core.protocol.Trait;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
-import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
@@ -86,7 +85,6 @@ final class ClientTransaction implements Transactions.Ticket {
     private final long sinceNanos;
     /** When it was let run. */
     private long startedNanos;
-    private volatile KeySet touched = KeySet.EMPTY;
     private final List<Runnable> endWaiters = new ArrayList<>(0);
 
     /**
@@ -146,12 +144,6 @@ final class ClientTransaction implements Transactions.Ticket {
                 all.horizon().end(again);
             }
         });
-    }
-
-    @Override
-    public void touched(KeySet keys) {
-        touched = keys;
-        all.holds(this, keys);
     }
 
     @Override
@@ -323,8 +315,6 @@ final class ClientTransaction implements Transactions.Ticket {
         }
         runs++;
         rollingBack = false;
-        forgetTouched();
-        touched = KeySet.EMPTY;
         endHorizon();
         begun = all.horizon().begin();
         startedNanos = all.clock().nanoTime();
@@ -380,7 +370,6 @@ final class ClientTransaction implements Transactions.Ticket {
     private void end() {
         endHorizon();
         all.forget(this);
-        forgetTouched();
         become(Phase.ENDED);
         endWaiters.forEach(Runnable::run);
         endWaiters.clear();
@@ -391,10 +380,6 @@ final class ClientTransaction implements Transactions.Ticket {
             all.horizon().end(begun);
             begun = -1;
         }
-    }
-
-    private void forgetTouched() {
-        all.holdsNoMore(this, touched);
     }
 
     // ------------------------------------------------------------------------------------------ who gives way
@@ -426,13 +411,6 @@ final class ClientTransaction implements Transactions.Ticket {
         if (waiter.phase == Phase.RUNNING && waiter.priority == Priority.ORDERED && priority == Priority.OPTIMISTIC
                 && phase != Phase.CERTIFIED) {
             giveWay(all.node().deliveredPosition());
-        }
-    }
-
-    /** Gives way to an ordered write set that is about to change rows which it holds, unless it has a position itself. */
-    void pushAside(long forPosition) {
-        if (phase != Phase.CERTIFIED) {
-            giveWay(forPosition);
         }
     }
 

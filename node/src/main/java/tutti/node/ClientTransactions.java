@@ -18,7 +18,6 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
-import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -73,8 +72,6 @@ final class ClientTransactions {
 
     /* Used by any thread. */
     private final Map<LocalTransaction, ClientTransaction> bySession = new ConcurrentHashMap<>();
-    /** Who holds a row, as far as is known. */
-    private final Map<Long, ClientTransaction> holders = new ConcurrentHashMap<>();
     /** Names of transactions that have not begun. */
     private final Set<TransactionId> reserved = ConcurrentHashMap.newKeySet();
 
@@ -150,22 +147,6 @@ final class ClientTransactions {
     void forget(ClientTransaction transaction) {
         known.remove(transaction.id());
         bySession.remove(transaction.session(), transaction);
-    }
-
-    /** One holds these rows, unless it only refers to them. Any thread. */
-    void holds(ClientTransaction transaction, KeySet keys) {
-        for (int i = 0; i < keys.size(); i++) {
-            if (keys.kind(i) != KeyKind.REFERENCE) {
-                holders.put(keys.hash(i), transaction);
-            }
-        }
-    }
-
-    /** One does not hold these rows any more. */
-    void holdsNoMore(ClientTransaction transaction, KeySet keys) {
-        for (int i = 0; i < keys.size(); i++) {
-            holders.remove(keys.hash(i), transaction);
-        }
     }
 
     // ------------------------------------------------------------------------------------------ for the node
@@ -315,19 +296,6 @@ final class ClientTransactions {
             known.values().stream().filter(ClientTransaction::isAsking).map(ClientTransaction::id).forEach(asking::add);
         }
         return asking;
-    }
-
-    /** Pushes local transactions out of the way that hold rows which an ordered write set is about to change. */
-    void pushAside(KeySet keys, long position) {
-        if (holders.isEmpty()) {
-            return;
-        }
-        for (int i = 0; i < keys.size(); i++) {
-            ClientTransaction holder = holders.get(keys.hash(i));
-            if (holder != null && keys.kind(i) != KeyKind.REFERENCE) {
-                holder.pushAside(position);
-            }
-        }
     }
 
     // ------------------------------------------------------------------------------------------ effects

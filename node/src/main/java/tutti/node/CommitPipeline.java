@@ -138,11 +138,6 @@ final class CommitPipeline {
         return position <= recovered;
     }
 
-    /** Positions decided and not visible. */
-    int queued() {
-        return slots.size();
-    }
-
     /** Bytes of changes decided and not visible. */
     long queuedBytes() {
         return load.queuedBytes();

@@ -84,11 +84,6 @@ public final class NodeFlightRecorder implements AutoCloseable {
         return world -> recorder.attach(world, maker);
     }
 
-    /** Bytes kept in memory at present. */
-    public long bytes() {
-        return recorder.bytes();
-    }
-
     /**
      * Writes what is kept to a file, because somebody asked for it.
      *

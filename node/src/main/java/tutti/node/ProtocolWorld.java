@@ -75,7 +75,6 @@ final class ProtocolWorld implements ReplicaWorld {
             node.pipeline().drop(transaction);
             if (!node.pipeline().engineHeld(position)) {
                 metrics.certified(writes.keys().size());
-                node.transactions().pushAside(writes.keys(), position);
             }
             node.pipeline().remote(position, writes);
         });

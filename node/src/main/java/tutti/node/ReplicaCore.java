@@ -196,10 +196,6 @@ final class ReplicaCore {
         return life;
     }
 
-    Protocol protocol() {
-        return protocol;
-    }
-
     Claims claims() {
         return claims;
     }

@@ -85,7 +85,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         READY,
         /** Stopped on request. */
         STOPPED,
-        /** Stopped because it could not go on; {@link #failure} says why. */
+        /** Stopped because it could not go on; its listener has heard why. */
         FAILED
     }
 
@@ -146,11 +146,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /** Where it stands. */
     public State state() {
         return core.lifecycle().state();
-    }
-
-    /** Why it has failed, or null. */
-    public @Nullable Throwable failure() {
-        return core.lifecycle().failure();
     }
 
     @Override

@@ -221,12 +221,6 @@ public interface Transactions {
         }
 
         /**
-         * Tells which keys it has written so far, so that an ordered transaction that needs the same rows can push it
-         * out of the way without waiting for the engine to notice. Optional, and only ever an optimisation.
-         */
-        void touched(KeySet keys);
-
-        /**
          * It has run, holds all its locks, its deferred constraints are checked, and its write set is complete: it asks
          * to commit. What follows is one of: {@code commit} then {@code answer(Committed)}; {@code rollback} then
          * {@code answer} either way; {@code answer(Aborted)} preceded by {@code rollback}.

@@ -3,6 +3,7 @@ package tutti.node;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -22,6 +23,7 @@ final class ListEngine implements Engine {
     private long applied;
     /** How far it is behind the truth in what it says is durable; negative to claim too much. */
     volatile long durabilityLag;
+    private volatile @Nullable BlockedListener blocked;
     volatile @Nullable Runnable lost;
 
     ListEngine(Machine machine) {
@@ -120,7 +122,12 @@ final class ListEngine implements Engine {
 
     @Override
     public void onBlocked(BlockedListener listener) {
-        // This engine has no locks.
+        blocked = listener;
+    }
+
+    /** Says that a session's transaction is in the way of an applier, as an engine with locks would. */
+    void blocked(long position, Session holder) {
+        Objects.requireNonNull(blocked).blocked(position, holder);
     }
 
     @Override

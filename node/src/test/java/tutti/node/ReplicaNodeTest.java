@@ -122,10 +122,6 @@ class ReplicaNodeTest extends ReplicaTrio {
                 sessions.add(session);
                 tickets.add(nodes.get(node).begin(session));
             }
-            // All hold the row, as far as their nodes know, before one of them asks.
-            for (Transactions.Ticket ticket : tickets) {
-                ticket.touched(writes("", key).keys());
-            }
             for (Transactions.Ticket ticket : tickets) {
                 ticket.executed(writes("round " + round, key), ReadSet.EMPTY);
             }
@@ -148,7 +144,7 @@ class ReplicaNodeTest extends ReplicaTrio {
         openAll(SnapshotIsolation.NAME);
         ListEngine.Session holder = engines.get(0).new Session("never");
         Transactions.Ticket ticket = nodes.get(0).begin(holder);
-        ticket.touched(writes("", 7).keys());
+        engines.get(0).blocked(nodes.get(0).visiblePosition() + 1, holder);
         committed(commit(1, "winner", 7));
         Outcome.Aborted aborted = assertInstanceOf(Outcome.Aborted.class, outcome(holder));
         assertInstanceOf(AbortReason.Victim.class, aborted.reason());

@@ -2,7 +2,6 @@ package tutti.pgwire;
 
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelInitializer;
@@ -117,11 +116,6 @@ public final class BackendConnection {
         return Collections.unmodifiableMap(parameters);
     }
 
-    /** The transaction status that the last ReadyForQuery told. */
-    public byte transactionStatus() {
-        return status;
-    }
-
     /** Batches under way. */
     public int inFlight() {
         return handlers.size();
@@ -135,11 +129,6 @@ public final class BackendConnection {
     /** An empty buffer to write a batch into. Any thread. */
     public ByteBuf buffer() {
         return channel.alloc().buffer();
-    }
-
-    /** The allocator of the channel's buffers. */
-    public ByteBufAllocator allocator() {
-        return channel.alloc();
     }
 
     /** Sends a batch at once. Any thread. */
@@ -165,15 +154,6 @@ public final class BackendConnection {
                 handler.lost(new IOException("the event loop of the connection is shut down", stopped));
             }
         }
-    }
-
-    /**
-     * Appends a batch to what {@link #flush} will send. On the event loop.
-     *
-     * @param batch messages that end with exactly one Sync, or are one simple query; ownership passes
-     */
-    public void write(ByteBuf batch, ResponseHandler handler) {
-        write(batch, 1, handler);
     }
 
     private void write(ByteBuf batches, int count, ResponseHandler handler) {
@@ -205,11 +185,6 @@ public final class BackendConnection {
         public void lost(Throwable cause) {
             // told with the last one
         }
-    }
-
-    /** Sends what was written. On the event loop. */
-    public void flush() {
-        channel.flush();
     }
 
     /** Runs a simple query, for administration. Any thread; completed on the event loop. */

@@ -72,14 +72,6 @@ public final class Fields {
         return values;
     }
 
-    /** The first value of a DataRow as it was sent, or null for SQL NULL. */
-    public static byte @Nullable [] firstValue(ByteBuf body) {
-        if (int16(body) == 0) {
-            throw new ProtocolViolation("a row without columns");
-        }
-        return value(body);
-    }
-
     /** A value as it was sent, which is all of a FunctionCallResponse, or null for SQL NULL. */
     public static byte @Nullable [] value(ByteBuf body) {
         int length = int32(body);

@@ -184,11 +184,6 @@ public final class Frontend {
         end(out, start);
     }
 
-    /** Describes a statement. */
-    public static void describeStatement(ByteBuf out, CharSequence name) {
-        named(out, DESCRIBE, 'S', name);
-    }
-
     /** Describes a portal. */
     public static void describePortal(ByteBuf out, CharSequence name) {
         named(out, DESCRIBE, 'P', name);

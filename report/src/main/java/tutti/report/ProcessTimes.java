@@ -65,6 +65,15 @@ public record ProcessTimes(Map<String, Long> millisByProgram) {
         return new ProcessTimes(millis);
     }
 
+    /**
+     * This process and all its descendants, as they are now.
+     *
+     * @throws Failure if it is not there
+     */
+    static Set<Long> family(long root) throws IOException {
+        return pids(family(List.of(root)));
+    }
+
     /** Time of this process alone, in milliseconds. */
     public static long ownMillis() throws IOException {
         return read(PROC.resolve("self")).map(stat -> stat.ticks * MILLIS_PER_TICK)

@@ -1,6 +1,8 @@
 package tutti.sim;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedSet;
@@ -22,16 +24,16 @@ import tutti.sim.net.Address;
 import tutti.sim.net.LinkConfig;
 import tutti.sim.net.Network;
 import tutti.sim.net.Segment;
-import tutti.sim.net.Socket;
-import tutti.sim.thread.SimLock;
+import tutti.sim.net.Datagram;
 import tutti.sim.thread.SimThread;
 import tutti.sim.thread.Threads;
+import tutti.sim.thread.WaitList;
 import tutti.sim.world.Scenario.OrderKind;
 import tutti.sim.world.ScenarioRun;
 
 /**
  * A bit of everything under random faults, for seeing whether runs are alike: on each of four hosts on two segments, three
- * threads that think, compute, take a lock, write to the disk, sync, tell another host by unicast and their segment by
+ * threads that think, compute, write to the disk, sync, tell another host by unicast and their segment by
  * multicast, and one that listens and answers. Then a whole scenario of the simulated world.
  */
 final class Scenario {
@@ -93,52 +95,67 @@ final class Scenario {
 
     private void program(Host host) {
         network.join(host, "all");
-        SimLock lock = new SimLock();
         SortedSet<String> seen = new TreeSet<>();
-        Socket server = new Socket(network, host, PORT, 100);
+        Inbox server = new Inbox(host, PORT);
         host.spawn("server", () -> {
             while (true) {
-                byte[] question = server.receive().payloadBytes();
-                host.compute(20 * Nanos.MICRO);
-                lock.lock();
-                try {
-                    seen.add(new String(question, StandardCharsets.UTF_8));
-                    kernel.trace(SEEN, seen.size());
-                } finally {
-                    lock.unlock();
-                }
+                server.await(SimThread.FOREVER);
+                byte[] question = server.datagrams.remove().payloadBytes();
+                SimThread.await(done -> host.execute(20 * Nanos.MICRO, done));
+                seen.add(new String(question, StandardCharsets.UTF_8));
+                kernel.trace(SEEN, seen.size());
             }
         });
         for (int i = 0; i < 3; i++) {
             int number = i;
             RandomStream random = host.random("client " + i + " life " + host.life());
-            host.spawn("client " + i, () -> client(host, number, random, lock));
+            host.spawn("client " + i, () -> client(host, number, random));
         }
     }
 
-    private void client(Host host, int number, RandomStream random, SimLock lock) throws InterruptedException {
+    private void client(Host host, int number, RandomStream random) throws InterruptedException {
         DiskFile log = host.disk().file("log " + number);
-        try (Socket socket = new Socket(network, host, PORT + 1 + number, 100)) {
-            for (int round = 0;; round++) {
-                SimThread.sleep((long) random.exponential(20 * Nanos.MILLI));
-                host.compute(random.nextLong(Nanos.MILLI));
-                byte[] text = (host.name() + " " + number + " " + round + " " + log.size())
-                        .getBytes(StandardCharsets.UTF_8);
-                lock.lock();
-                try {
-                    log.append(text);
-                    log.syncAndWait();
-                } finally {
-                    lock.unlock();
-                }
-                socket.send(Address.of(random.pick(HOSTS), PORT), text);
-                if (random.chance(0.2)) {
-                    socket.send(Address.group("all", PORT), new byte[random.nextInt(5000)]);
-                }
-                if (socket.receive(random.nextLong(5 * Nanos.MILLI)) != null) {
-                    kernel.trace(ANSWERED, round);
-                }
+        Inbox inbox = new Inbox(host, PORT + 1 + number);
+        for (int round = 0;; round++) {
+            SimThread.sleep((long) random.exponential(20 * Nanos.MILLI));
+            long costNanos = random.nextLong(Nanos.MILLI);
+            SimThread.await(done -> host.execute(costNanos, done));
+            byte[] text = (host.name() + " " + number + " " + round + " " + log.size())
+                    .getBytes(StandardCharsets.UTF_8);
+            log.append(text);
+            SimThread.await(log::sync);
+            inbox.send(Address.of(random.pick(HOSTS), PORT), text);
+            if (random.chance(0.2)) {
+                inbox.send(Address.group("all", PORT), new byte[random.nextInt(5000)]);
             }
+            if (inbox.await(random.nextLong(5 * Nanos.MILLI))) {
+                inbox.datagrams.remove();
+                kernel.trace(ANSWERED, round);
+            }
+        }
+    }
+
+    /** A port whose datagrams queue up until a thread takes them. */
+    private final class Inbox {
+        private final Address address;
+        private final Deque<Datagram> datagrams = new ArrayDeque<>();
+        private final WaitList waiting = new WaitList();
+
+        Inbox(Host host, int port) {
+            this.address = Address.of(host.name(), port);
+            network.bind(host, port, datagram -> {
+                datagrams.add(datagram);
+                waiting.wakeOne();
+            });
+        }
+
+        void send(Address to, byte[] bytes) {
+            network.send(Datagram.of(address, to, bytes));
+        }
+
+        /** Whether there is a datagram, now or within a time. */
+        boolean await(long nanos) throws InterruptedException {
+            return !datagrams.isEmpty() || waiting.await(nanos, true);
         }
     }
 }

@@ -3,8 +3,10 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -192,10 +194,10 @@ final class BackendRequests {
         /**
          * What a statement depends on is read; it is the reply's row.
          *
-         * @param target a relation that may be temporary
+         * @param targets relations that may be temporary
          */
-        Batch settings(@Nullable String target) {
-            own.settings(out, target);
+        Batch settings(List<String> targets) {
+            own.settings(out, targets);
             return statement(SentMessage.OWN_ROW);
         }
 
@@ -249,6 +251,24 @@ final class BackendRequests {
         Batch fail() {
             own.invalidParse(out);
             return sent(SentMessage.OWN_PARSE);
+        }
+
+        /** A text is parsed, and not executed; the error of that, or null, goes on. The transaction stays what it is. */
+        void check(String sql, Consumer<@Nullable ErrorFields> then) {
+            boolean inTransaction = inTransaction();
+            if (inTransaction) {
+                once("SAVEPOINT tutti", SentMessage.OWN_EXECUTE);
+            }
+            own.parse(out, sql);
+            sent(SentMessage.OWN_CLOSE, SentMessage.OWN_PARSE);
+            if (!inTransaction) {
+                sync(reply -> then.accept(reply.error()));
+                return;
+            }
+            ErrorFields[] parsed = new ErrorFields[1];
+            sync(reply -> parsed[0] = reply.error());
+            batch().once("ROLLBACK TO tutti", SentMessage.OWN_EXECUTE).once("RELEASE tutti", SentMessage.OWN_EXECUTE)
+                    .sync(reply -> then.accept(reply.error() == null ? parsed[0] : reply.error()));
         }
 
         /** The catalog is read as the transaction sees it, but not as the client's search path shows it; that is the reply's result. */

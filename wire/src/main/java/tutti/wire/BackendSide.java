@@ -193,9 +193,9 @@ final class BackendSide implements FrameSink {
             return false;
         }
         MultiStatementQuery script = cycle.script();
-        String position = fields.get('P');
-        if (script != null && script.offset() > 0 && position != null) {
-            session.error(fields.with('P', String.valueOf(Integer.parseInt(position) + script.offset())));
+        ErrorFields placed = script == null ? fields : script.placed(fields);
+        if (!placed.equals(fields)) {
+            session.error(placed);
             return false;
         }
         return true;

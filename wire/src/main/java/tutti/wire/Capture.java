@@ -98,7 +98,8 @@ public interface Capture {
      * A statement that every replica executes, in the form that the node and {@link Calls#allow} take.
      *
      * @param place which of its transaction's schema changes it is, from 0
-     * @param sql one statement, or several that every replica executes in one transaction
+     * @param sql one statement, or several that every replica executes in one transaction, separated by
+     *            {@link Statement#SEPARATOR}
      * @param settings the row that {@link Calls#settings} returned
      */
     byte[] statement(int place, String sql, List<@Nullable String> settings);
@@ -140,7 +141,7 @@ public interface Capture {
      * @param afterSetConstraints follows it; takes the secret
      * @param secret a bytea; not copied
      * @param settings a statement that returns one row: the role, the settings that the meaning of a statement depends on, and
-     *            whether the relation named {@code $1}, which may be null, is a temporary one
+     *            whether one of the relations named in {@code $1}, a text[], is a temporary one
      * @param catalog a statement that describes the tables
      */
     record Calls(

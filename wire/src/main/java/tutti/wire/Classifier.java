@@ -15,6 +15,9 @@ final class Classifier {
     private static final long CHAIN = SqlTokens.key("chain");
     private static final long NO = SqlTokens.key("no");
     private static final long TO = SqlTokens.key("to");
+    private static final long LOCK = SqlTokens.key("lock");
+    private static final long WITH = SqlTokens.key("with");
+    private static final long HOLD = SqlTokens.key("hold");
     private static final long FROM = SqlTokens.key("from");
     private static final long STDIN = SqlTokens.key("stdin");
     private static final long PREPARED = SqlTokens.key("prepared");
@@ -128,7 +131,10 @@ final class Classifier {
     private int[] ends = new int[4];
     private StatementKind[] kinds = new StatementKind[4];
     private @Nullable String refusal;
+    /** Whether the statement being judged makes a temporary object. */
     private boolean temporary;
+    private boolean needsBlock;
+    private boolean locks;
     private boolean readOnly;
     private boolean question;
     private @Nullable String inBlockRefusal;
@@ -173,6 +179,9 @@ final class Classifier {
                 continue;
             }
             int start = tokens.start();
+            temporary = false;
+            needsBlock = false;
+            locks = false;
             StatementKind kind = statement();
             while (token != SqlTokens.END && token != ';') {
                 token = tokens.next();
@@ -232,9 +241,14 @@ final class Classifier {
         return question;
     }
 
-    /** Whether a statement creates a temporary object. */
-    boolean temporary() {
-        return temporary;
+    /** Whether a single statement is LOCK. */
+    boolean locks() {
+        return locks && count == 1;
+    }
+
+    /** Whether a single statement is one that PostgreSQL takes in transaction blocks only, though it may change something. */
+    boolean needsBlock() {
+        return needsBlock && count == 1;
     }
 
     /** Why the first such statement cannot be used in a transaction block, or null. */
@@ -295,6 +309,7 @@ final class Classifier {
         if (first == null) {
             return StatementKind.WRITE;
         }
+        boolean lock = at(LOCK);
         boolean refresh = at(REFRESH);
         boolean create = at(CREATE);
         boolean changes = at(ALTER) || at(DROP);
@@ -303,6 +318,7 @@ final class Classifier {
             case SELECT -> query();
             case EXPLAIN -> explain();
             case WRITE -> StatementKind.WRITE;
+            case BLOCK -> block(lock);
             case BEGIN -> begin();
             case COMMIT -> commit();
             case ROLLBACK -> rollback();
@@ -319,6 +335,21 @@ final class Classifier {
             case FORGET -> StatementKind.FORGET;
             case NOTIFY -> refuse(NO_NOTIFY);
         };
+    }
+
+    /** LOCK, or DECLARE: a cursor lives without a transaction block only if it says so. */
+    private StatementKind block(boolean lock) {
+        needsBlock = true;
+        locks = lock;
+        boolean with = false;
+        while (!lock && token != SqlTokens.END && token != ';' && !at(FOR)) {
+            if (with && at(HOLD)) {
+                needsBlock = false;
+            }
+            with = at(WITH);
+            advance();
+        }
+        return StatementKind.WRITE;
     }
 
     private StatementKind set() {
@@ -496,12 +527,12 @@ final class Classifier {
         boolean concurrent = false;
         int atomicDepth = 0;
         boolean begin = false;
-        // a function body in SQL-standard form contains semicolons
+        // a function body in SQL-standard form contains semicolons, and so do the actions of a rule, in parentheses
         boolean isolation = false;
         boolean schema = false;
         boolean own = false;
         boolean variable = false;
-        while (token != SqlTokens.END && (token != ';' || atomicDepth > 0)) {
+        while (token != SqlTokens.END && (token != ';' || atomicDepth > 0 || depth > 0)) {
             own = (changes && !variable && token != SqlTokens.STRING && named(OWN_SCHEMA)) || (own && token == '.');
             variable = token == SqlTokens.WORD && among(VARIABLE_FOLLOWS, tokens.word());
             if (reserved() || (own && (schema || token == '.'))) {
@@ -597,7 +628,8 @@ final class Classifier {
     private enum First {
         SELECT("select with values table"),
         EXPLAIN("explain"),
-        WRITE("insert update delete merge truncate call do execute declare lock"),
+        WRITE("insert update delete merge truncate call do execute"),
+        BLOCK("declare lock"),
         BEGIN("begin start"),
         COMMIT("commit end"),
         ROLLBACK("rollback abort"),

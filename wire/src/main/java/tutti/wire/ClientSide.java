@@ -55,6 +55,11 @@ final class ClientSide implements FrameSink {
         return type == Frontend.COPY_DATA || type == Frontend.COPY_DONE || type == Frontend.COPY_FAIL;
     }
 
+    /** Whether no further message belongs to the cycle of this one. */
+    static boolean endsCycle(byte type) {
+        return type == Frontend.SYNC || type == Frontend.QUERY || type == Frontend.FUNCTION_CALL;
+    }
+
     @Override
     public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
         if (type == Frontend.TERMINATE) {

@@ -3,6 +3,7 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,8 +67,8 @@ final class ClientSql {
     UtilityStatement utility() {
         int target = classifier.targetStart();
         return new UtilityStatement(text(), classifier.targetEnd() == 0
-                ? null
-                : new String(bytes, target, classifier.targetEnd() - target, StandardCharsets.UTF_8),
+                ? List.of()
+                : List.of(new String(bytes, target, classifier.targetEnd() - target, StandardCharsets.UTF_8)),
                 classifier.inBlockRefusal());
     }
 

@@ -57,7 +57,8 @@ public final class EngineCapture implements Capture {
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
         settings.append(", EXISTS (SELECT FROM pg_catalog.pg_class")
-                .append(" WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass($1)")
+                .append(" WHERE oid OPERATOR(pg_catalog.=) ANY (SELECT pg_catalog.to_regclass(target)")
+                .append(" FROM pg_catalog.unnest($1::pg_catalog.text[]) AS target)")
                 .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')");
         this.calls = new Calls(functions.finish(), functions.record(), functions.allowStatement(),
                 functions.beforeSetConstraints(), functions.afterSetConstraints(), secret, settings.toString(),

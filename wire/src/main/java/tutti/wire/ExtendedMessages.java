@@ -77,6 +77,9 @@ final class ExtendedMessages {
         sql.read(buffer, nameEnd + 1, limit);
         Classifier classified = sql.classified();
         StatementKind kind = classified.count() > 1 ? StatementKind.WRITE : classified.single();
+        if (classified.locks() && !cycle.inBlock()) {
+            kind = StatementKind.READ; // changes nothing, and is refused by the engine outside of a block
+        }
         return switch (kind) {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, sql.utility(), null);
             case REFUSED -> new Prepared(kind, null, classified.refusal());
@@ -253,7 +256,7 @@ final class ExtendedMessages {
             if (refusal != null) {
                 return refuse(refusal);
             }
-            session.ordered().statement(statement, false);
+            session.ordered().statement(statement, false, null);
         } else if (statement.inBlockRefusal() != null) {
             return refuse(Errors.notSupported(statement.inBlockRefusal()));
         } else {

@@ -52,12 +52,6 @@ public record FrontEndSettings(
                 messageLimit);
     }
 
-    /** The same with another authentication. */
-    public FrontEndSettings with(Authentication other) {
-        return new FrontEndSettings(listen, engine, other, tls, tlsRequired, connectionLimit, authenticationTimeout,
-                messageLimit, heldLimit, repetitions);
-    }
-
     /** The same with TLS. */
     public FrontEndSettings withTls(SslContext context, boolean required) {
         return new FrontEndSettings(listen, engine, authentication, context, required, connectionLimit,

@@ -1,17 +1,33 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.StringJoiner;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.capture.Statement;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 import tutti.wire.CommitSequence.Form;
 
 /**
- * A simple query of several statements of which some control the transaction: they are run one by one, runs of plain
- * statements together, until one fails. As in PostgreSQL, statements outside of a transaction block form one transaction
- * up to the end of the query or the next COMMIT, and a BEGIN makes a block of what came before it.
+ * A simple query of several statements of which some control the transaction or change the schema: they are run one by one, runs
+ * of plain statements together, until one fails. As in PostgreSQL, nothing is executed if the text cannot be parsed; statements
+ * outside of a transaction block form one transaction up to the end of the query or the next COMMIT, and a BEGIN makes a
+ * block of what came before it.
+ *
+ * <p>
+ * Schema changes only, outside of a transaction block, are executed by every node together at one position of the order, as
+ * one alone would be: that cannot lose to concurrent transactions.
  */
 final class MultiStatementQuery {
+    /** The function of the server's that refuses to prepare several statements, when it has parsed them. */
+    private static final String SEVERAL = "exec_parse_message";
     private final Session session;
     private final SimpleQueries queries;
     private final CurrentTransaction transaction;
@@ -21,7 +37,8 @@ final class MultiStatementQuery {
     private final StatementKind[] kinds;
     private final int[] starts;
     private final int[] ends;
-    private final boolean schemaOnly;
+    /** All statements are executed by every node. */
+    private boolean everywhere;
     private final String refusal;
     private int index;
     private int offset;
@@ -45,12 +62,75 @@ final class MultiStatementQuery {
             ends[i] = classifier.end(i);
             all &= kinds[i] == StatementKind.SCHEMA;
         }
-        schemaOnly = all;
+        everywhere = all;
     }
 
-    /** Characters before the statement that runs, to be added to positions in errors. */
-    int offset() {
-        return offset;
+    /** Begins: has the engine parse the text, which tells errors of syntax before anything of it is executed. */
+    void begin() {
+        backend.batch().check(new String(sql, StandardCharsets.UTF_8), this::checked);
+    }
+
+    private void checked(@Nullable ErrorFields failure) {
+        if (transaction.rollbackWanted()) {
+            session.rollback().begin();
+        } else if (failure != null && !SEVERAL.equals(failure.get('R'))) {
+            queries.refuse(failure);
+        } else if (everywhere && backend.outsideOfTransaction()) {
+            List<String> targets = new ArrayList<>();
+            for (int i = 0; i < kinds.length; i++) {
+                targets.addAll(queries.utility(sql, starts[i], ends[i]).targets());
+            }
+            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, null), this);
+        } else {
+            oneByOne();
+        }
+    }
+
+    /** Some statement concerns this session only. */
+    void oneByOne() {
+        everywhere = false;
+        next(false);
+    }
+
+    /** All statements have been handed to every node. */
+    void handedIn() {
+        index = kinds.length;
+    }
+
+    private String text(String separator) {
+        StringJoiner texts = new StringJoiner(separator);
+        for (int i = 0; i < kinds.length; i++) {
+            texts.add(text(i));
+        }
+        return texts.toString();
+    }
+
+    /** What every node has answered to all statements, with positions in the whole text. */
+    byte[] placed(byte[] response) {
+        ByteBuf in = Unpooled.wrappedBuffer(response);
+        int completed = 0;
+        while (in.isReadable()) {
+            int at = in.readerIndex();
+            byte type = in.readByte();
+            ByteBuf body = in.readSlice(in.readInt() - Integer.BYTES);
+            if (type == Backend.COMMAND_COMPLETE || type == Backend.EMPTY_QUERY) {
+                completed++;
+            } else if (type == Backend.ERROR_RESPONSE && completed < kinds.length) {
+                offset(completed);
+                ByteBuf out = Unpooled.buffer().writeBytes(response, 0, at);
+                Backend.errorResponse(out, placed(ErrorFields.read(body)));
+                return ByteBufUtil.getBytes(out);
+            }
+        }
+        return response;
+    }
+
+    /** An error of the statement that runs, with its position in the whole text. */
+    ErrorFields placed(ErrorFields fields) {
+        String position = fields.get('P');
+        return position == null || offset == 0
+                ? fields
+                : fields.with('P', String.valueOf(Integer.parseInt(position) + offset));
     }
 
     /** Whether all statements have been sent. */
@@ -69,16 +149,20 @@ final class MultiStatementQuery {
         }
         StatementKind kind = kinds[index];
         boolean inTransaction = !backend.outsideOfTransaction();
-        if (schemaOnly && !inTransaction) {
-            index = kinds.length;
-            queries.everywhere(UtilityStatement.of(new String(sql, StandardCharsets.UTF_8)));
-            return true;
+        if (!inTransaction) {
+            // a transaction of this query may have ended, which the next one must not be compared with
+            transaction.cycleBegins();
         }
         int from = index++;
+        if (kind == StatementKind.SAVEPOINT && transaction.implicit()) {
+            queries.refuse(Errors.error("25P01", command(from) + " can only be used in transaction blocks"));
+            return true;
+        }
         switch (kind) {
             case READ, WRITE, COPY_IN, EMPTY, SESSION, SAVEPOINT -> plain(from, kind, inTransaction);
             case COMMIT, COMMIT_CHAIN -> commit(from, kind, inTransaction);
             case ROLLBACK, ROLLBACK_CHAIN -> {
+                warnOutsideOfBlock();
                 transaction.becomesBlock();
                 client.release();
                 send(from, inTransaction ? SentMessage.ENDING_QUERY : SentMessage.QUERY);
@@ -109,7 +193,8 @@ final class MultiStatementQuery {
 
     private void plain(int from, StatementKind first, boolean inTransaction) {
         StatementKind kind = first;
-        while (!last() && isPlain(kinds[index])) {
+        boolean inBlock = inTransaction && !transaction.implicit();
+        while (!last() && isPlain(kinds[index]) && (inBlock || kinds[index] != StatementKind.SAVEPOINT)) {
             StatementKind next = kinds[index++];
             if (kind != StatementKind.COPY_IN && next.mayWrite()) {
                 kind = next;
@@ -130,8 +215,25 @@ final class MultiStatementQuery {
         if (!inTransaction || backend.transactionFailed()) {
             send(from, SentMessage.QUERY);
         } else {
+            warnOutsideOfBlock();
             session.commit().begin(Form.SIMPLE, kind.chains());
         }
+    }
+
+    /** To the client there is no transaction block, though to the engine there is. */
+    private void warnOutsideOfBlock() {
+        if (transaction.implicit()) {
+            ByteBuf out = client.buffer();
+            Backend.noticeResponse(out,
+                    ErrorFields.of("WARNING", "25P01", "there is no transaction in progress"));
+            client.write(out);
+        }
+    }
+
+    /** How PostgreSQL names a statement that is about a savepoint. */
+    private String command(int from) {
+        String first = text(from).stripLeading().substring(0, 3).toUpperCase(Locale.ROOT);
+        return first.equals("SAV") ? "SAVEPOINT" : first.equals("REL") ? "RELEASE SAVEPOINT" : "ROLLBACK TO SAVEPOINT";
     }
 
     private void schema(int from, boolean inTransaction) {

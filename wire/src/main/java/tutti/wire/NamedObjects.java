@@ -71,10 +71,4 @@ final class NamedObjects<T> {
             byName.remove(buffer.toString(start, end - start, StandardCharsets.UTF_8));
         }
     }
-
-    void clear() {
-        unnamed = null;
-        last = null;
-        byName.clear();
-    }
 }

@@ -39,18 +39,27 @@ final class OrderedStatements {
      * Has a statement executed by every node.
      *
      * @param simple whether it is a simple query, and not executed by the extended protocol
+     * @param script the query of several statements that it is; null if it is one
      */
-    void statement(UtilityStatement statement, boolean simple) {
+    void statement(UtilityStatement statement, boolean simple, @Nullable MultiStatementQuery script) {
         cycle.await();
-        backend.batch().settings(statement.target()).sync(reply -> {
+        backend.batch().settings(statement.targets()).sync(reply -> {
             if (reply.error() != null || cycle.failed()) {
                 over(cycle.failed() ? null : reply.error(), simple);
             } else if (UtilityStatement.temporary(reply.row())) {
-                onlyHere(statement.sql(), simple);
+                if (script == null) {
+                    onlyHere(statement.sql(), simple);
+                } else {
+                    script.oneByOne();
+                }
             } else {
+                if (script != null) {
+                    script.handedIn();
+                }
                 transaction.becomes(SessionState.BARRIER);
                 session.node().barrier(capture.statement(0, statement.sql(), reply.row()), capture.barrierKeys(),
-                        transaction.takeName(), whenExecuted(UnaryOperator.identity(), simple));
+                        transaction.takeName(),
+                        whenExecuted(script == null ? UnaryOperator.identity() : script::placed, simple));
             }
         });
     }
@@ -64,7 +73,7 @@ final class OrderedStatements {
     void request(Function<List<@Nullable String>, byte[]> request, ConflictClasses touched,
             UnaryOperator<byte[]> response) {
         cycle.await();
-        backend.batch().settings(null).sync(reply -> {
+        backend.batch().settings(List.of()).sync(reply -> {
             if (reply.error() != null) {
                 over(reply.error(), true);
             } else {

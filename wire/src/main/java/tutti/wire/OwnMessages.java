@@ -6,6 +6,8 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Frontend;
 
@@ -114,10 +116,18 @@ final class OwnMessages {
     /**
      * Reads what a statement depends on, as {@link #once}.
      *
-     * @param target a relation that may be temporary
+     * @param targets relations that may be temporary
      */
-    void settings(ByteBuf out, @Nullable String target) {
-        once(out, calls.settings(), target);
+    void settings(ByteBuf out, List<String> targets) {
+        once(out, calls.settings(), targets.stream()
+                .map(target -> '"' + target.replace("\\", "\\\\").replace("\"", "\\\"") + '"')
+                .collect(Collectors.joining(",", "{", "}")));
+    }
+
+    /** Parses a text under a name that is forgotten, which fails if it is no single statement. */
+    void parse(ByteBuf out, String sql) {
+        Frontend.closeStatement(out, name);
+        Frontend.parse(out, name, sql);
     }
 
     /** Lets the transaction's next statement change the schema: a function call. */

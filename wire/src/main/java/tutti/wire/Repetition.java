@@ -55,13 +55,16 @@ final class Repetition {
     private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory|dblink",
             Pattern.CASE_INSENSITIVE);
 
-    /** What the client did when its transaction was lost. */
+    /**
+     * What the client does, as it knows it. While what it has heard has not been answered again ({@link #proven}), the session's cycle
+     * does not tell: it may end though its end is withheld from the client.
+     */
     private enum Client {
-        /** Nothing: no cycle was under way. */
+        /** Nothing: no cycle is under way. */
         IDLE,
-        /** Its cycle had not ended. */
+        /** Its cycle has not ended. */
         SPEAKING,
-        /** It waited for the end of its cycle. */
+        /** It waits for the end of its cycle. */
         WAITING
     }
 
@@ -128,6 +131,9 @@ final class Repetition {
         }
         if (session.cycle().none() && !session.transaction().isOpen() && session.backend().outsideOfTransaction()) {
             begin();
+        }
+        if (!proven() && !ClientSide.copies(type)) {
+            client = ClientSide.endsCycle(type) ? Client.WAITING : Client.SPEAKING;
         }
         if (unrepeatable) {
             return;
@@ -350,8 +356,10 @@ final class Repetition {
         if (running) {
             return;
         }
-        ClientCycle cycle = session.cycle();
-        client = cycle.none() ? Client.IDLE : cycle.busy() ? Client.WAITING : Client.SPEAKING;
+        if (proven()) {
+            ClientCycle cycle = session.cycle();
+            client = cycle.none() ? Client.IDLE : cycle.busy() ? Client.WAITING : Client.SPEAKING;
+        }
         blockFails = current.extent() == OpenTransaction.Extent.BLOCK && !session.commit().askedByClient();
     }
 

@@ -38,7 +38,7 @@ final class SchemaChanges {
         boolean wroteRows = transaction.work().mayHaveChanged(TransactionActivity.Change.ROWS);
         transaction.work().mayChange(TransactionActivity.Change.SCHEMA);
         cycle.await();
-        backend.batch().settings(statement.target()).sync(reply -> {
+        backend.batch().settings(statement.targets()).sync(reply -> {
             if (refused(waiting, reply.error())) {
                 return;
             }

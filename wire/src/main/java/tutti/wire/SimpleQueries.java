@@ -56,7 +56,7 @@ final class SimpleQueries {
         if (!plain) {
             MultiStatementQuery script = new MultiStatementQuery(session, this, classified, sql.copy());
             cycle.script(script);
-            script.next(false);
+            script.begin();
             return false;
         }
         return run(kind(classified), false, buffer, start, bodyLength);
@@ -134,7 +134,7 @@ final class SimpleQueries {
             case SCHEMA -> {
                 UtilityStatement statement = sql.utility();
                 if (backend.outsideOfTransaction()) {
-                    everywhere(statement);
+                    everywhere(statement, null);
                 } else if (statement.inBlockRefusal() != null) {
                     refuse(Errors.notSupported(statement.inBlockRefusal()));
                 } else {
@@ -180,7 +180,8 @@ final class SimpleQueries {
         if (refusal != null) {
             return refuse(refusal);
         }
-        if (!kind.mayWrite() || backend.transactionFailed()) {
+        boolean refusedByEngine = sql.classified().needsBlock() && backend.outsideOfTransaction();
+        if (!kind.mayWrite() || backend.transactionFailed() || refusedByEngine) {
             return pass(SentMessage.QUERY);
         }
         writes(kind);
@@ -248,11 +249,15 @@ final class SimpleQueries {
         return sql.utility();
     }
 
-    /** Has a statement, or several, executed by every node; outside of a transaction. */
-    void everywhere(UtilityStatement statement) {
+    /**
+     * Has a statement executed by every node; outside of a transaction.
+     *
+     * @param script the query that it stands for if it is several; null if it is one
+     */
+    void everywhere(UtilityStatement statement, @Nullable MultiStatementQuery script) {
         ErrorFields refusal = rules.unavailable();
         if (refusal == null) {
-            session.ordered().statement(statement, true);
+            session.ordered().statement(statement, true, script);
         } else {
             refuse(refusal);
         }

@@ -2,21 +2,22 @@ package tutti.wire;
 
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.capture.Statement;
 
 /**
  * A statement that is not simply passed on.
  *
- * @param sql its text
- * @param target the relation that it is about, as written, if that may be a temporary one
+ * @param sql its text, or the texts of several that every node executes together, separated by {@link Statement#SEPARATOR}
+ * @param targets the relations that it is about, as written, if they may be temporary ones
  * @param inBlockRefusal why it cannot be used in a transaction block, or null if it can
  */
-record UtilityStatement(String sql, @Nullable String target, @Nullable String inBlockRefusal) {
+record UtilityStatement(String sql, List<String> targets, @Nullable String inBlockRefusal) {
     /** A statement of which only the text matters. */
     static UtilityStatement of(String sql) {
-        return new UtilityStatement(sql, null, null);
+        return new UtilityStatement(sql, List.of(), null);
     }
 
-    /** Whether the relation that {@link Capture.Calls#settings} was asked about, which returned this row, is a temporary one. */
+    /** Whether one of the relations that {@link Capture.Calls#settings} was asked about, which returned this row, is a temporary one. */
     static boolean temporary(List<@Nullable String> settings) {
         return !settings.isEmpty() && "t".equals(settings.getLast());
     }

@@ -118,6 +118,26 @@ class ClassifierTest {
     }
 
     @Test
+    void aTemporaryTableSaysNothingAboutTheNextStatement() {
+        assertEquals(List.of(StatementKind.WRITE, StatementKind.SCHEMA),
+                kinds("create temp table t (a int); create table u (a int)", true));
+    }
+
+    @Test
+    void actionsOfARuleAreOneStatement() {
+        assertEquals(List.of(StatementKind.SCHEMA, StatementKind.READ), kinds(
+                "create rule r as on delete to t do also (update u set a = 1; delete from u); select 1", true));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"lock t, true", "declare c cursor for select 1 as hold, true",
+            "declare c cursor with hold for select 1, false", "delete from t, false", "lock t; lock u, false"})
+    void someStatementsAreForBlocksOnly(String sql, boolean needsBlock) {
+        kinds(sql, true);
+        assertEquals(needsBlock, classifier.needsBlock());
+    }
+
+    @Test
     void semicolonsInsideQuotesDoNotSplit() {
         assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT),
                 kinds("select ';', \";\", $a$;$$;$a$ ; commit", true));

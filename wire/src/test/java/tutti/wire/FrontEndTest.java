@@ -580,4 +580,48 @@ class FrontEndTest extends OnFrontEnd {
         assertNull(wrong.fields().get('D'));
         client.close();
     }
+
+    @Test
+    void severalSchemaChangesAreExecutedByAllReplicasTogether() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(CREATE TABLE)C(CREATE TABLE)/I",
+                simple(client, "create table first_of_two (a int);; create table second_of_two (a int);"));
+        assertEquals("alice: create table first_of_two (a int)\0create table second_of_two (a int)",
+                ScriptedNode.take(fixture.node.barriers).strip());
+        assertEquals("C(DROP TABLE)E(42P01)/I", simple(client, "drop table first_of_two; drop table no_such"));
+        assertEquals("C(DROP TABLE)C(DROP TABLE)/I",
+                simple(client, "drop table first_of_two; drop table second_of_two"));
+        PostgresException wrong = assertThrows(PostgresException.class,
+                () -> client.execute("create table ü (a int); create table u (a nonsense)", PATIENCE));
+        assertEquals("43", wrong.fields().get('P'));
+        client.close();
+    }
+
+    @Test
+    void scriptsThatCannotBeParsedAreNotExecuted() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("E(42601)/I", simple(client, "insert into account values (1, 1); commit; selekt 1"));
+        assertEquals("E(42601)/I", simple(client, "create table a (a int); create table b (a int"));
+        assertTrue(fixture.node.barriers.isEmpty());
+        simple(client, "begin");
+        assertEquals("E(42601)/E", simple(client, "savepoint a; rollback to a; commit; selekt 1"));
+        assertEquals("C(ROLLBACK)TDC(SELECT 1)/I", simple(client, "rollback; select 1"));
+        assertEquals("null", fixture.accounts());
+        client.close();
+    }
+
+    @Test
+    void scriptsOutsideOfBlocksTellWhatIsOnlyForBlocks() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(INSERT 0 1)E(25P01)/I",
+                simple(client, "insert into account values (1, 1); savepoint a; select 1"));
+        assertEquals("C(INSERT 0 1)NC(COMMIT)C(INSERT 0 1)NC(ROLLBACK)/I", simple(client,
+                "insert into account values (1, 1); commit; insert into account values (2, 1); rollback"));
+        assertEquals("1:1", fixture.accounts());
+        assertEquals("E(25P01)/I", simple(client, "lock account"));
+        assertEquals("12E(25P01)/I", extended(client, "lock account"));
+        assertEquals("E(25P01)/I", simple(client, "declare c cursor for select 1"));
+        assertEquals("C(LOCK TABLE)TDC(SELECT 1)/I", simple(client, "lock account; select 1"));
+        client.close();
+    }
 }

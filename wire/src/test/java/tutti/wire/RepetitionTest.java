@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import io.netty.buffer.Unpooled;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -41,6 +42,8 @@ import tutti.pgwire.Frontend;
 class RepetitionTest {
     private static final AbortReason LOST = new AbortReason.LostCertification(0, 7);
     private static final int TIMES = 3;
+    private static final String CHANGES_WHAT_IS_FREE = "UPDATE account SET balance = balance + 1000"
+            + " WHERE id IN (SELECT id FROM account FOR UPDATE SKIP LOCKED)";
 
     private static FrontEndFixture fixture;
     private static ScriptedNode node;
@@ -201,6 +204,19 @@ class RepetitionTest {
         assertEquals("E(40001)/E", simple(client, "update account set balance = balance + 1 where id = 1"));
         assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
         assertEquals("1:300 2:20", fixture.accounts());
+    }
+
+    /** What the engine has answered to the end of the cycle is withheld, so the client still waits for that end. */
+    @Test
+    void whoHasHeardPartOfACycleThatComesOutDifferentlyHearsItsEnd() throws Exception {
+        extended(client, "begin", "select balance from account where id = 2");
+        elsewhere("UPDATE account SET balance = 100 WHERE id = 1");
+        assertEquals("12DC(SELECT 1)12E(40001)/E",
+                extended(client, "select repeat('x', 100000) || balance from account where id = 1",
+                        "update account set balance = balance + 1 where id = 1"));
+        assertEquals("12C(ROLLBACK)/I", extended(client, "commit"));
+        assertEquals("TDC(SELECT 1)/I", simple(client, "select 1"));
+        assertEquals("1:100 2:20", fixture.accounts());
     }
 
     @Test
@@ -435,6 +451,53 @@ class RepetitionTest {
         assertTrue(repeated > 50, repeated + " losses");
     }
 
+    /** Likewise, while rows that were read are changed elsewhere: whatever the client hears of, its cycle ends. */
+    @Test
+    void everyCycleEndsThoughMuchComesOutDifferently() throws Exception {
+        Pattern end = Pattern.compile(".*/[ITE]", Pattern.DOTALL);
+        int told = 0;
+        for (int seed = 0; seed < 60; seed++) {
+            Random random = new Random(seed);
+            fixture.reset();
+            elsewhere("INSERT INTO account VALUES (1, 10), (2, 20)");
+            node.manual = true;
+            List<Step> steps = conversation(random);
+            for (int i = 0; i < steps.size(); i++) {
+                if (random.nextBoolean()) {
+                    elsewhere(CHANGES_WHAT_IS_FREE);
+                }
+                // Some clients do not wait for an answer before they go on.
+                CompletableFuture<String> earlier = steps.get(i).send(client);
+                CompletableFuture<String> answer = i + 1 < steps.size() && random.nextInt(3) == 0
+                        ? steps.get(++i).send(client)
+                        : earlier;
+                int lost = 0;
+                long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+                while (!answer.isDone() && System.nanoTime() < until) {
+                    ScriptedNode.Open asks = node.asked.poll(1, TimeUnit.MILLISECONDS);
+                    if (asks != null && lost < 2 && random.nextBoolean()) {
+                        lost++;
+                        asks.rollBack(LOST);
+                    } else if (asks != null) {
+                        asks.commit();
+                    }
+                }
+                assertTrue(answer.isDone(), "seed " + seed + ", step " + i + " of " + steps + " is not answered");
+                assertTrue(end.matcher(get(earlier)).matches(), get(earlier));
+                String heard = get(answer);
+                assertTrue(end.matcher(heard).matches(), heard);
+                told += heard.contains("E(40001)") ? 1 : 0;
+                ScriptedNode.Open open = lastBegun();
+                if (random.nextBoolean() && open != null && heard.endsWith("/T")) {
+                    elsewhere(CHANGES_WHAT_IS_FREE);
+                    open.rollBack(new AbortReason.Victim(1));
+                }
+            }
+            assertTrue(simple(client, "select 1").endsWith("/I"));
+        }
+        assertTrue(told > 5, told + " losses told");
+    }
+
     private static ScriptedNode.Open lastBegun() {
         List<ScriptedNode.Open> all = new ArrayList<>();
         node.begun.drainTo(all);
@@ -459,7 +522,8 @@ class RepetitionTest {
                 "update account set balance = balance + 1 where id = 1", "delete from account where id = 2",
                 "insert into account values (2, 7)", "insert into account values (3, 1) on conflict do nothing",
                 "update account set balance = balance * 2 returning id, balance", "select 1/0",
-                "select repeat('x', 3000)", "create temp table if not exists t (a int)", "savepoint s",
+                "select repeat('x', 3000)", "select repeat('x', 100000) || balance from account where id = 1",
+                "create temp table if not exists t (a int)", "savepoint s",
                 "rollback to s", "set local work_mem = '1MB'", "show work_mem");
         List<Step> steps = new ArrayList<>();
         for (int i = 0; i < 12; i++) {

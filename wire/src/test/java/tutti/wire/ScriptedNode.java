@@ -29,6 +29,7 @@ import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.capture.Statement;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -82,9 +83,6 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         public TransactionId id() {
             return id;
         }
-
-        @Override
-        public void touched(KeySet keys) {}
 
         @Override
         public void submit(TransactionRequest asked) {
@@ -270,12 +268,19 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     private ExecuteResult execute(String sql) {
         ByteBuf out = Unpooled.buffer();
         boolean tookEffect = true;
+        BackendConnection engine = java.util.Objects.requireNonNull(admin);
+        Duration patience = Duration.ofSeconds(20);
         try {
-            var result = java.util.Objects.requireNonNull(admin).execute(sql, Duration.ofSeconds(20));
-            Backend.commandComplete(out, result.statements().getLast().tag());
-        } catch (PostgresException refused) {
-            tookEffect = false;
-            Backend.errorResponse(out, refused.fields());
+            engine.execute("begin", patience);
+            try {
+                for (String one : sql.split(Statement.SEPARATOR, -1)) {
+                    Backend.commandComplete(out, engine.execute(one, patience).statements().getLast().tag());
+                }
+            } catch (PostgresException refused) {
+                tookEffect = false;
+                Backend.errorResponse(out, refused.fields());
+            }
+            engine.execute(tookEffect ? "commit" : "rollback", patience);
         } catch (java.io.IOException | InterruptedException lost) {
             throw new IllegalStateException(lost);
         }

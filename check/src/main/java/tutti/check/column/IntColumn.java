@@ -45,11 +45,6 @@ public final class IntColumn {
         return size;
     }
 
-    /** Forgets all, keeps the room. */
-    public void clear() {
-        size = 0;
-    }
-
     /** A copy. */
     public int[] toArray() {
         return Arrays.copyOf(values, size);

@@ -33,11 +33,6 @@ public final class DependencyGraph {
         this.labels = labels;
     }
 
-    /** How many transactions. */
-    public int transactions() {
-        return transactions;
-    }
-
     /** How many edges. */
     public int edges() {
         return targets.length;

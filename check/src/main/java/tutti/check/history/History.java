@@ -37,7 +37,6 @@ public final class History {
     final long[] serials;
     final int[] sessions;
     final long[] begun;
-    final long[] requested;
     final long[] answered;
     final byte[] answers;
     final long[] snapshots;
@@ -56,7 +55,6 @@ public final class History {
         serials = from.serials.toArray();
         sessions = from.sessions.toArray();
         begun = from.begun.toArray();
-        requested = from.requested.toArray();
         answered = from.answered.toArray();
         answers = new byte[nodes.length];
         for (int i = 0; i < answers.length; i++) {
@@ -101,11 +99,6 @@ public final class History {
         return Optional.ofNullable(keyNames.get(keys[key])).orElseGet(() -> "key " + keys[key]);
     }
 
-    /** The key as it was recorded. */
-    public long key(int key) {
-        return keys[key];
-    }
-
     /** The session that ran it: transactions of a session run one after the other. -1 if not known. */
     public int session(int transaction) {
         return sessions[transaction];
@@ -114,11 +107,6 @@ public final class History {
     /** When its client began it, in nanoseconds of a clock that is the same for all; or {@link #NO_INSTANT}. */
     public long begunNanos(int transaction) {
         return begun[transaction];
-    }
-
-    /** When its client asked for the commit; or {@link #NO_INSTANT}. */
-    public long requestedNanos(int transaction) {
-        return requested[transaction];
     }
 
     /** When its client was answered; or {@link #NO_INSTANT}. */

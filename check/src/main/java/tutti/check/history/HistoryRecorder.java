@@ -24,7 +24,6 @@ public final class HistoryRecorder {
     final LongColumn serials = new LongColumn();
     final IntColumn sessions = new IntColumn();
     final LongColumn begun = new LongColumn();
-    final LongColumn requested = new LongColumn();
     final LongColumn answered = new LongColumn();
     final IntColumn answers = new IntColumn();
     final LongColumn snapshots = new LongColumn();
@@ -55,7 +54,6 @@ public final class HistoryRecorder {
             serials.add(id.serial());
             sessions.add(-1);
             begun.add(History.NO_INSTANT);
-            requested.add(History.NO_INSTANT);
             answered.add(History.NO_INSTANT);
             answers.add(History.Answer.NONE.ordinal());
             snapshots.add(History.NO_SNAPSHOT);
@@ -74,11 +72,6 @@ public final class HistoryRecorder {
         int transaction = transaction(id);
         sessions.set(transaction, session);
         begun.set(transaction, nanos);
-    }
-
-    /** Its client asked for the commit. */
-    public void commitRequested(TransactionId id, long nanos) {
-        requested.set(transaction(id), nanos);
     }
 
     /** Its client was answered. */

@@ -35,16 +35,6 @@ public enum Anomaly {
         this.text = text;
     }
 
-    /** The literature's symbol. */
-    public String symbol() {
-        return symbol;
-    }
-
-    /** In words. */
-    public String text() {
-        return text;
-    }
-
     /** Symbol and words. */
     public String label() {
         return symbol + " (" + text + ")";

@@ -193,7 +193,6 @@ public final class ReplicatedModel {
             }
             operation(session, active, replica);
         } else {
-            recorder.commitRequested(active.id, now);
             commit(session, active);
         }
     }

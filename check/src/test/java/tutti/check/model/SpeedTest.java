@@ -2,8 +2,6 @@ package tutti.check.model;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -13,7 +11,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
-import tutti.check.history.HistoryFile;
 import tutti.check.history.HistoryRecorder;
 import tutti.check.isolation.Isolation;
 import tutti.check.isolation.IsolationCheck;
@@ -130,14 +127,6 @@ class SpeedTest {
                             .toList());
             assertTrue(!result.passed() && result.seconds() < 60);
         }
-        Path file = Files.createTempFile("history", ".jsonl");
-        long begun = System.nanoTime();
-        HistoryFile.write(run.history(), file);
-        long written = System.nanoTime();
-        assertTrue(HistoryFile.read(file).transactions() == run.history().transactions());
-        System.out.printf("200,000 transactions: %.1f MB written in %.1f s, read in %.1f s%n", Files.size(file) / 1e6,
-                (written - begun) / 1e9, (System.nanoTime() - written) / 1e9);
-        Files.delete(file);
     }
 
     private static void million(Supplier<CheckResult> check) {

@@ -96,11 +96,6 @@ public final class Akara implements Protocol {
      */
     public record Parameters(int node, Set<Integer> replicas, int optimisticMax, boolean serializable,
             boolean activeIfPossible, long patienceNanos, long resolveIntervalNanos) {
-        /** 25 at a time, which served TPC-C best in the paper; snapshot isolation; passive; 50 milliseconds; one second. */
-        public static Parameters defaults(int node, Set<Integer> replicas) {
-            return new Parameters(node, replicas, 25, false, false, 50_000_000L, 1_000_000_000L);
-        }
-
         public Parameters {
             replicas = Checks.replicas(node, replicas);
             if (optimisticMax < 0) {

@@ -79,11 +79,6 @@ public final class Nodo implements Protocol {
      *            asked for again, in nanoseconds
      */
     public record Parameters(int node, Set<Integer> replicas, boolean optimistic, long resolveIntervalNanos) {
-        /** Optimistic, one second. */
-        public static Parameters defaults(int node, Set<Integer> replicas) {
-            return new Parameters(node, replicas, true, 1_000_000_000L);
-        }
-
         public Parameters {
             replicas = Checks.replicas(node, replicas);
             Checks.time("resolveIntervalNanos", resolveIntervalNanos);

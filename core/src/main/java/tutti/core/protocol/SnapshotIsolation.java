@@ -77,11 +77,6 @@ public final class SnapshotIsolation extends NonVotingCertification {
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come, in nanoseconds
      */
     public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos) {
-        /** A million positions, one second. */
-        public static Parameters defaults(int node, Set<Integer> replicas) {
-            return new Parameters(node, replicas, 1_000_000, 1_000_000_000L);
-        }
-
         public Parameters {
             replicas = Checks.replicas(node, replicas);
             Checks.window(windowPositions);

@@ -90,12 +90,6 @@ public final class Wice implements Protocol {
      */
     public record Parameters(int node, Map<String, Set<Integer>> clusters, String firstPrimary, boolean spanning,
             int moveTransactions, int relayMax, long retryNanos, long windowPositions, long progressIntervalNanos) {
-        /** An order that spans all clusters; never moves; a thousand positions; one second; {@code si}'s defaults. */
-        public static Parameters defaults(int node, Map<String, Set<Integer>> clusters, String firstPrimary) {
-            return new Parameters(node, clusters, firstPrimary, true, 0, 1000, 1_000_000_000L, 1_000_000,
-                    1_000_000_000L);
-        }
-
         public Parameters {
             Map<String, Set<Integer>> copy = new TreeMap<>();
             clusters.forEach((name, nodes) -> copy.put(name, Set.copyOf(nodes)));

@@ -181,11 +181,6 @@ public final class MessageSet<M extends Encoded> extends Type<M> {
         described(value).print(value, to, indent);
     }
 
-    /** What a message says, a line for each field, for people. */
-    public String text(M message) {
-        return described(message).text(message);
-    }
-
     @Override
     public String toString() {
         return name;

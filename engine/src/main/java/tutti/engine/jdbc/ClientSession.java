@@ -30,9 +30,6 @@ public interface ClientSession extends AutoCloseable {
         T run(Connection connection) throws SQLException;
     }
 
-    /** Whether a transaction is open in the engine. */
-    boolean open();
-
     /** A connection for metadata, outside of transactions. */
     Connection connection();
 

@@ -96,7 +96,7 @@ public final class JdbcSession implements ClientSession {
         return other.waitsFor(session);
     }
 
-    @Override
+    /** Whether it was not closed. */
     public boolean open() {
         return state == State.OPEN;
     }

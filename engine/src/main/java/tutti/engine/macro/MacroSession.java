@@ -37,11 +37,6 @@ final class MacroSession implements ClientSession {
     }
 
     @Override
-    public boolean open() {
-        return active.open();
-    }
-
-    @Override
     public Connection connection() {
         return primary.connection();
     }

@@ -74,11 +74,4 @@ public final class Input {
     public String readString() {
         return new String(readBytes(), StandardCharsets.UTF_8);
     }
-
-    /** Everything that is left. */
-    public byte[] readRest() {
-        int from = next;
-        next = bytes.length;
-        return Arrays.copyOfRange(bytes, from, next);
-    }
 }

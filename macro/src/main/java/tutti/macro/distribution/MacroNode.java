@@ -402,21 +402,6 @@ public final class MacroNode implements AutoCloseable {
         }
     }
 
-    /** Position of the last request that this node has executed. */
-    public long executed() {
-        return executed;
-    }
-
-    /** Replies to other nodes' requests that could not be sent because too much waited to be sent. */
-    public long repliesDropped() {
-        return repliesDropped.get();
-    }
-
-    /** Requests that wait here to be executed, and requests of this node that wait for replies. */
-    public int requestsWaiting() {
-        return orderedRequests.size() + directRequests.size() + pending.size();
-    }
-
     /** Why this node stopped; null if it has not. */
     public @Nullable Throwable failure() {
         return failure.get();

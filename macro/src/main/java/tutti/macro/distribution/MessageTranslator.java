@@ -59,19 +59,6 @@ public final class MessageTranslator {
         put(supplier.get().build(id, definition));
     }
 
-    /**
-     * Another component of this node, for macro-operations that work on several.
-     *
-     * @throws IllegalArgumentException if there is none of this id
-     */
-    public Object component(String id) {
-        HostedComponent.Component<?> component = components.get(id);
-        if (component == null) {
-            throw new IllegalArgumentException("there is no component " + id);
-        }
-        return component.present();
-    }
-
     /** {@code MAKECALL(MO)}: executes a macro-operation that came in the total order. The caller has passed the barrier. */
     Response makeCall(OperationCodec.Addressed addressed) {
         return execute(addressed.component(), addressed.operation());

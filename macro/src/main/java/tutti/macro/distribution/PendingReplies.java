@@ -63,8 +63,4 @@ final class PendingReplies {
         failure = cause;
         waiting.values().forEach(reply -> reply.completeExceptionally(cause));
     }
-
-    int size() {
-        return waiting.size();
-    }
 }

@@ -1,8 +1,6 @@
 package tutti.macro.example;
 
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -36,10 +34,5 @@ public final class Components {
     public static MacroComponent.Builder<SearchIndex> searchIndex() {
         return MacroComponent.of(SearchIndex.class).replica("hashed", InvertedIndex.hashed())
                 .replica("sorted", InvertedIndex.sorted()).replica("scanning", new ScanningIndex());
-    }
-
-    /** What {@link #map} has, in one list, to compare it. */
-    public static <K extends Comparable<K>, V> List<Map<K, V>> plainMaps() {
-        return new ArrayList<>(List.of(new HashMap<>(), new TreeMap<>(), new ConcurrentSkipListMap<>()));
     }
 }

@@ -33,11 +33,6 @@ public final class InvertedIndex implements SearchIndex {
         return new InvertedIndex(TreeMap::new);
     }
 
-    /** All documents, for copies of the index. */
-    public void copyTo(SearchIndex other) {
-        documents.forEach(other::put);
-    }
-
     @Override
     public boolean put(int document, String text) {
         String before = documents.put(document, text);

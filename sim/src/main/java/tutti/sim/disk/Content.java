@@ -102,18 +102,6 @@ final class Content {
         size = to;
     }
 
-    /** A copy of its own. */
-    Content copy() {
-        Content copy = new Content();
-        copy.size = size;
-        copy.pages = new byte[pages.length][];
-        for (int page = 0; page < pages.length; page++) {
-            byte[] bytes = pages[page];
-            copy.pages[page] = bytes == null ? null : bytes.clone();
-        }
-        return copy;
-    }
-
     /** A digest of all bytes and the size. */
     long digest() {
         long digest = size;

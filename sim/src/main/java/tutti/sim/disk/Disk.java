@@ -92,11 +92,6 @@ public final class Disk {
         return known;
     }
 
-    /** Whether there is a file. */
-    public boolean exists(String name) {
-        return root.exists(name);
-    }
-
     /** Names of all files, sorted. */
     public Set<String> names() {
         return new TreeSet<>(root.fileNames());
@@ -355,11 +350,6 @@ public final class Disk {
     /** Loses all that it holds whose name begins so, and returns how much that was; its host must be down. */
     public long wipe(String prefix) {
         return root.replace(prefix, new Folder(this));
-    }
-
-    /** File operations of the seam so far, all lives together. */
-    public long operations() {
-        return operations;
     }
 
     /**

@@ -12,7 +12,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.thread.SimFuture;
 
 /**
  * A file on a simulated disk. Writing changes what is read at once and costs no time; what makes it durable costs a request
@@ -202,13 +201,6 @@ public final class DiskFile {
     /** Makes everything written before durable, and then does something, as an event of the host. */
     public void sync(Runnable done) {
         forced(disk.request(unsyncedBytes, done), true);
-    }
-
-    /** {@link #sync}, waited for by the current simulated thread. */
-    public void syncAndWait() throws InterruptedException {
-        SimFuture<Void> done = new SimFuture<>();
-        sync(() -> done.complete(null));
-        done.join();
     }
 
     /**

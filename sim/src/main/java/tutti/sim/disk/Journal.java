@@ -84,16 +84,6 @@ public final class Journal<T> {
         });
     }
 
-    /** The process that writes it ends, and its host goes on: what is not known to be durable is forgotten. */
-    public void abandon() {
-        int kept = entries.size();
-        while (kept > 0 && entries.get(kept - 1).serial > durable) {
-            kept--;
-        }
-        entries.subList(kept, entries.size()).clear();
-        recover();
-    }
-
     /** After a crash, before anything else: forgets what did not survive, and answers what did, oldest first. */
     public List<T> recover() {
         life++;

@@ -35,11 +35,6 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         }
     }
 
-    /** Faults of these kinds, up to eight, less than half of the hosts down. */
-    public static FaultProfile of(Set<FaultKind> kinds) {
-        return new FaultProfile(List.copyOf(kinds), FAULTS, MINORITY, SHARE);
-    }
-
     /** The same with another number of faults. */
     public FaultProfile withFaultsMax(int number) {
         return new FaultProfile(kinds, number, downMax, share);

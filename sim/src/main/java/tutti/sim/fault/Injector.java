@@ -38,7 +38,6 @@ public final class Injector {
     private final Map<Fault, Runnable> active = new LinkedHashMap<>();
     /** Of the faults that have begun: how often each has done something. */
     private final Map<Fault, LongSupplier> effects = new LinkedHashMap<>();
-    private int begun;
     private boolean started;
 
     /** For a plan whose hosts are attached to the network. */
@@ -76,11 +75,6 @@ public final class Injector {
         });
     }
 
-    /** Faults that have begun. */
-    public int begun() {
-        return begun;
-    }
-
     /** Faults in force now, in the order in which they began. */
     public List<Fault> active() {
         return List.copyOf(active.keySet());
@@ -113,7 +107,6 @@ public final class Injector {
     }
 
     private void begin(Fault fault) {
-        begun++;
         active.put(fault, () -> {});
         InForce applied = apply(fault);
         active.put(fault, applied.undo);

@@ -16,7 +16,6 @@ import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.thread.SimFuture;
 import tutti.sim.thread.SimThread;
 import tutti.sim.thread.Threads;
 
@@ -401,13 +400,6 @@ public final class Host implements Clock {
             return;
         }
         cpu.execute(Math.max(1, (long) ((double) costNanos / config.speed())), done);
-    }
-
-    /** Lets the current simulated thread use a core for a time; it waits for one if need be. */
-    public void compute(long costNanos) throws InterruptedException {
-        SimFuture<Void> done = new SimFuture<>();
-        execute(costNanos, () -> done.complete(null));
-        done.join();
     }
 
     /** Begins a simulated thread of this host; it ends when the host crashes. */

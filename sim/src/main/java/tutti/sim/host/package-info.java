@@ -6,13 +6,13 @@
  * Host host = new Host(kernel, threads, "n1", HostConfig.DEFAULT);
  * host.onBoot(h -> {
  *     h.spawn("main", () -> {
- *         h.compute(2_000_000);                       // two milliseconds of one core
+ *         SimThread.await(done -> h.execute(2_000_000, done)); // two milliseconds of one core
  *         h.disk().file("log").append(bytes);
- *         h.disk().file("log").syncAndWait();
+ *         SimThread.await(h.disk().file("log")::sync);
  *     });
  * });
  * host.boot();
- * kernel.schedule(Nanos.SECOND, FAULT, host::crash);  // and host.boot() again later
+ * kernel.schedule(Nanos.SECOND, FAULT, host::crash);      // and host.boot() again later
  * kernel.run();
  * }</pre>
  */

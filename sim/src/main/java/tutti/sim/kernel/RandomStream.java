@@ -42,11 +42,6 @@ public final class RandomStream {
         return new RandomStream(BitMixer.mix64(seed + BitMixer.GOLDEN) ^ Label.digest(label));
     }
 
-    /** The seed of this stream. */
-    public long seed() {
-        return seed;
-    }
-
     /** Any 64 bits. */
     public long nextLong() {
         long result = Long.rotateLeft(s0 + s3, 23) + s0;

@@ -122,11 +122,6 @@ public final class Network {
         }
     }
 
-    /** The attached hosts, by name, in the order in which they were attached. */
-    public List<Host> hosts() {
-        return lines.values().stream().map(line -> line.host).toList();
-    }
-
     /** Whether a host of a name is attached. */
     public boolean isAttached(String name) {
         return lines.containsKey(name);

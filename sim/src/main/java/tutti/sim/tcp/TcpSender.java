@@ -100,10 +100,6 @@ final class TcpSender {
         return next;
     }
 
-    long una() {
-        return una;
-    }
-
     private long end() {
         return una + buffer.size();
     }

@@ -1,6 +1,7 @@
 package tutti.sim.thread;
 
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.sim.kernel.Clock;
 import tutti.sim.kernel.Kernel;
@@ -108,6 +109,23 @@ public final class SimThread {
         current().parkInterruptibly(nanos);
     }
 
+    /**
+     * Waits for an event: begins something and lets the current thread wait until it is over. Interrupts do not shorten it.
+     *
+     * @param begin is given what must be run when it is over, at once or later
+     */
+    public static void await(Consumer<Runnable> begin) {
+        boolean[] over = {false};
+        WaitList waiting = new WaitList();
+        begin.accept(() -> {
+            over[0] = true;
+            waiting.wakeAll();
+        });
+        while (!over[0]) {
+            waiting.awaitUninterruptibly();
+        }
+    }
+
     /** Its name. */
     public String name() {
         return name;
@@ -116,11 +134,6 @@ public final class SimThread {
     /** What it does now. */
     public State state() {
         return state;
-    }
-
-    /** Whose time it sleeps by. */
-    public Clock clock() {
-        return clock;
     }
 
     /** Waits for its end. */

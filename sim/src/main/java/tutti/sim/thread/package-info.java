@@ -1,15 +1,19 @@
 /**
- * Blocking-style code inside the simulation, in the manner of the library of D5.1, appendix C: threads, locks, queues and
- * executors whose waiting is virtual time. They look like {@code java.util.concurrent}, and one of them runs at a time.
+ * Blocking-style code inside the simulation, in the manner of the library of D5.1, appendix C: threads
+ * whose waiting is virtual time, one of which runs at a time, and the list that all waiting is made of. Locks, queues and
+ * executors in the form of {@code java.util.concurrent} are {@code minha}'s.
  *
  * <pre>{@code
  * Kernel kernel = new Kernel(42);
  * try (Threads threads = new Threads(kernel)) {
- *     SimQueue<String> queue = new SimQueue<>(10);
- *     threads.spawn(kernel, "consumer", () -> System.out.println(queue.take() + " at " + SimThread.now()));
- *     threads.spawn(kernel, "producer", () -> {
+ *     WaitList door = new WaitList();
+ *     threads.spawn(kernel, "waiter", () -> {
+ *         door.awaitUninterruptibly();
+ *         System.out.println("hello at " + SimThread.now());
+ *     });
+ *     threads.spawn(kernel, "opener", () -> {
  *         SimThread.sleep(5_000_000);
- *         queue.put("hello");
+ *         door.wakeAll();
  *     });
  *     kernel.run(); // hello at 5000000
  * }

@@ -34,11 +34,6 @@ public final class BuildFingerprint {
 
     private BuildFingerprint() {}
 
-    /** The names of the rooms whose class files count, as people say them. */
-    public static String rooms() {
-        return String.join(", ", ROOMS.stream().map(BuildFingerprint::room).toList());
-    }
-
     private static String room(Class<?> one) {
         String name = one.getPackageName().substring(ROOT.length());
         int end = name.indexOf('.');

@@ -70,7 +70,6 @@ final class Recording implements WorldLog {
         recorder.snapshot(transaction, run.snapshot());
         run.reads().forEach((row, writer) -> recorder.read(transaction, row, writer));
         run.written().forEach(row -> recorder.write(transaction, row));
-        recorder.commitRequested(transaction, clock.now());
     }
 
     /** All nodes execute the same: what the first has seen counts. */

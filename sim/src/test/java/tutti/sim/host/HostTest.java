@@ -14,6 +14,7 @@ import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.thread.SimThread;
+import tutti.sim.thread.SimThread;
 import tutti.sim.thread.Threads;
 
 class HostTest {
@@ -155,7 +156,7 @@ class HostTest {
         Host host = host(1);
         for (String name : List.of("a", "b")) {
             host.spawn(name, () -> {
-                host.compute(15);
+                SimThread.await(done -> host.execute(15, done));
                 say(name).run();
             });
         }

@@ -3,7 +3,6 @@ package tutti.sim.net;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -249,28 +248,5 @@ class NetworkTest {
         kernel.run();
         assertEquals(List.of("5005 b later", "10610 b again"), log);
         assertEquals(1, network.counts().dropped());
-    }
-
-    @Test
-    void socketsWaitInThreads() {
-        Host a = host("a", lan, 0);
-        Host b = host("b", lan, 0);
-        a.spawn("server", () -> {
-            try (Socket socket = new Socket(network, a, 80, 10)) {
-                Datagram question = socket.receive();
-                socket.send(question.from(), new byte[]{(byte) (question.payloadBytes()[0] + 1)});
-            }
-        });
-        b.spawn("client", () -> {
-            try (Socket socket = new Socket(network, b, 81, 10)) {
-                assertEquals(null, socket.receive(100));
-                socket.send(Address.of("a", 80), new byte[]{41});
-                int answer = socket.receive().payloadBytes()[0];
-                log.add(kernel.now() + " " + answer);
-            }
-        });
-        kernel.run();
-        assertEquals(List.of("2122 42"), log);
-        assertTrue(threads.alive().isEmpty(), threads.describe());
     }
 }

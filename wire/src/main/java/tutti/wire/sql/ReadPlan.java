@@ -27,8 +27,6 @@ import tutti.wire.sql.SqlText.Token;
 public final class ReadPlan {
     /** Of a statement that may read anything. */
     public static final ReadPlan EVERYTHING = new ReadPlan(Set.of(TableCatalog.SCHEMA_KEY), List.of());
-    /** Of a statement that reads no table. */
-    public static final ReadPlan NOTHING = new ReadPlan(Set.of(), List.of());
 
     /** Values bound to a statement's parameters. */
     public interface Values {

@@ -82,14 +82,7 @@ final class TouchedTables {
      * @param vouched whether some of it is what a function says that it touches
      * @param parts of which a function says that it touches some rows only
      */
-    record Tables(Set<Long> direct, Set<Long> brought, Set<Long> cascaded, boolean vouched, List<Part> parts) {
-        Set<Long> all() {
-            Set<Long> all = new HashSet<>(direct);
-            all.addAll(brought);
-            all.addAll(cascaded);
-            return all;
-        }
-    }
+    record Tables(Set<Long> direct, Set<Long> brought, Set<Long> cascaded, boolean vouched, List<Part> parts) {}
 
     /**
      * Rows of tables of which a function says that it touches them.

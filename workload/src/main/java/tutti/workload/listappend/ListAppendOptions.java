@@ -29,9 +29,4 @@ public record ListAppendOptions(int keys, int appendsPerKey, int operationsMin, 
                             + tables);
         }
     }
-
-    /** The usual: ten lists of up to 64 values, one to four operations, 60 percent of them appends, two tables. */
-    public static ListAppendOptions usual() {
-        return new ListAppendOptions(10, 64, 1, 4, 60, 2);
-    }
 }

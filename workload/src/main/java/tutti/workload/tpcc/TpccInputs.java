@@ -44,6 +44,17 @@ public final class TpccInputs {
         return next(TpccTransaction.draw(random));
     }
 
+    /**
+     * What comes next, by a mix with this share of transactions that only read; with the standard share, the standard mix.
+     *
+     * @param readPercent 0 to 100
+     */
+    TpccInput next(int readPercent) {
+        return readPercent == TpccTransaction.STANDARD_READ_PERCENT
+                ? next()
+                : next(TpccTransaction.draw(readPercent, random::uniform));
+    }
+
     /** The next input of this type. */
     public TpccInput next(TpccTransaction type) {
         return switch (type) {

@@ -17,10 +17,11 @@ import java.util.List;
  * @param attempts how often a transaction is tried before it is given up, at least 1
  * @param ledgerLimit most transactions that are noted for checking; a run that reaches it stops
  * @param form how transactions are handed in; what is stored must have been {@linkplain TpccLoader#createFunctions created}
+ * @param readPercent share of transactions that only read, 0 to 100; {@link TpccTransaction#STANDARD_READ_PERCENT} for TPC-C's mix
  */
 public record TpccOptions(List<TpccDatabase> databases, TpccPopulation population, int terminals, Placement placement,
         Duration duration, long seed, long runId, boolean thinking, int attempts, int ledgerLimit,
-        TpccForm form) {
+        TpccForm form, int readPercent) {
     static final int TERMINALS_MAX = 4_096;
 
     /** Which terminals work at which node. */
@@ -42,6 +43,7 @@ public record TpccOptions(List<TpccDatabase> databases, TpccPopulation populatio
         require(duration.isPositive(), "duration must be positive, was " + duration);
         require(runId >= 1 && runId <= 1L << 50, "run id must be 1 to 2^50, was " + runId);
         require(attempts >= 1, "attempts must be at least 1, was " + attempts);
+        require(readPercent >= 0 && readPercent <= 100, "share of reads must be 0 to 100 percent, was " + readPercent);
         require(ledgerLimit >= 1, "ledger limit must be at least 1, was " + ledgerLimit);
     }
 
@@ -49,31 +51,38 @@ public record TpccOptions(List<TpccDatabase> databases, TpccPopulation populatio
     public static TpccOptions of(List<TpccDatabase> databases, TpccPopulation population, int terminals,
             Duration duration, long seed) {
         return new TpccOptions(databases, population, terminals, Placement.ROUND_ROBIN, duration, seed,
-                System.currentTimeMillis(), false, 1_000, 5_000_000, TpccForm.INTERACTIVE);
+                System.currentTimeMillis(), false, 1_000, 5_000_000, TpccForm.INTERACTIVE,
+                TpccTransaction.STANDARD_READ_PERCENT);
     }
 
     /** A copy with another placement. */
     public TpccOptions with(Placement other) {
         return new TpccOptions(databases, population, terminals, other, duration, seed, runId, thinking, attempts,
-                ledgerLimit, form);
+                ledgerLimit, form, readPercent);
     }
 
     /** A copy with pauses or without. */
     public TpccOptions withThinking(boolean other) {
         return new TpccOptions(databases, population, terminals, placement, duration, seed, runId, other, attempts,
-                ledgerLimit, form);
+                ledgerLimit, form, readPercent);
     }
 
     /** A copy with another bound of the ledger. */
     public TpccOptions withLedgerLimit(int other) {
         return new TpccOptions(databases, population, terminals, placement, duration, seed, runId, thinking, attempts,
-                other, form);
+                other, form, readPercent);
     }
 
     /** A copy with transactions handed in differently. */
     public TpccOptions with(TpccForm other) {
         return new TpccOptions(databases, population, terminals, placement, duration, seed, runId, thinking, attempts,
-                ledgerLimit, other);
+                ledgerLimit, other, readPercent);
+    }
+
+    /** A copy with another share of transactions that only read. */
+    public TpccOptions withReads(int percent) {
+        return new TpccOptions(databases, population, terminals, placement, duration, seed, runId, thinking, attempts,
+                ledgerLimit, form, percent);
     }
 
     int homeWarehouse(int terminal) {

@@ -19,16 +19,6 @@ public record TpccResult(TpccOptions options, TpccSnapshot total, List<TpccSecon
         series = List.copyOf(series);
     }
 
-    /** NewOrders per minute between two instants of the run, in seconds since its start; to leave out warming up. */
-    public double tpmC(double fromSecond, double toSecond) {
-        List<TpccSecond> inside = series.stream()
-                .filter(second -> second.atSeconds() - second.seconds() >= fromSecond - 0.05
-                        && second.atSeconds() <= toSecond + 0.05)
-                .toList();
-        double seconds = inside.stream().mapToDouble(TpccSecond::seconds).sum() / options.databases().size();
-        return seconds == 0 ? 0 : inside.stream().mapToLong(TpccSecond::newOrders).sum() * 60 / seconds;
-    }
-
     /** For people. */
     public String text() {
         StringBuilder text = new StringBuilder();

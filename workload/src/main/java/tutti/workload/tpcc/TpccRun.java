@@ -101,11 +101,6 @@ public final class TpccRun {
         return metrics.snapshot(System.nanoTime());
     }
 
-    /** The time series so far; see {@link TpccResult#series()}. */
-    public List<TpccSecond> series() {
-        return metrics.series();
-    }
-
     /** Ends the run: every terminal finishes what it is at. Does not wait; idempotent. */
     public void stop() {
         stop.countDown();

@@ -1,7 +1,5 @@
 package tutti.workload.tpcc;
 
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -67,11 +65,6 @@ public enum TpccTable {
         return definitions.lines().map(definition -> definition.substring(0, definition.indexOf(' '))).toList();
     }
 
-    /** The key's columns, separated by commas. */
-    public String primaryKey() {
-        return primaryKey;
-    }
-
     /** Creates it, with its primary key and without foreign keys. */
     String createStatement() {
         return definitions.lines()
@@ -100,13 +93,5 @@ public enum TpccTable {
     private static String foreignKey(TpccTable child, String name, String columns, TpccTable parent) {
         return "alter table " + child.sqlName() + " add constraint " + name + " foreign key (" + columns
                 + ") references " + parent.sqlName() + " (" + parent.primaryKey + ")";
-    }
-
-    /** The whole schema as statements, for whoever creates it by other means than {@link TpccLoader}. */
-    public static List<String> schema() {
-        List<String> statements = new ArrayList<>(
-                Arrays.stream(values()).map(TpccTable::createStatement).toList());
-        statements.addAll(indexAndForeignKeyStatements());
-        return statements;
     }
 }

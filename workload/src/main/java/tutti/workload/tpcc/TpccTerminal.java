@@ -67,7 +67,7 @@ final class TpccTerminal implements Runnable {
     public void run() {
         try {
             while (!stopping()) {
-                TpccInput input = inputs.next();
+                TpccInput input = inputs.next(options.readPercent());
                 if (options.thinking()) {
                     pause(input.type().keying());
                 }

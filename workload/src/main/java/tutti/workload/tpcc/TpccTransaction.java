@@ -1,6 +1,7 @@
 package tutti.workload.tpcc;
 
 import java.time.Duration;
+import java.util.function.IntBinaryOperator;
 
 /**
  * The five transactions with their share of the mix (clause 5.2.3; NewOrder takes what the minima of the others leave),
@@ -12,6 +13,9 @@ public enum TpccTransaction {
     ORDER_STATUS("OrderStatus", 4, 2, 10),
     DELIVERY("Delivery", 4, 2, 5),
     STOCK_LEVEL("StockLevel", 4, 2, 5);
+
+    /** Share of transactions that only read in the standard mix, in percent. */
+    public static final int STANDARD_READ_PERCENT = 8;
 
     private static final TpccTransaction[] ALL = values();
 
@@ -56,5 +60,23 @@ public enum TpccTransaction {
             }
         }
         throw new AssertionError("shares add up to less than 100");
+    }
+
+    /**
+     * Draws from a mix that reads more or less than the standard one: the two types that only read come equally often, and
+     * those that write keep their shares among themselves (MacroDDB section 5.2).
+     *
+     * @param readPercent share of transactions that only read, 0 to 100
+     * @param uniform draws a number between its arguments, both included
+     */
+    public static TpccTransaction draw(int readPercent, IntBinaryOperator uniform) {
+        if (uniform.applyAsInt(1, 100) <= readPercent) {
+            return uniform.applyAsInt(0, 1) == 0 ? ORDER_STATUS : STOCK_LEVEL;
+        }
+        int left = uniform.applyAsInt(1, 100 - STANDARD_READ_PERCENT);
+        if (left <= NEW_ORDER.percent) {
+            return NEW_ORDER;
+        }
+        return left <= NEW_ORDER.percent + PAYMENT.percent ? PAYMENT : DELIVERY;
     }
 }

@@ -296,10 +296,6 @@ final class H2Session implements EmbeddedDatabase.Session {
         }
     }
 
-    static String quote(String name) {
-        return '"' + name.replace("\"", "\"\"") + '"';
-    }
-
     @Override
     public void refresh() {
         session.lock();

@@ -2,6 +2,7 @@ package tutti.engine.postgres.apply;
 
 import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
+import java.util.BitSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.EngineFailure;
@@ -38,18 +39,17 @@ final class BatchHandler implements ResponseHandler {
     }
 
     private final List<Expectation> expectations;
-    private final int responseFirst;
-    private final int responseLast;
+    private final BitSet responses;
     private final Listener listener;
     private final ByteArrayOutputStream response = new ByteArrayOutputStream(0);
     private int completed;
     private boolean refusedByAll;
     private @Nullable EngineFailure failure;
 
-    BatchHandler(List<Expectation> expectations, int responseFirst, int responseLast, Listener listener) {
+    /** The responses to which statements are kept, is told by their places. */
+    BatchHandler(List<Expectation> expectations, BitSet responses, Listener listener) {
         this.expectations = expectations;
-        this.responseFirst = responseFirst;
-        this.responseLast = responseLast;
+        this.responses = responses;
         this.listener = listener;
     }
 
@@ -58,8 +58,8 @@ final class BatchHandler implements ResponseHandler {
         if (failure != null) {
             return; // what follows fails because of it, or ends the transaction
         }
-        boolean chosen = completed >= responseFirst && completed <= responseLast;
-        if (!chosen && responseLast >= 0 && type == Backend.ERROR_RESPONSE) {
+        boolean chosen = responses.get(completed);
+        if (!chosen && !responses.isEmpty() && type == Backend.ERROR_RESPONSE) {
             response.reset(); // it failed in the end
             chosen = true;
         }

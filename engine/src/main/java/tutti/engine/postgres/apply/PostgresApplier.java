@@ -5,6 +5,7 @@ import io.netty.channel.EventLoop;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
@@ -193,18 +194,26 @@ public final class PostgresApplier implements Applier {
     }
 
     /**
-     * Sets up what the statement's meaning depends on, and executes it.
+     * Sets up what the statement's meaning depends on, and executes it; or several, each like one that comes alone.
      *
      * @return the place in the batch up to which an error is the statement's own
      */
     private int statement(Batch batch, Statement statement) {
+        int end = 0;
+        for (String sql : statement.texts()) {
+            end = statement(batch, statement, sql);
+        }
+        return end;
+    }
+
+    private int statement(Batch batch, Statement statement, String sql) {
         touched.add(Role.APPLIER);
         batch.plain("RESET ALL");
         settings(batch, statement);
         call(batch, engine.functions().allowStatement(), new byte @Nullable [][]{null});
         call(batch, engine.functions().beginAs(), bytes(statement.role()));
         batch.plain("SET LOCAL ROLE " + Table.quote(statement.role()));
-        int place = batch.plain(statement.sql());
+        int place = batch.plain(sql);
         batch.keepResponses(place, place);
         batch.plain("RESET ROLE");
         batch.plain("RESET ALL");
@@ -470,8 +479,7 @@ public final class PostgresApplier implements Applier {
         private int answers;
         /** Statements have been appended that no Sync follows yet. After an error in them the server skips all up to it. */
         private boolean open;
-        private int responseFirst = -1;
-        private int responseLast = -1;
+        private final BitSet responses = new BitSet();
 
         Batch(ByteBuf bytes) {
             this.bytes = bytes;
@@ -527,8 +535,7 @@ public final class PostgresApplier implements Applier {
         }
 
         void keepResponses(int first, int last) {
-            responseFirst = first;
-            responseLast = last;
+            responses.set(first, last + 1);
         }
 
         private void sync() {
@@ -541,7 +548,7 @@ public final class PostgresApplier implements Applier {
 
         void send(BackendConnection server, BatchHandler.Listener listener) {
             sync();
-            server.send(bytes, answers, new BatchHandler(expectations, responseFirst, responseLast, listener));
+            server.send(bytes, answers, new BatchHandler(expectations, responses, listener));
         }
 
         void release() {

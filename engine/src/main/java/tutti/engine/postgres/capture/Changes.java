@@ -97,11 +97,6 @@ public final class Changes {
             blob(statement, 0, statement.length);
         }
 
-        /** Bytes so far, without the tables' names. */
-        public int size() {
-            return size;
-        }
-
         /** Appends a change. */
         public Writer add(Change change) {
             switch (change) {

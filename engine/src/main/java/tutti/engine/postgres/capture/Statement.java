@@ -15,14 +15,15 @@ import java.util.TreeMap;
  * An SQL statement that every replica executes itself, with what its meaning depends on. Immutable.
  *
  * @param place which of its transaction's schema changes it is, from 0; those that were rolled back count
- * @param sql one statement
+ * @param sql one statement, or several that are executed together, separated by {@link #SEPARATOR}
  * @param role the role that executes it
  * @param settings session settings by name: {@code search_path}, {@code default_tablespace}, … whatever may matter
  */
 public record Statement(int place, String sql, String role, Map<String, String> settings) {
     /** The place of what is no schema change but a client's request, which every replica executes. */
     private static final int REQUEST = -1;
-    private static final String SEPARATOR = "\0";
+    /** Between texts; no SQL text contains it. */
+    public static final String SEPARATOR = "\0";
     private static final int CALL_PARTS = 5;
 
     /**
@@ -51,6 +52,11 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     public static Statement request(List<Call> calls, String role, Map<String, String> settings) {
         return new Statement(REQUEST, String.join(SEPARATOR, calls.stream().map(Call::encode).toList()), role,
                 settings);
+    }
+
+    /** The texts of its statements, which is no request. */
+    public List<String> texts() {
+        return List.of(sql.split(SEPARATOR, -1));
     }
 
     /** Whether it is a {@linkplain #request request}. */

@@ -76,11 +76,6 @@ public final class RowText {
         return end;
     }
 
-    /** Whether the column is NULL. */
-    public boolean isNull(int column) {
-        return starts[column] == ends[column];
-    }
-
     /** The column's value in its type's text form, or null for NULL. */
     public byte @Nullable [] value(int column) {
         int from = starts[column];

@@ -44,11 +44,6 @@ public record Table(
         return uniqueKeys.getFirst();
     }
 
-    /** Schema and name, quoted where needed, as an SQL statement takes them. */
-    public String qualifiedName() {
-        return quote(schema) + "." + quote(name);
-    }
-
     /** Schema and name as a person reads them, and as messages name the table. */
     public String displayName() {
         return schema + "." + name;

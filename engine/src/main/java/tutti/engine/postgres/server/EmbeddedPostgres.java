@@ -14,7 +14,6 @@ import java.nio.file.WatchKey;
 import java.nio.file.WatchService;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -350,11 +349,6 @@ public final class EmbeddedPostgres implements AutoCloseable {
         }
     }
 
-    /** How it was started. */
-    public ServerConfiguration configuration() {
-        return configuration;
-    }
-
     /** Where it listens: always the loopback address. */
     public String host() {
         return ServerConfiguration.HOST;
@@ -383,16 +377,6 @@ public final class EmbeddedPostgres implements AutoCloseable {
     /** Completed when the server process has ended, for whatever reason. */
     public CompletableFuture<Void> onExit() {
         return process.onExit().thenAccept(_ -> {});
-    }
-
-    /** Changes settings that a running server can change, for all sessions and until it is started anew. */
-    public void reconfigure(Map<String, String> changed) throws IOException, InterruptedException {
-        ServerConfiguration with = configuration;
-        for (Map.Entry<String, String> setting : changed.entrySet()) {
-            with = with.with(setting.getKey(), setting.getValue());
-        }
-        writeSettings(with);
-        signal("HUP", process.pid());
     }
 
     /** Rolls back what is open, ends all sessions, writes a checkpoint and waits for the end. */

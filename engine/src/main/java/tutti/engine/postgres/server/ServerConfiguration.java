@@ -74,11 +74,6 @@ public record ServerConfiguration(
         return new ServerConfiguration(binaries, dataDirectory, logFile, other, superuser, password, settings, timeout);
     }
 
-    /** The same with another bound on the time to get ready. */
-    public ServerConfiguration within(Duration other) {
-        return new ServerConfiguration(binaries, dataDirectory, logFile, port, superuser, password, settings, other);
-    }
-
     /** The Unix socket, in the data directory, unless its path is too long for one. */
     public Optional<Path> socket() {
         Path socket = dataDirectory.resolve(".s.PGSQL." + port);

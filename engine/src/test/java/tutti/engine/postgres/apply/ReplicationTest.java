@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +33,10 @@ import tutti.engine.postgres.capture.CaptureException;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Fields;
 import tutti.pgwire.QueryResult;
 
 /** What was captured at one replica makes another one equal to it. */
@@ -329,5 +334,36 @@ class ReplicationTest {
                 }
             }
         }
+    }
+
+    @Test
+    void severalStatementsAreExecutedTogether() throws Exception {
+        try (Pair pair = new Pair()) {
+            assertEquals("C CREATE TABLE C CREATE TABLE C ALTER TABLE",
+                    together(pair, "CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE b (id int REFERENCES a)",
+                            "ALTER TABLE b ADD PRIMARY KEY (id)"));
+            assertEquals("C DROP TABLE E 42P07", together(pair, "DROP TABLE b", "CREATE TABLE a (id int)",
+                    "CREATE TABLE c (id int)"));
+            assertEquals(List.of(List.of("a"), List.of("b")), Pair.rows(pair.other,
+                    "SELECT table_name FROM tutti.user_tables ORDER BY 1"));
+        }
+    }
+
+    /** What the statements are answered with when they are executed together: command tags and SQLSTATEs. */
+    private static String together(Pair pair, String... statements) throws Exception {
+        Result<ExecuteResult> executed = new Result<>();
+        pair.applier.execute(++pair.position,
+                new Statement(String.join(Statement.SEPARATOR, statements), TestServer.USER, Map.of()).toBytes(),
+                executed);
+        ByteBuf response = Unpooled.wrappedBuffer(executed.success().response());
+        List<String> answers = new ArrayList<>();
+        while (response.isReadable()) {
+            byte type = response.readByte();
+            ByteBuf body = response.readSlice(response.readInt() - Integer.BYTES);
+            answers.add((char) type + " " + (type == Backend.ERROR_RESPONSE
+                    ? ErrorFields.read(body).sqlState()
+                    : Fields.cString(body)));
+        }
+        return String.join(" ", answers);
     }
 }

@@ -86,29 +86,6 @@ class EmbeddedPostgresTest {
     }
 
     @Test
-    void aStandbyFollowsAndCommitsCanWaitForIt() throws Exception {
-        ServerConfiguration configuration = configuration(Ports.free());
-        try (EmbeddedPostgres primary = EmbeddedPostgres.start(configuration)) {
-            execute(primary, "create table t (i int); insert into t values (1)");
-            ServerConfiguration second = ServerConfiguration
-                    .of(configuration.binaries(), directory.resolve("standby"), Ports.free(), "postgres", "s'ecret")
-                    .with("shared_buffers", "16MB");
-            try (EmbeddedPostgres standby = Standby.of(primary, "second", second)) {
-                assertEquals("t", query(standby, "select pg_is_in_recovery()"));
-                primary.reconfigure(
-                        java.util.Map.of("synchronous_standby_names", "second", "synchronous_commit", "remote_apply"));
-                String mode = "";
-                while (!mode.equals("remote_apply")) {
-                    mode = query(primary, "show synchronous_commit");
-                }
-                execute(primary, "insert into t values (2)");
-                assertEquals("2", query(standby, "select count(*) from t"));
-            }
-            primary.kill();
-        }
-    }
-
-    @Test
     void aServerThatLostItsParentIsEndedBeforeItsDataIsUsedAgain() throws Exception {
         ServerConfiguration configuration = configuration(Ports.free());
         EmbeddedPostgres.start(configuration).stop();

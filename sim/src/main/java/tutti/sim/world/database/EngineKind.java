@@ -45,9 +45,4 @@ public enum EngineKind {
     boolean beginsAnew() {
         return this == H2 || this == HSQLDB;
     }
-
-    /** Whether the database is in the process of its node, and ends with it. */
-    public boolean inProcess() {
-        return this == H2 || this == HSQLDB;
-    }
 }

@@ -54,11 +54,6 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
         }
     }
 
-    /** The part of Tutti that is broken: the class of the first edit, without its package's beginning. */
-    public String part() {
-        return edits.getFirst().type().substring("tutti.".length());
-    }
-
     /** Whether it takes little time to find, so that every build looks for it. */
     public boolean isQuick() {
         return within <= QUICK_SCENARIOS;

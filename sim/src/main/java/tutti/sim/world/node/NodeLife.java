@@ -9,7 +9,6 @@ import tutti.core.spi.Order;
 import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
-import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.RandomStream;
@@ -126,10 +125,6 @@ final class NodeLife {
         List.copyOf(clients.values()).forEach(ClientTransaction::nodeIsGone);
     }
 
-    boolean isOver() {
-        return over;
-    }
-
     long number() {
         return number;
     }
@@ -173,10 +168,6 @@ final class NodeLife {
 
     WorldLog log() {
         return home.log();
-    }
-
-    Host host() {
-        return home.host();
     }
 
     SimEngine engine() {
