@@ -187,7 +187,8 @@ final class Ballots {
         if (!closed.containsKey(told.position())) {
             Ballot before = open.get(told.position());
             Ballot here = before == null
-                    ? new Ballot(told.position(), told.transaction(), told.everywhere(), told.sqlState(), told.message(),
+                    ? new Ballot(told.position(), told.transaction(), told.everywhere(), told.sqlState(),
+                            told.message(),
                             Map.of(), Verdict.OPEN)
                     : before;
             open.put(told.position(), here.with(node, false));

@@ -49,7 +49,8 @@ final class NodeFiles {
     /** Ballots that were closed about positions which the engine does not hold. */
     record Verdicts(List<Ballots.Ballot> ballots) implements Encoded {
         static final Schema<Verdicts> SCHEMA = Schema
-                .message("verdicts", 3, Verdicts.class, "What was decided about positions before which the node stands.")
+                .message("verdicts", 3, Verdicts.class,
+                        "What was decided about positions before which the node stands.")
                 .of(Field.of("ballots", Types.list(Ballots.Ballot.SCHEMA, Ballots.CLOSED_MAX), Verdicts::ballots),
                         Verdicts::new);
 

@@ -418,7 +418,8 @@ class CommitPipelineTest {
     @Test
     void aLocalTransactionCannotCommitWhatTheEngineHeldBeforeItBegan() {
         CommitPipeline again = pipeline(LINGER_NANOS, 3, 1);
-        stopsTheNode("which the database held before", () -> again.local(2, id(2), writes(2, 2), engine.new Session(2)));
+        stopsTheNode("which the database held before",
+                () -> again.local(2, id(2), writes(2, 2), engine.new Session(2)));
     }
 
     @Test

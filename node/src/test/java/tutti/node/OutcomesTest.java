@@ -117,7 +117,8 @@ class OutcomesTest {
     void whatIsNoSnapshotIsRefused() {
         assertThrows(IllegalArgumentException.class, () -> read(new byte[]{9, 9, 9}));
         assertThrows(IllegalArgumentException.class, () -> read(new byte[]{9, 9, 9, 9, 9}));
-        byte[] cut = Arrays.copyOf(new NodeSnapshot(1, 2, new byte[40], new Outcomes(true).image(), NO_BALLOTS).bytes(), 30);
+        byte[] cut = Arrays.copyOf(new NodeSnapshot(1, 2, new byte[40], new Outcomes(true).image(), NO_BALLOTS).bytes(),
+                30);
         assertThrows(IllegalArgumentException.class, () -> read(cut));
     }
 

@@ -363,6 +363,10 @@ public final class EmbeddedSession implements AutoCloseable {
                                 + bytesMax + "; make several of it",
                         "54000");
             }
+            if (writes.keys().size() > WriteSet.KEYS_MAX) {
+                throw new SQLException("the transaction touches " + writes.keys().size() + " keys, more than "
+                        + WriteSet.KEYS_MAX + "; make several of it", "54000");
+            }
             if (writes.isEmpty()) {
                 session.commitUnchanged();
                 open.ticket().ended();

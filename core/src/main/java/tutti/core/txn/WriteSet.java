@@ -12,6 +12,12 @@ import tutti.core.schema.Types;
  * @param changes rows (and statements) as the engine encodes them; opaque to everything but the engine
  */
 public record WriteSet(KeySet keys, byte[] changes) {
+    /**
+     * Most keys of one transaction: those who apply it and certify others against it take some hundred bytes for each. Whoever makes
+     * one sees to it before it is ordered.
+     */
+    public static final int KEYS_MAX = 1 << 18;
+
     /** How it is written. */
     public static final Schema<WriteSet> SCHEMA = Schema.part("write set", WriteSet.class).of(
             Field.of("keys", KeySet.SCHEMA, WriteSet::keys),

@@ -69,17 +69,17 @@ public enum FaultKind {
     ENGINE_HANG(Promise.RECOVERS, "engine-hang", "host"),
     /** The engine's server dies, and refuses connections until it is over. */
     ENGINE_DOWN(Promise.RECOVERS, "engine-down", "host"),
+    /** The engine cannot make the effects of some transactions that all others can, each time that it tries. */
+    ENGINE_REFUSES(Promise.RECOVERS, "engine-refuses", "host", "rate"),
+    /** Some changes of a host's transactions only its own engine can make. */
+    OWN_ROWS(Promise.REFUSES, "own-rows", "host", "rate"),
     /**
      * A host crashes in place of the next rare operation of its program's files of a sort, or of one soon behind it, and boots
      * when it is over.
      */
     KILL_BEHIND(Promise.RECOVERS, "kill-behind", "host", "rare", "operation", "unsynced"),
     /** A host crashes, and never boots again. */
-    GONE(Promise.REFUSES, "gone", "host"),
-    /** The engine cannot make the effects of some transactions that all others can, each time that it tries. */
-    ENGINE_REFUSES(Promise.RECOVERS, "engine-refuses", "host", "rate"),
-    /** Some changes of a host's transactions only its own engine can make. */
-    OWN_ROWS(Promise.REFUSES, "own-rows", "host", "rate");
+    GONE(Promise.REFUSES, "gone", "host");
 
     /** What a system that keeps its data on a majority of disks promises under a kind of fault. */
     public enum Promise {

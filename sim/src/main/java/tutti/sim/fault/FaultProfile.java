@@ -25,6 +25,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
     private static final int SHARE = 8;
     private static final int LONG_SHARE = 2;
     private static final Set<FaultKind> RARE = Set.of(FaultKind.KILL_BEHIND, FaultKind.GONE);
+    private static final Set<FaultKind> ROWS = Set.of(FaultKind.ENGINE_REFUSES, FaultKind.OWN_ROWS);
 
     public FaultProfile {
         kinds = List.copyOf(EnumSet.copyOf(kinds.isEmpty() ? EnumSet.noneOf(FaultKind.class) : kinds));
@@ -56,10 +57,10 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
 
     /**
      * Reads a list of kinds and of names for several, separated by commas: {@code none}, {@code network}, {@code hosts},
-     * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code rows} for those of effects
-     * that some node cannot make; {@code disks} for those of disks
+     * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code disks} for those of disks
      * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under, {@code rare}
-     * for hosts that are killed at rare operations of files or are gone for good; or words of kinds,
+     * for hosts that are killed at rare operations of files or are gone for good, {@code rows} for effects that some node cannot
+     * make; or words of kinds,
      * like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
      *
      * @throws IllegalArgumentException if a word is none of these; it names the nearest
@@ -85,19 +86,18 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         words.put("network", EnumSet.range(FaultKind.LOSS, FaultKind.SWIZZLED_CLOGGING));
         words.put("hosts", EnumSet.range(FaultKind.CLOCK_DRIFT, FaultKind.SLOW_DISK));
         words.put("engine", EnumSet.range(FaultKind.ENGINE_ABORTS, FaultKind.ENGINE_DOWN));
-        EnumSet<FaultKind> rows = EnumSet.of(FaultKind.ENGINE_REFUSES, FaultKind.OWN_ROWS);
-        words.put("rows", rows);
-        EnumSet<FaultKind> all = promising(FaultKind.Promise.RECOVERS);
-        all.removeAll(rows);
-        words.put("all", all);
+        words.put("all", promising(FaultKind.Promise.RECOVERS));
         EnumSet<FaultKind> disks = promising(FaultKind.Promise.STOPS);
         disks.addAll(promising(FaultKind.Promise.REFUSES));
-        disks.removeAll(rows);
         words.put("disks", disks);
         words.put("beyond", promising(FaultKind.Promise.NONE));
         // In none of the others: what a seed means there stays so.
-        words.values().forEach(kinds -> kinds.removeAll(RARE));
+        words.values().forEach(kinds -> {
+            kinds.removeAll(RARE);
+            kinds.removeAll(ROWS);
+        });
         words.put("rare", EnumSet.copyOf(RARE));
+        words.put("rows", EnumSet.copyOf(ROWS));
         for (FaultKind kind : FaultKind.values()) {
             words.put(kind.word(), EnumSet.of(kind));
         }

@@ -58,9 +58,10 @@ public final class CaptureReader {
      * @param catalog as of the transaction
      * @param gathered what {@code tutti.finish} returned, not null
      * @throws UnknownTable if the catalog is too old, or the transaction changed the schema
+     * @throws CaptureException if there are more than {@link WriteSet#KEYS_MAX} keys
      * @throws IllegalArgumentException if the text is damaged, which is a fault of this program
      */
-    public static CapturedWriteSet read(TableCatalog catalog, byte[] gathered) throws UnknownTable {
+    public static CapturedWriteSet read(TableCatalog catalog, byte[] gathered) throws UnknownTable, CaptureException {
         return new CaptureReader(catalog, List.of(), gathered).read();
     }
 
@@ -138,7 +139,7 @@ public final class CaptureReader {
         return java.util.Arrays.copyOfRange(text, at - length, at);
     }
 
-    private CapturedWriteSet read() throws UnknownTable {
+    private CapturedWriteSet read() throws UnknownTable, CaptureException {
         add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, new Origin("the schema", List.of(), List.of(), null, 0));
         int schemaChanges = 0;
         while (at < text.length) {
@@ -164,6 +165,11 @@ public final class CaptureReader {
                 }
                 default ->
                     throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
+            }
+            if (origins.size() > WriteSet.KEYS_MAX) {
+                throw new CaptureException("54000", "the transaction touches more than " + WriteSet.KEYS_MAX
+                        + " keys of rows, unique constraints and foreign keys, which is the limit of one transaction:"
+                        + " make several of it");
             }
         }
         return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), List.copyOf(origins),

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -299,6 +300,24 @@ class ReplicationTest {
                 assertEquals(List.of(List.of(Long.toString(pair.position))),
                         Pair.rows(pair.other, "SELECT tutti.position()"), sql);
             }
+        }
+    }
+
+    /** A short row is a key of some hundred bytes at each node, whatever its own bytes are. */
+    @Test
+    void aTransactionHasSoManyKeysAtMost() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
+            pair.session.execute("INSERT INTO t VALUES (1)");
+            String row = pair.session.gathered();
+            TableCatalog catalog = LocalSession.catalog(pair.one);
+            // Besides the row's there are the schema's and the table's.
+            int rows = WriteSet.KEYS_MAX - 2;
+            assertEquals(WriteSet.KEYS_MAX,
+                    CaptureReader.read(catalog, row.repeat(rows).getBytes(StandardCharsets.UTF_8))
+                            .writes().keys().size());
+            CaptureException tooMany = assertThrows(CaptureException.class,
+                    () -> CaptureReader.read(catalog, row.repeat(rows + 1).getBytes(StandardCharsets.UTF_8)));
+            assertEquals("54000", tooMany.sqlState());
         }
     }
 
