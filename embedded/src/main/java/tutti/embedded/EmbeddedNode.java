@@ -39,9 +39,9 @@ import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
+import tutti.order.OrderSettings;
+import tutti.order.Orders;
 import tutti.order.local.LocalOrderGroup;
-import tutti.order.raft.RaftOrder;
-import tutti.order.raft.RaftOrderConfig;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.PeerKeys;
 import tutti.runtime.real.RealMachine;
@@ -52,6 +52,8 @@ final class EmbeddedNode implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EmbeddedNode.class);
     /** Sequences count in so many times their increments. */
     static final int SEQUENCE_STEP = 16;
+    /** Longest message of the order: the changes of one transaction, its keys, and what is around them. */
+    private static final int PAYLOAD_BYTES_MAX = 2 * EmbeddedUrl.TRANSACTION_BYTES_MAX + (1 << 20);
     private static final long READY_SECONDS = 120;
     /** Groups in memory that have nodes, by engine and name. */
     private static final Map<String, Group> GROUPS = new ConcurrentHashMap<>();
@@ -69,7 +71,7 @@ final class EmbeddedNode implements AutoCloseable {
         private final Map<Integer, Long> left = new ConcurrentHashMap<>();
 
         Group(Set<Integer> members) {
-            order = new LocalOrderGroup(RealMachine.INSTANCE, members);
+            order = new LocalOrderGroup(RealMachine.INSTANCE, members, PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX);
             try {
                 directory = Files.createTempDirectory("tutti-embedded");
             } catch (IOException failed) {
@@ -227,13 +229,14 @@ final class EmbeddedNode implements AutoCloseable {
         if (addresses.isEmpty()) {
             addresses = Map.of(url.node(), lonePlace(directory.resolve("port")));
         }
-        RaftOrderConfig config = RaftOrderConfig.of(url.node(), addresses);
+        OrderSettings settings = OrderSettings.of("", url.node(), addresses).withPayloadBytesMax(PAYLOAD_BYTES_MAX);
         RealMachine machine = RealMachine.INSTANCE;
         if (keys != null) {
             machine = machine.proving(keys);
-            config = config.withCluster(keys.identity().cluster());
+            settings = settings.withClusterId(keys.identity().cluster());
         }
-        return RaftOrder.open(config, machine, PathDirectory.of(directory.resolve("order")));
+        return Orders.STANDARD.descriptor(Orders.DEFAULT).open(settings, machine,
+                PathDirectory.of(directory.resolve("order")));
     }
 
     /** Where a node that is alone listens for others that never come; kept, since a log belongs to its members. */

@@ -65,6 +65,8 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
     private static final String PARAMETER = "protocol.";
     /** So many copies of a database answer reads at most. */
     static final int SECONDARIES_MAX = 64;
+    /** Most bytes of changes that one transaction may make; the order of a node takes as much. */
+    static final int TRANSACTION_BYTES_MAX = 32 << 20;
     private static final List<DriverPropertyInfo> INFO = List.of(
             info("node", "0", "The number of this node, 0 and up."),
             info("members", "", "Where the nodes of the cluster reach each other: host:port of node 0, of node 1 and so"
@@ -80,7 +82,8 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
                             + " such as protocol.isolation."),
             info("secondaries", "0", "How many copies of the database answer read-only transactions, besides the"
                     + " primary (MacroDB)."),
-            info("transactionBytes", "33554432", "How many bytes of changes one transaction may make."),
+            info("transactionBytes", Integer.toString(TRANSACTION_BYTES_MAX),
+                    "How many bytes of changes one transaction may make, at most 32 MiB."),
             info("classes", "", "Which tables the connection's transactions of several statements touch, separated by"
                     + " commas, for protocols that order by conflict classes (nodo, akara)."),
             info("readOnly", "false", "Whether the connection begins as one that only reads."));
@@ -176,7 +179,7 @@ record EmbeddedUrl(InProcessEngine engine, @Nullable String name, @Nullable Path
                         ? Path.of(keys).toAbsolutePath()
                         : directory == null ? null : directory.resolve("keys")),
                 protocol, parameters, number(all, "secondaries", 0, SECONDARIES_MAX),
-                new Session(number(all, "transactionBytes", 1, Integer.MAX_VALUE), all.getProperty("classes", ""),
+                new Session(number(all, "transactionBytes", 1, TRANSACTION_BYTES_MAX), all.getProperty("classes", ""),
                         yes(all, "readOnly")),
                 Set.copyOf(all.stringPropertyNames()));
     }

@@ -13,6 +13,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
@@ -368,6 +369,37 @@ class EmbeddedDriverTest {
             assertEquals("54000", failure(() -> small.createStatement().execute(large)));
             assertEquals(1, writer.createStatement().executeUpdate(large));
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"h2:mem:long", "h2:"})
+    void aTransactionMayBeAsLongAsItsConnectionAllows(String place) throws Exception {
+        String url = "jdbc:tutti:embedded:" + place + (place.endsWith(":") ? directory.resolve("long") : "");
+        try (Connection connection = DriverManager.getConnection(url);
+                PreparedStatement insert = prepared(connection)) {
+            int bytes = 1 << 20;
+            connection.setAutoCommit(false);
+            for (int i = 0; i < 24; i++) {
+                insert.setInt(1, i);
+                insert.setString(2, "x".repeat(bytes));
+                insert.executeUpdate();
+            }
+            connection.commit();
+            assertEquals(Long.toString(24L * bytes), value(connection, "SELECT SUM(LENGTH(v)) FROM pages"));
+            connection.commit();
+            for (int i = 24; i < 57; i++) {
+                insert.setInt(1, i);
+                insert.executeUpdate();
+            }
+            assertEquals("54000", failure(connection::commit));
+            connection.rollback();
+            assertEquals("24", value(connection, "SELECT COUNT(*) FROM pages"), "it goes on");
+        }
+    }
+
+    private static PreparedStatement prepared(Connection connection) throws SQLException {
+        connection.createStatement().execute("CREATE TABLE pages (id INT PRIMARY KEY, v VARCHAR)");
+        return connection.prepareStatement("INSERT INTO pages VALUES (?, ?)");
     }
 
     @ParameterizedTest

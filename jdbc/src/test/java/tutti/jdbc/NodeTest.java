@@ -22,6 +22,10 @@ class NodeTest {
         Node.Life second = node.life("0:2", 3, first, 7);
         assertEquals(3, second.shown());
         assertSame(second, node.life());
+        // once more, and it has come further
+        Node.Life third = node.life("0:3", 9, second, 3);
+        assertNotSame(second, third);
+        assertEquals(3, second.shown());
     }
 
     @Test

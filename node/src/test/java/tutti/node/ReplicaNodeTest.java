@@ -144,8 +144,8 @@ class ReplicaNodeTest extends ReplicaTrio {
         openAll(SnapshotIsolation.NAME);
         ListEngine.Session holder = engines.get(0).new Session("never");
         Transactions.Ticket ticket = nodes.get(0).begin(holder);
-        committed(commit(1, "winner", 7));
         engines.get(0).blocked(nodes.get(0).visiblePosition() + 1, holder);
+        committed(commit(1, "winner", 7));
         Outcome.Aborted aborted = assertInstanceOf(Outcome.Aborted.class, outcome(holder));
         assertInstanceOf(AbortReason.Victim.class, aborted.reason());
         ticket.executed(writes("never", 7), ReadSet.EMPTY);

@@ -45,4 +45,16 @@ public record OrderSettings(String cluster, String clusterId, List<byte[]> datag
                 7 << 20, 1 << 16,
                 1 << 24, Duration.ofSeconds(1));
     }
+
+    /** A copy for a cluster with this id. */
+    public OrderSettings withClusterId(String id) {
+        return new OrderSettings(cluster, id, datagramKeys, self, members, voters, queueBytes, payloadBytesMax,
+                batchBytes, segmentBytes, failureTimeout);
+    }
+
+    /** A copy that takes messages of so many bytes, of which one at least may wait. */
+    public OrderSettings withPayloadBytesMax(int bytes) {
+        return new OrderSettings(cluster, clusterId, datagramKeys, self, members, voters, Math.max(queueBytes, bytes),
+                bytes, batchBytes, segmentBytes, failureTimeout);
+    }
 }

@@ -36,7 +36,7 @@ import tutti.sim.world.mutant.Mutants;
         + " if something is not found.")
 final class MutantsCommand implements Callable<Integer> {
     private static final DocsSection SECTION = new DocsSection("mutants", "./tutti sim mutants --docs docs/testing.md");
-    private static final String NOT_FOUND = "**not found so far**";
+    private static final String NOT_FOUND = "**not found**";
     private static final int BAR_WIDTH = 40;
 
     @Option(names = "--mutant", paramLabel = "NAME", split = ",", description = "Only these (default: all).")
@@ -74,9 +74,6 @@ final class MutantsCommand implements Callable<Integer> {
         lines.add("|---|---|---|---|---|");
         hunts.forEach(
                 hunt -> lines.add(row(hunt.mutant(), hunt.found() ? Integer.toString(hunt.scenarios()) : NOT_FOUND)));
-        if (names.isEmpty()) {
-            Mutants.escaped().forEach(mutant -> lines.add(row(mutant, NOT_FOUND)));
-        }
         lines.forEach(screen::line);
         hunts.stream().filter(hunt -> !hunt.succeeded()).forEach(hunt -> screen.line(screen.bad(hunt.failure())));
         if (json != null) {

@@ -12,7 +12,12 @@ public interface Encoded {
 
     /** Exact number of bytes that {@link #encode(ByteBuffer)} writes. */
     default int encodedSize() {
-        return MessageSet.encodedSize(this, Versions.SPOKEN.newest());
+        return encodedSize(Versions.SPOKEN.newest());
+    }
+
+    /** Exact number of bytes that {@link #encode(ByteBuffer, int)} writes in a version. */
+    default int encodedSize(int version) {
+        return MessageSet.encodedSize(this, version);
     }
 
     /**
@@ -21,7 +26,16 @@ public interface Encoded {
      * @throws IllegalArgumentException if what it holds may not be
      */
     default void encode(ByteBuffer to) {
-        MessageSet.encode(this, to, Versions.SPOKEN.newest());
+        encode(to, Versions.SPOKEN.newest());
+    }
+
+    /**
+     * The same in a version.
+     *
+     * @throws IllegalArgumentException if what it says cannot be said in it
+     */
+    default void encode(ByteBuffer to, int version) {
+        MessageSet.encode(this, to, version);
     }
 
     /** The same as bytes of its own. */
@@ -35,8 +49,8 @@ public interface Encoded {
      * @throws IllegalArgumentException if what it says cannot be said in it
      */
     default byte[] bytes(int version) {
-        ByteBuffer to = ByteBuffer.allocate(MessageSet.encodedSize(this, version));
-        MessageSet.encode(this, to, version);
+        ByteBuffer to = ByteBuffer.allocate(encodedSize(version));
+        encode(to, version);
         return to.array();
     }
 }

@@ -21,9 +21,10 @@ public final class FormatPage {
 
             This build speaks SPOKEN.
 
-            - **Nodes of a Raft order** tell each other in their [greetings](#greetings) what they speak, and use the newest
-              version that both speak between them, and the newest that all speak in the log. A node with which there is none
-              in common is turned away. Names of capabilities that a node does not know mean nothing to it.
+            - **Nodes** tell each other in their [greetings](#greetings) (of a Raft order) or
+              [announcements](#group-announcements) (of a group order) what they speak, and use the newest version that both
+              speak between them, and the newest that all speak in the log. A node with which there is none in common is turned
+              away. Names of capabilities that a node does not know mean nothing to it.
             - **The log, files and snapshots** hold each message in the version in which it was written. A node
               that finds one that it does not read refuses to start, and says whether an older or a newer release wrote it.
             - **A new field or kind** says since which version it is there, and what a field is for those who do not know it.

@@ -10,6 +10,9 @@ public record Versions(int oldest, int newest) {
     /** Those that this build writes and reads. */
     public static final Versions SPOKEN = new Versions(1, 1);
 
+    /** Of messages by which nodes of all releases tell each other what they speak: these never change. */
+    public static final Versions FOREVER = new Versions(1, 1);
+
     /** As a part of a message. */
     public static final Schema<Versions> SCHEMA = Schema.part("versions", Versions.class).of(
             Field.of("oldest", Types.u8(1, 255), Versions::oldest),

@@ -13,15 +13,19 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Versions;
 
 /**
- * Puts frames into datagrams and takes them out: what nodes of the same group have sent, and nobody else. Of one life of a node, and
+ * Puts frames and announcements into datagrams and takes them out: what nodes of the same group have sent, and nobody else. Of one life of a node, and
  * of one loop.
  *
  * <pre>
- * without keys: CRC32C of all that follows 4 | tag of the group 8 | sender 4 | frame
- * with keys: HMAC of all that follows 16 | tag 8 | sender 4 | receiver or -1 4 | sender's life 8 | number 8 | frame
+ * without keys: CRC32C of all that follows 4 | tag of the group 8 | sender 4 | message
+ * with keys: HMAC of all that follows 16 | tag 8 | sender 4 | receiver or -1 4 | sender's life 8 | number 8 | message
  * </pre>
+ *
+ * The tag is inverted if the message is an {@link Announcement}, and as it is for a {@link Frame}.
  *
  * <p>
  * <b>Without keys</b> this keeps damage and chance out, not adversaries.
@@ -79,18 +83,28 @@ final class Envelopes {
      * The whole datagram.
      *
      * @param to whom it is for, or {@link #ALL}
+     * @param version in which the frame is written
      */
-    ByteBuffer seal(int to, Frame frame) {
+    ByteBuffer seal(int to, Frame frame, int version) {
+        return seal(to, tag, frame, version);
+    }
+
+    /** The same around an announcement. */
+    ByteBuffer seal(int to, Announcement announcement) {
+        return seal(to, ~tag, announcement, Versions.FOREVER.newest());
+    }
+
+    private ByteBuffer seal(int to, long kind, Encoded message, int version) {
         if (keys.isEmpty()) {
-            ByteBuffer datagram = ByteBuffer.allocate(PLAIN_BYTES + frame.encodedSize()).position(4).putLong(tag)
-                    .putInt(self);
-            frame.encode(datagram);
+            ByteBuffer datagram = ByteBuffer.allocate(PLAIN_BYTES + message.encodedSize(version)).position(4)
+                    .putLong(kind).putInt(self);
+            message.encode(datagram, version);
             datagram.flip();
             return datagram.putInt(0, checksum(datagram));
         }
-        ByteBuffer datagram = ByteBuffer.allocate(BYTES + frame.encodedSize()).position(PROOF_BYTES).putLong(tag)
-                .putInt(self).putInt(to).putLong(life).putLong(++sent);
-        frame.encode(datagram);
+        ByteBuffer datagram = ByteBuffer.allocate(BYTES + message.encodedSize(version)).position(PROOF_BYTES)
+                .putLong(kind).putInt(self).putInt(to).putLong(life).putLong(++sent);
+        message.encode(datagram, version);
         datagram.flip();
         return datagram.put(0, proof(keys.getFirst(), datagram), 0, PROOF_BYTES);
     }
@@ -99,8 +113,9 @@ final class Envelopes {
      * One that came.
      *
      * @param from id of the node that says to have sent it
+     * @param message a {@link Frame} or an {@link Announcement}
      */
-    record Received(int from, Frame frame) {}
+    record Received(int from, Encoded message) {}
 
     /**
      * Reads a datagram; null if no node of this group has sent it, or not to this one, or if it was read before, is damaged or
@@ -117,7 +132,8 @@ final class Envelopes {
             return null;
         }
         in.position(keys.isEmpty() ? 4 : PROOF_BYTES);
-        if (in.getLong() != tag) {
+        long kind = in.getLong();
+        if (kind != tag && kind != ~tag) {
             return null;
         }
         int from = in.getInt();
@@ -130,7 +146,7 @@ final class Envelopes {
             }
         }
         try {
-            return new Received(from, Frame.SET.decode(in));
+            return new Received(from, kind == tag ? Frame.SET.decode(in) : Announcement.SET.decode(in));
         } catch (DecodeException malformed) {
             return null;
         }

@@ -112,8 +112,8 @@ sealed interface Frame extends Encoded {
                     + " keys: CRC-32C of all that follows, of 4 bytes; FNV-1a, of 8 bytes, of the words that name the group's"
                     + " cluster and members; the sender's id, of 4 bytes. With keys: HMAC-SHA-256 of all that follows, its first 16"
                     + " bytes; FNV-1a and sender as before; the receiver's id or -1, of 4 bytes; the sender's life and the"
-                    + " datagram's number, of 8 bytes each. Such nodes do not tell each other which versions they speak:"
-                    + " what a node cannot read it drops, as if it were lost, and says so in its log.",
+                    + " datagram's number, of 8 bytes each. What a node cannot read"
+                    + " it drops, as if it were lost, and says so in its log.",
             List.of(PacketFrame.SCHEMA, Letter.SCHEMA, Receipt.SCHEMA, Greeting.SCHEMA));
 
     /** Most bytes in a {@link Letter}. */

@@ -6,7 +6,9 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -16,16 +18,18 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Versions;
 import tutti.core.spi.DurableLog;
-import tutti.core.spi.Group;
-import tutti.core.spi.Order;
 import tutti.group.GroupEffects;
 import tutti.group.GroupMember;
 import tutti.group.MessageLog;
 import tutti.group.Ordered;
 import tutti.group.Packet;
 import tutti.group.StableRecord;
+import tutti.order.DeliveringOrder;
 import tutti.order.DeliveryLoop;
+import tutti.order.SpokenVersions;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 import tutti.runtime.Network;
@@ -47,13 +51,19 @@ import tutti.runtime.Network;
  * the node's life and whether it ever joined ({@link GroupDirectory}).
  *
  * <p>
+ * <b>What it speaks.</b> Nodes announce themselves ({@link Announcement}). To one node is written in the newest version that both
+ * speak, to all in the newest that all do ({@link SpokenVersions}). A node with which there is none in common is turned away: nothing
+ * but announcements is sent to it or taken from it, as if it were not there, and the log says which one to upgrade.
+ *
+ * <p>
  * Everything happens on the loop of the network; reader and listener are called on a loop of their own.
  */
-public final class GroupOrder implements Order, DurableLog, Group {
+public final class GroupOrder extends DeliveringOrder {
     private static final Logger LOG = LoggerFactory.getLogger(GroupOrder.class);
     /** So many bytes that are ordered at once are delivered without waking another thread. */
     private static final long HERE_BYTES_MAX = 64 << 10;
     private static final long REFUSED_TOLD_NANOS = 60_000_000_000L;
+    private static final long ANNOUNCED_AGAIN_NANOS = 500_000_000;
     /** What an encoded packet may have beside payloads: never more than they, or this. */
     private static final long PACKET_EXTRA_BYTES = 1 << 20;
 
@@ -64,6 +74,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private final Network.Datagrams socket;
     private final Envelopes envelopes;
     private final long life;
+    private final SpokenVersions spoken;
     private final ReliableUnicast unicast;
     private final AtomicBoolean started = new AtomicBoolean();
     private final AtomicLong queuedBytes = new AtomicLong();
@@ -71,15 +82,14 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private final AtomicBoolean submitting = new AtomicBoolean();
     private final ConcurrentLinkedQueue<Ordered> ordered = new ConcurrentLinkedQueue<>();
     private final AtomicLong refused = new AtomicLong();
-    private volatile @Nullable Listener listener;
-    private volatile @Nullable DeliveryLoop deliveries;
-    private volatile View view;
     private volatile long lastKnown;
     private volatile long firstRetained = 1;
     private volatile long logBytes;
     private volatile boolean closed;
     /* Of the network's loop. */
     private @Nullable GroupMember member;
+    /** In which life each of the others has announced itself. */
+    private final Map<Integer, Long> lives = new TreeMap<>();
     private long asked;
     private long persisted;
     private long orderedBytes;
@@ -87,14 +97,14 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private boolean refusedTold;
 
     private GroupOrder(GroupOrderConfig config, Machine machine, Directory files) throws IOException {
+        super(config.self(), config.flow().payloadBytesMax());
         this.config = config;
         this.machine = machine;
-        view = new View(Set.of(config.self()), false, -1);
-        String group = "cluster " + config.cluster() + " of nodes " + config.members().entrySet().stream()
-                .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
-                .collect(Collectors.joining(","));
+        String group = words(config);
         directory = new GroupDirectory(files, "node " + config.self() + " of " + group, machine.clock());
         life = directory.formerLife() + 1;
+        spoken = new SpokenVersions(Versions.SPOKEN, config.members().keySet().stream()
+                .filter(node -> node != config.self()).collect(Collectors.toSet()));
         envelopes = new Envelopes(Frame.tag(group), config.self(), life, config.datagramKeys());
         Network opened = machine.network("order-" + config.self(), this::fail);
         try {
@@ -120,30 +130,21 @@ public final class GroupOrder implements Order, DurableLog, Group {
         return new GroupOrder(config, machine, directory);
     }
 
+    /** What names the group. */
+    static String words(GroupOrderConfig config) {
+        return "cluster " + config.cluster() + " of nodes " + config.members().entrySet().stream()
+                .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
+                .collect(Collectors.joining(","));
+    }
+
     // ------------------------------------------------------------------------------------------ Order
-
-    @Override
-    public DurableLog log() {
-        return this;
-    }
-
-    @Override
-    public Group group() {
-        return this;
-    }
-
-    @Override
-    public void join(Listener hears) {
-        listener = hears;
-    }
 
     @Override
     public void start(long after, Reader reader) {
         if (closed || !started.compareAndSet(false, true)) {
             throw new IllegalStateException("an order is started once");
         }
-        deliveries = new DeliveryLoop(machine, "order-" + config.self() + "-deliver", after, this::deliverSome, reader,
-                listener, _ -> closed = true);
+        deliver(machine, after, this::deliverSome, reader, _ -> closed = true);
         network.loop().execute(() -> begin(after));
     }
 
@@ -158,9 +159,39 @@ public final class GroupOrder implements Order, DurableLog, Group {
             member = made;
             made.start(now());
             settle(made);
+            announce();
         } catch (TruncatedException impossible) {
             throw new IllegalStateException("an empty log is truncated", impossible);
         }
+    }
+
+    /** Tells all who have not announced themselves what this node speaks, until they have. */
+    private void announce() {
+        Set<Integer> unheard = spoken.unheard();
+        unheard.forEach(to -> send(to, envelopes.seal(to, new Announcement(life, true))));
+        if (!unheard.isEmpty()) {
+            network.loop().schedule(ANNOUNCED_AGAIN_NANOS, this::announce);
+        }
+    }
+
+    private void announced(int from, Announcement announcement) {
+        if (announcement.asks()) {
+            send(from, envelopes.seal(from, new Announcement(life, false)));
+        }
+        Long before = lives.get(from);
+        if (before == null || before < announcement.life()) {
+            lives.put(from, announcement.life());
+            spoken.heard(from, announcement.speaks());
+            String foreign = SpokenVersions.foreign(from, announcement.speaks(), Versions.SPOKEN);
+            if (!foreign.isEmpty()) {
+                LOG.error("node {} turns node {} away: {}", config.self(), from, foreign);
+            }
+        }
+    }
+
+    @Override
+    public int wireVersion() {
+        return spoken.common();
     }
 
     private long now() {
@@ -200,44 +231,11 @@ public final class GroupOrder implements Order, DurableLog, Group {
         }
     }
 
-    private void checkLength(byte[] payload) {
-        if (payload.length > maxPayloadBytes()) {
-            throw new IllegalArgumentException(
-                    "a message of " + payload.length + " bytes, the limit is " + maxPayloadBytes());
-        }
-    }
-
     @Override
     public void multicast(byte[] payload, Set<Integer> nodes) {
         checkLength(payload);
         Set<Integer> to = new TreeSet<>(nodes);
         network.loop().execute(() -> to.forEach(node -> unicast.send(node, payload)));
-    }
-
-    @Override
-    public View view() {
-        return view;
-    }
-
-    @Override
-    public void suspend() {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.suspend();
-        }
-    }
-
-    @Override
-    public void resume() {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.resume();
-        }
-    }
-
-    @Override
-    public int maxPayloadBytes() {
-        return config.flow().payloadBytesMax();
     }
 
     @Override
@@ -253,8 +251,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
 
     @Override
     public Status status() {
-        DeliveryLoop to = deliveries;
-        return new Status(to == null ? 0 : to.lastDelivered(), lastKnown, firstRetained, queuedBytes.get(), logBytes);
+        return new Status(lastDelivered(), lastKnown, firstRetained, queuedBytes.get(), logBytes);
     }
 
     @Override
@@ -265,10 +262,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     @Override
     public void close() {
         closed = true;
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.close();
-        }
+        withDeliveries(DeliveryLoop::close);
         network.close();
         try {
             directory.close();
@@ -280,10 +274,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
     private void fail(Throwable cause) {
         closed = true;
         LOG.error("the order at node {} cannot go on", config.self(), cause);
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.fail(cause);
-        }
+        withDeliveries(to -> to.fail(cause));
     }
 
     // ------------------------------------------------------------------------------------------ delivery
@@ -293,7 +284,7 @@ public final class GroupOrder implements Order, DurableLog, Group {
         Ordered next = ordered.peek();
         while (next != null && to.mayDeliver()) {
             ordered.remove();
-            to.deliver(next.position(), next.sender(), ByteBuffer.wrap(next.payload()).asReadOnlyBuffer());
+            to.deliver(next.position(), next.sender(), readOnly(next.payload()));
             next = ordered.peek();
         }
         return next != null;
@@ -308,13 +299,20 @@ public final class GroupOrder implements Order, DurableLog, Group {
             return;
         }
         if (read == null || read.from() == config.self() || !config.members().containsKey(read.from())
-                || !take(to, read.from(), read.frame())) {
+                || !take(to, read.from(), read.message())) {
             refuse(address);
         }
     }
 
-    private boolean take(GroupMember to, int from, Frame frame) {
-        switch (frame) {
+    private boolean take(GroupMember to, int from, Encoded message) {
+        if (message instanceof Announcement announcement) {
+            announced(from, announcement);
+            return true;
+        }
+        if (spoken.with(from) == 0) {
+            return false;
+        }
+        switch ((Frame) message) {
             case Frame.PacketFrame(Packet packet) -> take(to, from, packet);
             case Frame.Letter letter -> {
                 return unicast.received(from, letter);
@@ -335,8 +333,9 @@ public final class GroupOrder implements Order, DurableLog, Group {
         if (!refusedTold) {
             refusedTold = true;
             LOG.warn(
-                    "node {}: a datagram from {} is dropped, and {} have been in all: damaged, doubled, or not of this group; see that all"
-                            + " nodes have the same cluster and members, and that nobody else sends to this port",
+                    "node {}: a datagram from {} is dropped, and {} have been in all: damaged, doubled, of a release that speaks"
+                            + " otherwise, or not of this group; see that all nodes have the same cluster and members, and that"
+                            + " nobody else sends to this port",
                     config.self(),
                     from, refused);
             network.loop().schedule(REFUSED_TOLD_NANOS, () -> refusedTold = false);
@@ -352,27 +351,26 @@ public final class GroupOrder implements Order, DurableLog, Group {
         lastKnown = of.lastKnown();
         firstRetained = of.firstRetained();
         logBytes = of.logBytes();
-        DeliveryLoop to = deliveries;
-        if (delivered && to != null) {
+        if (delivered) {
             boolean here = orderedBytes <= HERE_BYTES_MAX;
             delivered = false;
             orderedBytes = 0;
-            to.more(here);
+            withDeliveries(to -> to.more(here));
         }
     }
 
     private final class LetterPost implements ReliableUnicast.Post {
         @Override
         public void send(int to, Frame frame) {
-            GroupOrder.this.send(to, envelopes.seal(to, frame));
+            int version = spoken.with(to);
+            if (version > 0) {
+                GroupOrder.this.send(to, envelopes.seal(to, frame, version));
+            }
         }
 
         @Override
         public void message(int from, ByteBuffer payload) {
-            DeliveryLoop to = deliveries;
-            if (to != null) {
-                to.received(from, payload, payload.remaining() <= HERE_BYTES_MAX);
-            }
+            withDeliveries(to -> to.received(from, payload, payload.remaining() <= HERE_BYTES_MAX));
         }
 
         @Override
@@ -403,20 +401,27 @@ public final class GroupOrder implements Order, DurableLog, Group {
         @Override
         public void send(int to, Packet packet) {
             Frame frame = new Frame.PacketFrame(packet);
-            if (frame.encodedSize() <= Frame.BYTES_MAX) {
-                GroupOrder.this.send(to, envelopes.seal(to, frame));
+            int version = spoken.with(to);
+            if (version == 0) {
+                return;
+            }
+            if (frame.encodedSize(version) <= Frame.BYTES_MAX) {
+                GroupOrder.this.send(to, envelopes.seal(to, frame, version));
             } else {
-                unicast.sendPacket(to, ByteBuffer.wrap(packet.bytes()));
+                unicast.sendPacket(to, ByteBuffer.wrap(packet.bytes(version)));
             }
         }
 
         @Override
         public void multicast(Packet packet) {
             Frame frame = new Frame.PacketFrame(packet);
-            boolean fits = frame.encodedSize() <= Frame.BYTES_MAX;
-            ByteBuffer bytes = fits ? envelopes.seal(Envelopes.ALL, frame) : ByteBuffer.wrap(packet.bytes());
+            int version = spoken.common();
+            boolean fits = frame.encodedSize(version) <= Frame.BYTES_MAX;
+            ByteBuffer bytes = fits
+                    ? envelopes.seal(Envelopes.ALL, frame, version)
+                    : ByteBuffer.wrap(packet.bytes(version));
             for (int to : config.members().keySet()) {
-                if (to == config.self()) {
+                if (to == config.self() || spoken.with(to) == 0) {
                     continue;
                 }
                 if (fits) {
@@ -463,21 +468,14 @@ public final class GroupOrder implements Order, DurableLog, Group {
 
         @Override
         public void optimistic(int sender, long incarnation, long number, byte[] payload) {
-            DeliveryLoop to = deliveries;
-            if (to != null) {
-                to.tentative(sender, ByteBuffer.wrap(payload).asReadOnlyBuffer());
-            }
+            withDeliveries(to -> to.tentative(sender, readOnly(payload)));
         }
 
         @Override
         public void view(View now) {
-            view = now;
             unicast.absent(config.members().keySet().stream().filter(node -> !now.members().contains(node))
                     .collect(Collectors.toSet()));
-            DeliveryLoop to = deliveries;
-            if (to != null) {
-                to.viewed(now, false);
-            }
+            viewed(now);
         }
 
         @Override
@@ -496,11 +494,8 @@ public final class GroupOrder implements Order, DurableLog, Group {
 
         @Override
         public void stateNeeded(long retained) {
-            DeliveryLoop to = deliveries;
-            if (to != null) {
-                closed = true;
-                to.fail(new TruncatedException(to.lastDelivered(), retained));
-            }
+            closed = true;
+            withDeliveries(to -> to.fail(new TruncatedException(to.lastDelivered(), retained)));
         }
     }
 }

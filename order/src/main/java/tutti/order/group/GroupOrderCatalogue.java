@@ -11,6 +11,6 @@ public final class GroupOrderCatalogue implements Catalogue {
 
     @Override
     public List<MessageSet<?>> sets() {
-        return List.of(Frame.SET, GroupDirectory.SET);
+        return List.of(Announcement.SET, Frame.SET, GroupDirectory.SET);
     }
 }

@@ -1,18 +1,15 @@
 package tutti.order.local;
 
-import java.nio.ByteBuffer;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
-import tutti.core.spi.DurableLog;
-import tutti.core.spi.Group;
-import tutti.core.spi.Order;
+import tutti.order.DeliveringOrder;
 import tutti.order.DeliveryLoop;
 
 /** One node's part in a {@link LocalOrderGroup}: its queue, and the loop that delivers to it. */
-final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source {
+final class LocalOrder extends DeliveringOrder implements DeliveryLoop.Source {
     private static final int DELIVERIES_PER_TURN = 256;
     /** Who appends a message delivers so many at most that others have appended. */
     private static final int DELIVERIES_OF_OTHERS = 4;
@@ -23,9 +20,6 @@ final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source 
     private final ConcurrentLinkedQueue<byte[]> queue = new ConcurrentLinkedQueue<>();
     private final AtomicLong queuedBytes = new AtomicLong();
     private final AtomicBoolean started = new AtomicBoolean();
-    private volatile View view;
-    private volatile @Nullable Listener listener;
-    private volatile @Nullable DeliveryLoop deliveries;
     private volatile boolean closed;
     /** The next position to be delivered; changed on the loop. */
     private volatile long next;
@@ -33,29 +27,14 @@ final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source 
     private volatile long replayed;
 
     LocalOrder(LocalOrderGroup group, int node, boolean direct) {
+        super(node, group.payloadBytesMax());
         this.group = group;
         this.node = node;
         this.direct = direct;
-        view = new View(Set.of(node), false, -1);
     }
 
     int node() {
         return node;
-    }
-
-    @Override
-    public DurableLog log() {
-        return this;
-    }
-
-    @Override
-    public Group group() {
-        return this;
-    }
-
-    @Override
-    public void join(Listener hears) {
-        listener = hears;
     }
 
     @Override
@@ -64,8 +43,7 @@ final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source 
             throw new IllegalStateException("an order is started once");
         }
         next = after + 1;
-        deliveries = new DeliveryLoop(group.machine(), "order-" + node + "-deliver", after, this, reader, listener,
-                _ -> leave());
+        deliver(group.machine(), after, this, reader, _ -> leave());
         group.join(this, after);
         more(false);
     }
@@ -86,7 +64,7 @@ final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source 
         LocalOrderGroup.Entry entry = group.entry(position);
         // The entry is looked at before the view: nothing is delivered before a view is told that allowed it to be ordered.
         for (int count = 0; entry != null && to.mayDeliver() && count < DELIVERIES_PER_TURN; count++) {
-            to.deliver(position, entry.sender(), ByteBuffer.wrap(entry.payload()).asReadOnlyBuffer());
+            to.deliver(position, entry.sender(), readOnly(entry.payload()));
             if (entry.sender() == node && position > replayed) {
                 queuedBytes.addAndGet(-entry.payload().length);
             }
@@ -97,19 +75,13 @@ final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source 
         return entry != null;
     }
 
-    void viewed(View now) {
-        view = now;
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.viewed(now, false);
-        }
+    /** The group has changed. */
+    void sees(View now) {
+        viewed(now);
     }
 
     void more(boolean here) {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.more(here);
-        }
+        withDeliveries(to -> to.more(here));
     }
 
     byte @Nullable [] takeQueued() {
@@ -132,13 +104,6 @@ final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source 
         more(direct && group.lastKnown() - next <= DELIVERIES_OF_OTHERS);
     }
 
-    private void checkLength(byte[] payload) {
-        if (payload.length > group.payloadBytesMax()) {
-            throw new IllegalArgumentException(
-                    "a message of " + payload.length + " bytes, the limit is " + group.payloadBytesMax());
-        }
-    }
-
     @Override
     public void multicast(byte[] payload, Set<Integer> nodes) {
         checkLength(payload);
@@ -147,36 +112,7 @@ final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source 
 
     /** Another node, or this one, has sent something outside of the order. */
     void received(LocalOrderGroup.Entry letter) {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.received(letter.sender(), ByteBuffer.wrap(letter.payload()).asReadOnlyBuffer(), false);
-        }
-    }
-
-    @Override
-    public View view() {
-        return view;
-    }
-
-    @Override
-    public void suspend() {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.suspend();
-        }
-    }
-
-    @Override
-    public void resume() {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.resume();
-        }
-    }
-
-    @Override
-    public int maxPayloadBytes() {
-        return group.payloadBytesMax();
+        withDeliveries(to -> to.received(letter.sender(), readOnly(letter.payload()), false));
     }
 
     @Override
@@ -186,17 +122,13 @@ final class LocalOrder implements Order, DurableLog, Group, DeliveryLoop.Source 
 
     @Override
     public Status status() {
-        DeliveryLoop to = deliveries;
-        return new Status(to == null ? 0 : to.lastDelivered(), group.lastKnown(), group.firstRetained(),
-                queuedBytes.get(), group.logBytes());
+        return new Status(lastDelivered(), group.lastKnown(), group.firstRetained(), queuedBytes.get(),
+                group.logBytes());
     }
 
     @Override
     public void close() {
         leave();
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.close();
-        }
+        withDeliveries(DeliveryLoop::close);
     }
 }

@@ -106,7 +106,7 @@ public final class LocalOrderGroup {
 
     private void changed() {
         Group.View view = view();
-        present.values().forEach(o -> o.viewed(view));
+        present.values().forEach(o -> o.sees(view));
         order(null);
     }
 

@@ -123,7 +123,11 @@ final class CommittedEntries implements StateMachine {
         }
     }
 
-    /** A leader may learn that others have an entry on disk before it has: the log must not end before a checkpoint. */
+    /**
+     * The log must not end before a checkpoint. MicroRaft 0.7 flushes what a node has appended before it answers, and what a leader
+     * sends before it looks at an answer (the flush is queued with the sending), so that all that is committed here is on disk
+     * already; but it does not promise that, and what is safe is not flushed again.
+     */
     private void checkpoint() throws IOException {
         log.flush();
         checkpoints.add(index, term, table);

@@ -10,9 +10,9 @@ import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
-import tutti.core.schema.Type;
 import tutti.core.schema.Types;
 import tutti.core.schema.Versions;
+import tutti.order.SpokenVersions;
 
 /**
  * How a connection between two nodes begins: the one that connects says who it is, which cluster it means, and what it speaks;
@@ -41,8 +41,6 @@ final class Greeting {
         /** It takes {@linkplain PeerMessage.Letter letters}. */
         static final String LETTERS = "letters";
 
-        private static final Type<Set<String>> NAMES = Types.set(Types.text(64), 64);
-
         private Capability() {}
     }
 
@@ -62,7 +60,7 @@ final class Greeting {
                 Field.of("node", Types.INT, Hello::node), Field.of("process", Types.LONG, Hello::process),
                 Field.of("directory", Types.LONG, Hello::directory),
                 Field.of("speaks", Versions.SCHEMA, Hello::speaks),
-                Field.of("capabilities", Capability.NAMES, Hello::capabilities),
+                Field.of("capabilities", SpokenVersions.CAPABILITIES, Hello::capabilities),
                 Field.of("cluster", Types.text(BYTES_MAX), Hello::cluster), Hello::new);
 
         /** One of this build. */
@@ -77,7 +75,7 @@ final class Greeting {
 
         /** As it travels. */
         ByteBuffer framed() {
-            byte[] hello = bytes(FOREVER.newest());
+            byte[] hello = bytes(Versions.FOREVER.newest());
             return ByteBuffer.allocate(Long.BYTES + LENGTH_BYTES + hello.length).putLong(MAGIC)
                     .putShort((short) hello.length).put(hello).flip();
         }
@@ -92,7 +90,7 @@ final class Greeting {
         static final Schema<Answer> SCHEMA = Schema.message("answer", 2, Answer.class, "Whether that is welcome.").of(
                 Field.of("refusal", Types.text(BYTES_MAX), Answer::refusal),
                 Field.of("speaks", Versions.SCHEMA, Answer::speaks),
-                Field.of("capabilities", Capability.NAMES, Answer::capabilities), Answer::new);
+                Field.of("capabilities", SpokenVersions.CAPABILITIES, Answer::capabilities), Answer::new);
 
         /** One of this build. */
         Answer(String refusal) {
@@ -106,36 +104,18 @@ final class Greeting {
 
         /** As it travels. */
         ByteBuffer framed() {
-            byte[] answer = bytes(FOREVER.newest());
+            byte[] answer = bytes(Versions.FOREVER.newest());
             return ByteBuffer.allocate(LENGTH_BYTES + answer.length).putShort((short) answer.length).put(answer)
                     .flip();
         }
     }
 
-    private static final Versions FOREVER = new Versions(1, 1);
     /** Both of them. */
     static final MessageSet<Encoded> SET = new MessageSet<>("greetings",
             "With which a connection between two nodes of a Raft order begins: eight bytes `TuttiOrd`, a length of 2 bytes,"
                     + " and the hello; a length of 2 bytes and the answer. They stay as they are, whatever versions there"
                     + " will be.",
-            FOREVER, List.of(Hello.SCHEMA, Answer.SCHEMA));
-
-    /**
-     * Why two nodes cannot talk, or nothing.
-     *
-     * @param self this node
-     * @param mine what it speaks
-     * @param theirs what the other speaks
-     */
-    static String foreign(int self, Versions mine, Versions theirs) {
-        if (mine.common(theirs) != 0) {
-            return "";
-        }
-        boolean behind = theirs.newest() < mine.oldest();
-        return "node " + self + " speaks " + mine + ", but you speak " + theirs + ": upgrade "
-                + (behind ? "your node" : "node " + self)
-                + " to a release that speaks a version of the other, one node after the other";
-    }
+            Versions.FOREVER, List.of(Hello.SCHEMA, Answer.SCHEMA));
 
     /** Gathers a {@link Hello} from the bytes of a connection. */
     static final class HelloReader {

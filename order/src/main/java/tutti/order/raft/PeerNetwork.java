@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.Versions;
+import tutti.order.SpokenVersions;
 import tutti.runtime.Clock;
 import tutti.runtime.Loop;
 import tutti.runtime.Network;
@@ -73,8 +74,8 @@ final class PeerNetwork {
         void rejected(String reason);
     }
 
-    /** Listens to those whom nobody listens to. */
-    private static final Network.StreamListener NOBODY = new Network.StreamListener() {
+    /** Of connections that are over: drops what comes on them. */
+    private static final Network.StreamListener UNHEARD = new Network.StreamListener() {
         @Override
         public void received(ByteBuffer bytes) {
             // It is dropped.
@@ -103,9 +104,7 @@ final class PeerNetwork {
     /** Connections that have not been welcomed, the oldest first. */
     private final List<Inbound> strangers = new ArrayList<>();
     private final AtomicLong refusedConnections = new AtomicLong();
-    /** What each of the others has said last that it speaks. */
-    private final Map<Integer, Versions> spoken = new TreeMap<>();
-    private volatile int wireVersion = Versions.SPOKEN.oldest();
+    private final SpokenVersions spoken;
     private boolean started;
     private boolean everAccepted;
     private @Nullable Long strangerToldNanos;
@@ -139,6 +138,7 @@ final class PeerNetwork {
                 peers.put(id, new Peer(id, address));
             }
         });
+        spoken = new SpokenVersions(Versions.SPOKEN, peers.keySet());
         PeerIdentity proven = network.identity();
         if (proven != null && !proven.equals(new PeerIdentity(cluster, self))) {
             throw new IOException("this node is configured as node " + self + " of cluster " + cluster
@@ -146,12 +146,11 @@ final class PeerNetwork {
         }
         if (peers.isEmpty()) {
             // Nobody has a reason to connect.
-            wireVersion = Versions.SPOKEN.newest();
             return;
         }
         try {
             // It is closed with the network.
-            var _ = network.listen(config.members().get(self), new Door());
+            var _ = network.listen(config.members().get(self), new Acceptor());
         } catch (IOException taken) {
             throw new IOException("node " + self + " " + taken.getMessage(), taken);
         }
@@ -181,7 +180,7 @@ final class PeerNetwork {
             Peer peer = peers.get(node);
             Outbound connection = peer == null ? null : peer.connection;
             if (connection != null && connection.understands(message)) {
-                connection.send(frames.computeIfAbsent(connection.version, version -> frame(message, version)));
+                connection.send(frames.computeIfAbsent(spoken.with(node), version -> frame(message, version)));
             }
         }
     }
@@ -191,21 +190,9 @@ final class PeerNetwork {
         return Frames.finish(Frames.begin(bytes.length).put(bytes));
     }
 
-    /**
-     * The newest version that all nodes are known to speak; the oldest as long as some have not been heard. Any thread.
-     */
+    /** In which version to write what all nodes read. Any thread. */
     int wireVersion() {
-        return wireVersion;
-    }
-
-    private void heard(int node, Versions speaks) {
-        spoken.put(node, speaks);
-        int lowest = Versions.SPOKEN.newest();
-        for (int other : peers.keySet()) {
-            Versions theirs = spoken.get(other);
-            lowest = Math.min(lowest, theirs == null ? Versions.SPOKEN.oldest() : theirs.newest());
-        }
-        wireVersion = Math.max(lowest, Versions.SPOKEN.oldest());
+        return spoken.common();
     }
 
     /** Nodes to which there is a connection in both directions, without this one. */
@@ -311,8 +298,7 @@ final class PeerNetwork {
         /** When the hello was sent, if it was. */
         private @Nullable Long greetedNanos;
         private boolean welcome;
-        /** In which to speak, once it is welcome, and what the other is able to do besides. */
-        private int version;
+        /** What the other is able to do, once it is welcome. */
         private Set<String> capabilities = Set.of();
         private boolean over;
         /** Something was sent since the last sign of life was due. */
@@ -391,14 +377,13 @@ final class PeerNetwork {
                 if (come == null) {
                     return;
                 }
-                version = Versions.SPOKEN.common(come.speaks());
                 capabilities = come.capabilities();
                 String refusal = come.refusal().isEmpty()
-                        ? Greeting.foreign(peer.id, come.speaks(), Versions.SPOKEN)
+                        ? SpokenVersions.foreign(peer.id, come.speaks(), Versions.SPOKEN)
                         : come.refusal();
                 if (refusal.isEmpty()) {
                     welcome = true;
-                    heard(peer.id, come.speaks());
+                    spoken.heard(peer.id, come.speaks());
                     everAccepted = true;
                     peer.retryNanos = RETRY_NANOS_MIN;
                     receiver.reachabilityChanged();
@@ -453,7 +438,7 @@ final class PeerNetwork {
 
     // ------------------------------------------------------------------------------------------ receiving
 
-    private final class Door implements Network.Acceptor {
+    private final class Acceptor implements Network.Acceptor {
         @Override
         public Network.StreamListener accepted(Network.Stream stream) {
             return PeerNetwork.this.accepted(stream);
@@ -479,7 +464,7 @@ final class PeerNetwork {
             LOGGER.error("node {} turns {} away, which is {}: only other members of its own cluster may connect", self,
                     stream.remote(), peer);
             stream.close();
-            return NOBODY;
+            return UNHEARD;
         }
         if (strangers.size() >= STRANGERS_MAX) {
             Inbound oldest = strangers.getFirst();
@@ -507,7 +492,7 @@ final class PeerNetwork {
             return "it is " + peer + " that connects in the name of node " + from
                     + ": give each node its own certificate";
         }
-        String foreign = Greeting.foreign(self, Versions.SPOKEN, hello.speaks());
+        String foreign = SpokenVersions.foreign(self, Versions.SPOKEN, hello.speaks());
         if (!foreign.isEmpty()) {
             return foreign;
         }
@@ -591,7 +576,7 @@ final class PeerNetwork {
             }
             from = come.node();
             process = come.process();
-            heard(from, come.speaks());
+            spoken.heard(from, come.speaks());
             state = State.WELCOME;
             heardNanos = clock.nanoTime();
             strangers.remove(this);

@@ -18,9 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.DecodeException;
-import tutti.core.spi.DurableLog;
-import tutti.core.spi.Group;
-import tutti.core.spi.Order;
+import tutti.order.DeliveringOrder;
 import tutti.order.DeliveryLoop;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
@@ -42,7 +40,7 @@ import tutti.runtime.Network;
  * Raft, log and connections live on the loop of a {@link Network}; reader and listener are called on a loop of their own
  * ({@link DeliveryLoop}), which is run by Raft's if little is to be delivered.
  */
-public final class RaftOrder implements Order, DurableLog, Group {
+public final class RaftOrder extends DeliveringOrder {
     private static final Logger LOGGER = LoggerFactory.getLogger(RaftOrder.class);
     /** What Raft's loop hands to reader or listener itself, at most: entries, and bytes. */
     private static final int HERE_ENTRIES_MAX = 4;
@@ -78,15 +76,12 @@ public final class RaftOrder implements Order, DurableLog, Group {
     private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private final AtomicBoolean stopped = new AtomicBoolean();
-    private volatile View view;
-    private volatile @Nullable Listener listener;
     private volatile @Nullable Delivery delivery;
-    private volatile @Nullable DeliveryLoop deliveries;
 
     private RaftOrder(RaftOrderConfig config, Machine machine, Directory files) throws IOException {
+        super(config.self(), config.payloadBytesMax());
         this.config = config;
         this.machine = machine;
-        view = new View(Set.of(config.self()), false, -1);
         List<AutoCloseable> opened = new ArrayList<>();
         try {
             directory = new NodeDirectory(files, config.identity(), config.cluster(), machine.clock(),
@@ -167,21 +162,6 @@ public final class RaftOrder implements Order, DurableLog, Group {
     }
 
     @Override
-    public DurableLog log() {
-        return this;
-    }
-
-    @Override
-    public Group group() {
-        return this;
-    }
-
-    @Override
-    public void join(Listener hears) {
-        listener = hears;
-    }
-
-    @Override
     public void start(long after, Reader reader) throws TruncatedException {
         if (state.get() != State.OPEN) {
             throw new IllegalStateException("an order is started once");
@@ -195,12 +175,10 @@ public final class RaftOrder implements Order, DurableLog, Group {
         }
         Delivery source = new Delivery(config, log, from, after, directory.incarnation(), submissions);
         delivery = source;
-        DeliveryLoop to = new DeliveryLoop(machine, "order-" + config.self() + "-deliver", after, source, reader,
-                listener, this::fail);
-        deliveries = to;
+        deliver(machine, after, source, reader, this::fail);
         loop.execute(() -> {
             source.committed(committed.index());
-            to.viewed(view, false);
+            viewed(view());
             begin();
         });
     }
@@ -228,18 +206,11 @@ public final class RaftOrder implements Order, DurableLog, Group {
         }
     }
 
-    private void checkLength(byte[] payload) {
-        if (payload.length > config.payloadBytesMax()) {
-            throw new IllegalArgumentException(
-                    "a message of " + payload.length + " bytes, the limit is " + config.payloadBytesMax());
-        }
-    }
-
     @Override
     public void multicast(byte[] payload, Set<Integer> nodes) {
         checkLength(payload);
         if (nodes.contains(config.self())) {
-            received(config.self(), ByteBuffer.wrap(payload).asReadOnlyBuffer(), false);
+            received(config.self(), readOnly(payload), false);
         }
         Set<Integer> others = new TreeSet<>(nodes);
         loop.execute(() -> peers.send(others, new PeerMessage.Letter(payload)));
@@ -251,41 +222,12 @@ public final class RaftOrder implements Order, DurableLog, Group {
     }
 
     private void received(int sender, ByteBuffer letter, boolean here) {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.received(sender, letter, here);
-        }
+        withDeliveries(to -> to.received(sender, letter, here));
     }
 
     @Override
     public void prefer(Set<Integer> nodes) {
         preference.prefer(nodes);
-    }
-
-    @Override
-    public View view() {
-        return view;
-    }
-
-    @Override
-    public void suspend() {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.suspend();
-        }
-    }
-
-    @Override
-    public void resume() {
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.resume();
-        }
-    }
-
-    @Override
-    public int maxPayloadBytes() {
-        return config.payloadBytesMax();
     }
 
     /** Takes effect in steps of a file of the log. */
@@ -300,8 +242,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
 
     @Override
     public Status status() {
-        DeliveryLoop to = deliveries;
-        return new Status(to == null ? 0 : to.lastDelivered(), committed.lastKnown(),
+        return new Status(lastDelivered(), committed.lastKnown(),
                 checkpoints.oldest().positions() + 1, submissions.queuedBytes(), log.bytes());
     }
 
@@ -317,10 +258,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
         }
         stopped.set(true);
         network.close();
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.close();
-        }
+        withDeliveries(DeliveryLoop::close);
         for (AutoCloseable closeable : List.of(log, directory)) {
             try {
                 closeable.close();
@@ -340,10 +278,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
             } else {
                 loop.execute(network::close);
             }
-            DeliveryLoop to = deliveries;
-            if (to != null) {
-                to.fail(cause);
-            }
+            withDeliveries(to -> to.fail(cause));
         }
     }
 
@@ -406,12 +341,8 @@ public final class RaftOrder implements Order, DurableLog, Group {
         Set<Integer> members = peers.reachable();
         members.add(config.self());
         View now = new View(members, leader >= 0 && quorum(members), leader);
-        if (!now.equals(view)) {
-            view = now;
-            DeliveryLoop to = deliveries;
-            if (to != null) {
-                to.viewed(now, false);
-            }
+        if (!now.equals(view())) {
+            viewed(now);
         }
     }
 
@@ -456,7 +387,7 @@ public final class RaftOrder implements Order, DurableLog, Group {
             }
             switch (read) {
                 case PeerMessage.Letter(byte[] payload) -> RaftOrder.this.received(from,
-                        ByteBuffer.wrap(payload).asReadOnlyBuffer(), payload.length <= HERE_BYTES_MAX);
+                        readOnly(payload), payload.length <= HERE_BYTES_MAX);
                 case PeerMessage.Submit(byte[] batch) -> {
                     if (leader == config.self()) {
                         replicate(batch);
@@ -525,9 +456,6 @@ public final class RaftOrder implements Order, DurableLog, Group {
         tellsDelivery = false;
         untoldEntries = 0;
         untoldBytes = 0;
-        DeliveryLoop to = deliveries;
-        if (to != null) {
-            to.more(here);
-        }
+        withDeliveries(to -> to.more(here));
     }
 }

@@ -3,9 +3,11 @@ package tutti.order.group;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import tutti.core.schema.Catalogue;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.GoldenContract;
+import tutti.core.schema.Versions;
 import tutti.group.Packet;
 
 class GroupOrderGoldenTest extends GoldenContract {
@@ -17,7 +19,9 @@ class GroupOrderGoldenTest extends GoldenContract {
     @Override
     protected Map<String, List<? extends Encoded>> samples() {
         Frame.Channel channel = new Frame.Channel(1_700_000_000_000L, 2);
-        return Map.of("group frames",
+        return Map.of("group announcements",
+                List.of(new Announcement(1_700_000_000_006L, new Versions(1, 2), Set.of("wings"), true)),
+                "group frames",
                 List.of(new Frame.PacketFrame(new Packet.Progress(7, 20, 100)),
                         new Frame.Letter(channel, 1_700_000_000_003L, 4, Frame.Completes.MESSAGE,
                                 ByteBuffer.wrap(new byte[]{5, 6})),

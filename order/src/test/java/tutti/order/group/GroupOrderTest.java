@@ -9,6 +9,7 @@ import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,9 +18,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.core.schema.Versions;
 import tutti.core.spi.Order;
 import tutti.order.OrderContract;
 import tutti.order.Recorder;
@@ -128,6 +131,65 @@ class GroupOrderTest extends OrderContract {
                     () -> order.refused() + " refused");
             order.append("goes on".getBytes(StandardCharsets.UTF_8));
             assertEquals("goes on", recorder.awaitCount(1).getFirst().payload());
+        }
+    }
+
+    @Test
+    void nodesAnnounceWhatTheySpeakAndOneWithNothingInCommonIsTurnedAway() throws Exception {
+        Map<Integer, InetSocketAddress> members = members(2);
+        long tag = Frame.tag(GroupOrder.words(GroupOrderConfig.of("test", 0, members, 1 << 20, PAYLOAD_BYTES_MAX,
+                Duration.ofMillis(500))));
+        Envelopes envelopes = new Envelopes(tag, 1, 5, datagramKeys());
+        try (DatagramSocket other = new DatagramSocket(members.get(1));
+                GroupOrder order = open(0, members, 1 << 20, PAYLOAD_BYTES_MAX)) {
+            order.start(0, new Recorder());
+            Announcement first = announcement(other, envelopes, true);
+            assertEquals(Versions.SPOKEN, first.speaks());
+            assertEquals(Versions.SPOKEN.oldest(), order.wireVersion());
+
+            Frame frame = new Frame.Receipt(new Frame.Channel(1, 1), 1);
+            send(other, members.get(0),
+                    envelopes.seal(0, new Announcement(5, new Versions(1, 9), Set.of("wings"), true)));
+            assertEquals(first.life(), announcement(other, envelopes, false).life(), "it answers who asks");
+            send(other, members.get(0), envelopes.seal(0, frame, 1));
+
+            int foreign = Versions.SPOKEN.newest() + 1;
+            send(other, members.get(0),
+                    envelopes.seal(0, new Announcement(6, new Versions(foreign, 9), Set.of(), true)));
+            announcement(other, envelopes, false);
+            assertEquals(0, order.refused());
+            send(other, members.get(0), envelopes.seal(0, frame, 1));
+            Recorder.THREADS.await(this, () -> order.refused() == 1, () -> order.refused() + " refused");
+
+            send(other, members.get(0), envelopes.seal(0, new Announcement(5, Versions.SPOKEN, Set.of(), true)));
+            announcement(other, envelopes, false);
+            send(other, members.get(0), envelopes.seal(0, frame, 1));
+            Recorder.THREADS.await(this, () -> order.refused() == 2, () -> "what an earlier life said does not count");
+
+            send(other, members.get(0), envelopes.seal(0, new Announcement(7, Versions.SPOKEN, Set.of(), true)));
+            announcement(other, envelopes, false);
+            send(other, members.get(0), envelopes.seal(0, frame, 1));
+            send(other, members.get(0), envelopes.seal(0, new Announcement(7, Versions.SPOKEN, Set.of(), true)));
+            announcement(other, envelopes, false);
+            assertEquals(2, order.refused(), "it was put back to a release that is understood");
+        }
+    }
+
+    private static void send(DatagramSocket from, InetSocketAddress to, ByteBuffer datagram) throws IOException {
+        byte[] bytes = new byte[datagram.remaining()];
+        datagram.get(bytes);
+        from.send(new DatagramPacket(bytes, bytes.length, to));
+    }
+
+    /** The next announcement that comes, and asks or not; other datagrams are passed over. */
+    private static Announcement announcement(DatagramSocket at, Envelopes envelopes, boolean asks) throws IOException {
+        DatagramPacket come = new DatagramPacket(new byte[Frame.DATAGRAM_BYTES_MAX], Frame.DATAGRAM_BYTES_MAX);
+        while (true) {
+            at.receive(come);
+            Envelopes.Received read = envelopes.open(ByteBuffer.wrap(come.getData(), 0, come.getLength()));
+            if (read != null && read.message() instanceof Announcement announcement && announcement.asks() == asks) {
+                return announcement;
+            }
         }
     }
 

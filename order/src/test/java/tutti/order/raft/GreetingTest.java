@@ -60,18 +60,6 @@ class GreetingTest {
     }
 
     @Test
-    void nodesWithoutACommonVersionTellEachOtherWhatTheySpeakAndWhoIsToBeUpgraded() {
-        assertEquals("", Greeting.foreign(1, new Versions(1, 4), new Versions(4, 6)));
-        assertEquals("node 1 speaks wire versions 3 to 5, but you speak wire versions 1 to 2: upgrade your node to a"
-                + " release that speaks a version of the other, one node after the other",
-                Greeting.foreign(1, new Versions(3, 5), new Versions(1, 2)));
-        assertEquals(
-                "node 1 speaks wire version 1, but you speak wire versions 2 to 3: upgrade node 1 to a release that"
-                        + " speaks a version of the other, one node after the other",
-                Greeting.foreign(1, new Versions(1, 1), new Versions(2, 3)));
-    }
-
-    @Test
     void aGreetingOfALaterReleaseIsReadWhateverItSpeaks() throws IOException {
         Greeting.Hello later = new Greeting.Hello(3, 42, 77, new Versions(7, 9), Set.of("letters", "wings"), "0=a:1");
         assertEquals(later, hello.read(later.framed()));

@@ -176,6 +176,29 @@ class SegmentedLogTest {
         }
     }
 
+    /** An entry behind the damage is whole: where it lies, another log may end later. */
+    @Test
+    void whatACrashLeftBehindTheEndNeverComesBack() throws IOException {
+        try (SegmentedLog log = open()) {
+            log.append(entry(1, 1, 100));
+            log.flush();
+            log.append(entry(2, 1, 100));
+            log.append(entry(3, 1, 100));
+            log.flush();
+        }
+        Path file = files().getLast();
+        flip(file, offsetOf(file, entry(2, 1, 100).body()) + 5);
+        try (SegmentedLog log = open()) {
+            assertEquals(1, log.lastIndex());
+            log.append(entry(2, 2, 100));
+            log.flush();
+        }
+        try (SegmentedLog log = open()) {
+            assertEquals(2, log.lastIndex());
+            assertHolds(log, entry(2, 2, 100));
+        }
+    }
+
     @Test
     void aFlippedBitInWhatWasSafeIsRefused() throws IOException {
         try (SegmentedLog log = open()) {

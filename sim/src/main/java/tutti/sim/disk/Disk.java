@@ -41,8 +41,25 @@ public final class Disk {
     private long served;
     private long operations;
     private @Nullable Kill kill;
+    private @Nullable KillBehind killBehind;
 
     private record Kill(long operation, Runnable action) {}
+
+    /** Operations of the seam that programs seldom do. */
+    public enum Rare {
+        /** A file becomes shorter. */
+        TRUNCATE,
+        /** A file gets another name. */
+        MOVE,
+        /** A file loses its name. */
+        DELETE,
+        /** A file is made. */
+        MAKE,
+        /** Names become safe. */
+        SYNC
+    }
+
+    private record KillBehind(Rare rare, long operation, Runnable action) {}
 
     /**
      * Of a host, empty.
@@ -345,14 +362,31 @@ public final class Disk {
         kill = new Kill(operations + operation, action);
     }
 
+    /**
+     * Has the process killed at the next rare operation of a sort, or behind it, in place of the operation. It may be of a later
+     * life of the process.
+     *
+     * @param operation the how-many-th from the rare one on, which is the first; at least 1
+     * @param action what kills it; called once
+     */
+    public void killBehind(Rare rare, long operation, Runnable action) {
+        killBehind = new KillBehind(rare, operation, action);
+    }
+
     /** Lets the process live. */
     public void spare() {
         kill = null;
+        killBehind = null;
     }
 
     /** An operation of the seam begins; returns what kills the process in place of it, or null. */
-    public @Nullable Runnable operation() {
+    public @Nullable Runnable operation(@Nullable Rare rare) {
         operations++;
+        KillBehind armed = killBehind;
+        if (armed != null && armed.rare == rare) {
+            killBehind = null;
+            kill = new Kill(operations + armed.operation - 1, armed.action);
+        }
         Kill due = kill;
         if (due == null || operations < due.operation) {
             return null;

@@ -3,6 +3,7 @@ package tutti.sim.fault;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.Locale;
+import tutti.sim.disk.Disk;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
@@ -229,9 +230,7 @@ public sealed interface Action {
     /** See {@link FaultKind#KILL}. */
     record Kill(String host, long operation, Unsynced unsynced) implements Action {
         public Kill {
-            if (operation < 1 || operation > 1_000_000) {
-                throw new IllegalArgumentException("a process is killed at operation 1 to 1000000, not " + operation);
-            }
+            requireOperation(operation);
         }
 
         @Override
@@ -524,6 +523,42 @@ public sealed interface Action {
         @Override
         public List<String> values() {
             return List.of(host, by.toString());
+        }
+    }
+
+    /** See {@link FaultKind#KILL_BEHIND}: operation 1 is the rare one itself. */
+    record KillBehind(String host, Disk.Rare rare, long operation, Unsynced unsynced) implements Action {
+        public KillBehind {
+            requireOperation(operation);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return FaultKind.KILL_BEHIND;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host, word(rare), Long.toString(operation), word(unsynced));
+        }
+    }
+
+    /** See {@link FaultKind#GONE}. */
+    record Gone(String host) implements Action {
+        @Override
+        public FaultKind kind() {
+            return FaultKind.GONE;
+        }
+
+        @Override
+        public List<String> values() {
+            return List.of(host);
+        }
+    }
+
+    private static void requireOperation(long operation) {
+        if (operation < 1 || operation > 1_000_000) {
+            throw new IllegalArgumentException("a process is killed at operation 1 to 1000000, not " + operation);
         }
     }
 

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import tutti.sim.disk.Disk;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
@@ -20,6 +21,7 @@ final class FaultDice {
     private static final int RATE_MAX_THOUSANDTHS = 300;
     private static final int DAMAGES_MAX = 4;
     private static final List<Long> KILL_OPERATIONS = List.of(10L, 100L, 1000L);
+    private static final List<Long> KILL_BEHIND_OPERATIONS = List.of(1L, 5L, 30L);
 
     private final RandomStream random;
     private final FaultProfile profile;
@@ -82,7 +84,7 @@ final class FaultDice {
     private int down(Fault fault) {
         return switch (fault.action().kind()) {
             case CRASH, KILL, BAD_SECTORS, FLIPPED_BITS, LOST_DISK, LOST_WRITES, MISDIRECTED_WRITES, LYING_DISK,
-                    OLD_COPY, LOST_DIRECTORY, OLD_DIRECTORY ->
+                    OLD_COPY, LOST_DIRECTORY, OLD_DIRECTORY, KILL_BEHIND ->
                 1;
             default -> 0;
         };
@@ -138,6 +140,9 @@ final class FaultDice {
             case ENGINE_ABORTS -> new Action.EngineAborts(dice.pick(hosts), rate(dice));
             case SLOW_COMMITS -> new Action.SlowCommits(dice.pick(hosts),
                     new Distribution.Exponential(time(dice, 100 * Nanos.MILLI)));
+            case KILL_BEHIND -> new Action.KillBehind(dice.pick(hosts), dice.pick(List.of(Disk.Rare.values())),
+                    dice.between(1, dice.pick(KILL_BEHIND_OPERATIONS)), unsynced(dice));
+            case GONE -> new Action.Gone(dice.pick(hosts));
         };
     }
 

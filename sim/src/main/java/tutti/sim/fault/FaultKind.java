@@ -68,7 +68,14 @@ public enum FaultKind {
     /** The engine does nothing. */
     ENGINE_HANG(Promise.RECOVERS, "engine-hang", "host"),
     /** The engine's server dies, and refuses connections until it is over. */
-    ENGINE_DOWN(Promise.RECOVERS, "engine-down", "host");
+    ENGINE_DOWN(Promise.RECOVERS, "engine-down", "host"),
+    /**
+     * A host crashes in place of the next rare operation of its program's files of a sort, or of one soon behind it, and boots
+     * when it is over.
+     */
+    KILL_BEHIND(Promise.RECOVERS, "kill-behind", "host", "rare", "operation", "unsynced"),
+    /** A host crashes, and never boots again. */
+    GONE(Promise.REFUSES, "gone", "host");
 
     /** What a system that keeps its data on a majority of disks promises under a kind of fault. */
     public enum Promise {

@@ -83,6 +83,11 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
                 || damaged(faults).size() > (hosts.size() - 1) / 2;
     }
 
+    /** Whether it has a fault of a kind. */
+    public boolean has(FaultKind kind) {
+        return faults.stream().anyMatch(fault -> fault.action().kind() == kind);
+    }
+
     /** Hosts whose safe data is damaged at some time. */
     static Set<String> damaged(List<Fault> faults) {
         Set<String> damaged = new TreeSet<>();
@@ -116,7 +121,7 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
             case POWER_LOSS -> new TreeSet<>(hosts);
             case CRASH, KILL, FULL_DISK, FAILING_DISK, BAD_SECTORS, FLIPPED_BITS, LOST_DISK, LOST_WRITES,
                     MISDIRECTED_WRITES, LYING_DISK, OLD_COPY, LOST_DIRECTORY, OLD_DIRECTORY, ENGINE_DOWN,
-                    ENGINE_OLD_CHECKPOINT ->
+                    ENGINE_OLD_CHECKPOINT, KILL_BEHIND, GONE ->
                 // The first parameter of these kinds is the host.
                 Set.of(fault.action().values().getFirst());
             default -> Set.of();

@@ -24,6 +24,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
     private static final String LONG = "long";
     private static final int SHARE = 8;
     private static final int LONG_SHARE = 2;
+    private static final Set<FaultKind> RARE = Set.of(FaultKind.KILL_BEHIND, FaultKind.GONE);
 
     public FaultProfile {
         kinds = List.copyOf(EnumSet.copyOf(kinds.isEmpty() ? EnumSet.noneOf(FaultKind.class) : kinds));
@@ -56,7 +57,8 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
     /**
      * Reads a list of kinds and of names for several, separated by commas: {@code none}, {@code network}, {@code hosts},
      * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code disks} for those of disks
-     * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under; or words of kinds,
+     * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under, {@code rare}
+     * for hosts that are killed at rare operations of files or are gone for good; or words of kinds,
      * like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
      *
      * @throws IllegalArgumentException if a word is none of these; it names the nearest
@@ -87,6 +89,9 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         disks.addAll(promising(FaultKind.Promise.REFUSES));
         words.put("disks", disks);
         words.put("beyond", promising(FaultKind.Promise.NONE));
+        // In none of the others: what a seed means there stays so.
+        words.values().forEach(kinds -> kinds.removeAll(RARE));
+        words.put("rare", EnumSet.copyOf(RARE));
         for (FaultKind kind : FaultKind.values()) {
             words.put(kind.word(), EnumSet.of(kind));
         }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
+import tutti.sim.disk.Disk;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
@@ -74,6 +75,9 @@ final class FaultReader {
             case ENGINE_DOWN -> new Action.EngineDown(given.host());
             case ENGINE_ABORTS -> new Action.EngineAborts(given.host(), given.number("rate"));
             case SLOW_COMMITS -> new Action.SlowCommits(given.host(), given.distribution("by"));
+            case KILL_BEHIND -> new Action.KillBehind(given.host(), given.oneOf("rare", Disk.Rare.values()),
+                    given.whole("operation"), given.oneOf("unsynced", Unsynced.values()));
+            case GONE -> new Action.Gone(given.host());
         };
     }
 

@@ -5,6 +5,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
@@ -158,7 +159,11 @@ public final class Injector {
                 yield setting(() -> slowDisk(a.host()), since(disk::slowed));
             }
             case Action.Crash a -> crash(network.host(a.host()), a.unsynced(), random, disk -> 1);
-            case Action.Kill a -> kill(network.host(a.host()), a, random);
+            case Action.Kill a -> kill(network.host(a.host()), a.unsynced(), random,
+                    (disk, action) -> disk.killAt(a.operation(), action));
+            case Action.KillBehind a -> kill(network.host(a.host()), a.unsynced(), random,
+                    (disk, action) -> disk.killBehind(a.rare(), a.operation(), action));
+            case Action.Gone a -> gone(network.host(a.host()), random);
             case Action.PowerLoss a -> powerLoss(a.unsynced(), random);
             case Action.FullDisk a -> disk(network.host(a.host()), Effect.FULL, 1, random);
             case Action.FailingDisk a -> disk(network.host(a.host()), Effect.FAIL_FORCE, a.rate(), random);
@@ -271,7 +276,7 @@ public final class Injector {
     }
 
     private static void boot(Host host) {
-        if (host.state() == Host.State.DOWN) {
+        if (host.state() == Host.State.DOWN && !host.isRetired()) {
             host.boot();
         }
     }
@@ -284,11 +289,21 @@ public final class Injector {
         return all;
     }
 
-    private static InForce kill(Host host, Action.Kill kill, RandomStream random) {
+    /** A host that is down already is gone, too. */
+    private static InForce gone(Host host, RandomStream random) {
+        if (host.state() != Host.State.DOWN) {
+            host.crash(Unsynced.LOST, random);
+        }
+        host.retire();
+        return new InForce(() -> {}, () -> 1);
+    }
+
+    private static InForce kill(Host host, Unsynced unsynced, RandomStream random,
+            BiConsumer<Disk, Runnable> arm) {
         long[] killed = new long[1];
-        host.disk().killAt(kill.operation(), () -> {
+        arm.accept(host.disk(), () -> {
             killed[0]++;
-            host.crash(kill.unsynced(), random);
+            host.crash(unsynced, random);
         });
         return new InForce(() -> {
             host.disk().spare();

@@ -103,6 +103,10 @@ final class SimplerFaults {
                 simpler.add(new Action.Crash(a.host(), a.unsynced()));
                 milder(a.unsynced()).forEach(milder -> simpler.add(new Action.Kill(a.host(), a.operation(), milder)));
             }
+            case Action.KillBehind a -> milder(a.unsynced())
+                    .forEach(milder -> simpler
+                            .add(new Action.KillBehind(a.host(), a.rare(), a.operation(), milder)));
+            case Action.Gone a -> simpler.add(new Action.Crash(a.host(), Unsynced.KEPT));
             case Action.FullDisk _,Action.LostDisk _,Action.OldCopy _,Action.LostDirectory _,Action.OldDirectory _,Action.EngineOldCheckpoint _,Action.EngineHang _,Action.EngineDown _ -> {
                 // Only its time can be simpler.
             }

@@ -62,6 +62,7 @@ public final class Host implements Clock {
     /** When there are so many threads, those that have ended are forgotten. */
     private int forgetAt = FORGET_MIN;
     private State state = State.DOWN;
+    private boolean retired;
     private @Nullable PeerIdentity identity;
     private long life;
     private int pauses;
@@ -149,6 +150,19 @@ public final class Host implements Clock {
     /** Jobs that wait for a core. */
     public int queuedJobs() {
         return cpu.queued();
+    }
+
+    /** It is down for good: whoever boots hosts leaves it so. */
+    public void retire() {
+        if (state != State.DOWN) {
+            throw new IllegalStateException("host " + name + " is " + state + ": it is not retired while it works");
+        }
+        retired = true;
+    }
+
+    /** Whether it is down for good. */
+    public boolean isRetired() {
+        return retired;
     }
 
     /** Adds a program that begins with each boot, in the event of the boot, after those added before. */

@@ -5,8 +5,10 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
+import tutti.sim.disk.Disk;
 import tutti.sim.disk.DiskFile;
 import tutti.sim.disk.Folder;
 
@@ -31,12 +33,12 @@ final class SimDirectory implements Directory {
         return path;
     }
 
-    private void operation(String name) {
+    private void operation(String name, Disk.@Nullable Rare rare) {
         if (name.isEmpty() || name.equals(".") || name.equals("..") || name.indexOf('/') >= 0
                 || name.indexOf('\\') >= 0) {
             throw new IllegalArgumentException("'" + name + "' is no name of a file in " + path);
         }
-        machine.operation();
+        machine.operation(rare);
         machine.pass(CALL_NANOS);
     }
 
@@ -48,7 +50,7 @@ final class SimDirectory implements Directory {
 
     @Override
     public Directory directory(String name) throws IOException {
-        operation(name);
+        operation(name, null);
         Folder inside = folder.folder(name);
         if (inside == null) {
             if (folder.exists(name)) {
@@ -63,20 +65,20 @@ final class SimDirectory implements Directory {
 
     @Override
     public List<String> list() {
-        machine.operation();
+        machine.operation(null);
         machine.pass(CALL_NANOS);
         return folder.fileNames();
     }
 
     @Override
     public boolean exists(String name) {
-        operation(name);
+        operation(name, null);
         return folder.exists(name);
     }
 
     @Override
     public DataFile open(String name, Open how) throws IOException {
-        operation(name);
+        operation(name, folder.exists(name) ? null : Disk.Rare.MAKE);
         DiskFile file = folder.file(name);
         if (file == null && (how == Open.EXISTING || folder.exists(name))) {
             throw new NoSuchFileException(location(name));
@@ -95,8 +97,8 @@ final class SimDirectory implements Directory {
 
     @Override
     public void move(String from, String to) throws IOException {
-        operation(from);
-        operation(to);
+        operation(from, null);
+        operation(to, Disk.Rare.MOVE);
         if (folder.file(from) == null) {
             throw new NoSuchFileException(location(from));
         }
@@ -108,7 +110,7 @@ final class SimDirectory implements Directory {
 
     @Override
     public void delete(String name) throws IOException {
-        operation(name);
+        operation(name, Disk.Rare.DELETE);
         if (folder.folder(name) != null) {
             throw new IOException(location(name) + " is a directory");
         }
@@ -117,7 +119,7 @@ final class SimDirectory implements Directory {
 
     @Override
     public void sync() throws IOException {
-        machine.operation();
+        machine.operation(Disk.Rare.SYNC);
         machine.request(NAMES_BYTES);
         if (machine.disk().failsSync()) {
             throw new IOException("Input/output error, syncing " + path);
@@ -129,7 +131,7 @@ final class SimDirectory implements Directory {
 
     @Override
     public Closeable lock(String name) throws IOException {
-        operation(name);
+        operation(name, null);
         DiskFile file = folder.file(name);
         if (file == null) {
             requireRoom(name);

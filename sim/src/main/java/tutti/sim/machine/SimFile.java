@@ -3,7 +3,9 @@ package tutti.sim.machine;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
+import org.jspecify.annotations.Nullable;
 import tutti.runtime.DataFile;
+import tutti.sim.disk.Disk;
 import tutti.sim.disk.DiskFile;
 
 /** An open file of a simulated disk. */
@@ -23,9 +25,9 @@ final class SimFile implements DataFile {
         this.location = location;
     }
 
-    private void operation(long bytes) throws IOException {
+    private void operation(long bytes, Disk.@Nullable Rare rare) throws IOException {
         requireOpen();
-        machine.operation();
+        machine.operation(rare);
         machine.pass(CALL_NANOS + bytes / BYTES_PER_NANO);
     }
 
@@ -37,13 +39,13 @@ final class SimFile implements DataFile {
 
     @Override
     public long size() throws IOException {
-        operation(0);
+        operation(0, null);
         return file.size();
     }
 
     @Override
     public int read(ByteBuffer into, long at) throws IOException {
-        operation(into.remaining());
+        operation(into.remaining(), null);
         return file.read(into, at);
     }
 
@@ -53,7 +55,7 @@ final class SimFile implements DataFile {
             throw new IllegalArgumentException("bytes at " + at + " of " + location);
         }
         requireOpen();
-        Runnable kill = machine.beginOperation();
+        Runnable kill = machine.beginOperation(null);
         int length = from.remaining();
         if (kill != null) {
             // A process can be killed between the pages that it writes.
@@ -75,7 +77,7 @@ final class SimFile implements DataFile {
 
     @Override
     public void truncate(long size) throws IOException {
-        operation(0);
+        operation(0, size < file.size() ? Disk.Rare.TRUNCATE : null);
         if (size < file.size()) {
             file.resize(machine.now(), (int) size);
         }
@@ -84,7 +86,7 @@ final class SimFile implements DataFile {
     @Override
     public void force(boolean size) throws IOException {
         requireOpen();
-        machine.operation();
+        machine.operation(null);
         machine.request(file.unsyncedBytes());
         file.force(machine.now(), size);
     }

@@ -115,7 +115,7 @@ public final class SimMachine implements Machine {
     }
 
     /** Whether nothing that the caller does has any effect: the host has crashed, or the caller was killed. */
-    boolean isGone() {
+    public boolean isGone() {
         Timeline line = current;
         return dead || (line != null && line.isKilled());
     }
@@ -174,8 +174,8 @@ public final class SimMachine implements Machine {
     }
 
     /** A file operation begins. Throws if the process is dead, or dies now. */
-    void operation() {
-        Runnable kill = beginOperation();
+    void operation(Disk.@Nullable Rare rare) {
+        Runnable kill = beginOperation(rare);
         if (kill != null) {
             throw die(kill);
         }
@@ -183,11 +183,11 @@ public final class SimMachine implements Machine {
 
     /** A file operation begins; returns what kills the process in the middle of it, or null. Throws if it is dead. */
     @Nullable
-    Runnable beginOperation() {
+    Runnable beginOperation(Disk.@Nullable Rare rare) {
         if (isGone()) {
             throw new KilledError();
         }
-        return disk.operation();
+        return disk.operation(rare);
     }
 
     /** Kills the process at the present instant of whoever runs; returns what is to be thrown. */

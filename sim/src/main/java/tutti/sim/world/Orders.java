@@ -12,6 +12,7 @@ import tutti.order.group.GroupOrder;
 import tutti.order.group.GroupOrderConfig;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.sim.fault.FaultKind;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
@@ -28,6 +29,7 @@ import tutti.sim.world.node.NodeHost;
 record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static final long QUEUE_BYTES = 64 << 10;
     private static final int PORT = 7000;
+    private static final int SMALL_SEGMENT_BYTES = 1 << 12;
 
     static Orders of(Scenario scenario, Kernel kernel, RandomStream knobs) {
         return switch (scenario.order()) {
@@ -48,7 +50,9 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static Orders raft(Scenario scenario, RandomStream knobs) {
         Map<Integer, InetSocketAddress> members = members(scenario);
         Duration failure = Duration.ofMillis(knobs.between(150, 600));
-        int segmentBytes = (int) knobs.between(1 << 12, 1 << knobs.between(13, 19));
+        int drawnBytes = (int) knobs.between(1 << 12, 1 << knobs.between(13, 19));
+        // What is to happen at operations that are rare needs many of them.
+        int segmentBytes = scenario.plan().has(FaultKind.KILL_BEHIND) ? SMALL_SEGMENT_BYTES : drawnBytes;
         int batchBytes = (int) knobs.between(1 << 10, 1 << 15);
         int window = (int) knobs.between(1, 5);
         return new Orders((_, node, machine, _) -> RaftOrder.open(RaftOrderConfig.of(node, members)

@@ -16,7 +16,7 @@ import tutti.sim.kernel.Nanos;
 class FaultPlanTest {
     private static final List<String> HOSTS = List.of("n1", "n2", "n3", "n4", "n5");
     private static final FaultProfile ALL = FaultProfile.parse("all");
-    private static final FaultProfile EVERY = FaultProfile.parse("all,disks,beyond").withDownMax(HOSTS.size());
+    private static final FaultProfile EVERY = FaultProfile.parse("all,disks,beyond,rare").withDownMax(HOSTS.size());
     private static final String GOOD = """
             # found on a Tuesday
             fault-plan 1
@@ -145,6 +145,10 @@ class FaultPlanTest {
         assertEquals(FaultKind.values().length, EVERY.kinds().size());
         assertTrue(ALL.kinds().stream().allMatch(kind -> kind.promise() == FaultKind.Promise.RECOVERS));
         assertEquals(ALL.kinds(), FaultProfile.parse("network,hosts,engine").kinds());
+        // What came later is in no profile that there was before.
+        assertEquals(List.of(FaultKind.KILL_BEHIND, FaultKind.GONE), FaultProfile.parse("rare").kinds());
+        assertFalse(FaultProfile.parse("all,disks,beyond").kinds().stream().anyMatch(
+                FaultProfile.parse("rare").kinds()::contains));
         assertEquals(List.of(), FaultPlan.random(1, FaultProfile.parse("none"), HOSTS, Nanos.SECOND).faults());
         String said = assertThrows(IllegalArgumentException.class, () -> FaultProfile.parse("loss,cloging"))
                 .getMessage();

@@ -19,6 +19,7 @@ import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
 import tutti.runtime.Loop;
 import tutti.runtime.TestWorld.Crashing.Crash;
+import tutti.sim.disk.Disk;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Nanos;
 
@@ -152,6 +153,31 @@ class SimMachineTest {
             assertFalse(directory.exists("more"));
         }
         assertTrue(kills > 30, "there were " + kills + " operations to be killed at");
+    }
+
+    /** Killed two operations behind the first file that it deletes, and not before. */
+    @Test
+    void aProcessMayBeKilledBehindARareOperation() throws IOException {
+        List<String> done = new ArrayList<>();
+        world.host(0).disk().killBehind(Disk.Rare.DELETE, 3, () -> world.host(0).crash());
+        for (boolean deletes : List.of(false, true)) {
+            machine.background("main", () -> {
+                Directory directory = machine.directory("data");
+                directory.open("a", Directory.Open.EMPTY).close();
+                directory.sync();
+                if (deletes) {
+                    directory.delete("a");
+                    done.add("deleted");
+                    directory.sync();
+                    done.add("safe");
+                    directory.exists("a");
+                    done.add("alive");
+                }
+            });
+            world.pass(Nanos.SECOND);
+        }
+        assertEquals(List.of("deleted", "safe"), done);
+        assertEquals(tutti.sim.host.Host.State.DOWN, world.host(0).state());
     }
 
     @Test

@@ -7,29 +7,33 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/**
- * Loads what decides about transactions, and the world around it, once more from the same class files, some of them edited. What
- * knows nothing of these classes (kernel, hosts, network, disks, faults, the seam of {@code runtime}, libraries) is shared.
- */
+/** Loads classes once more from the same class files, some of them edited. All others are shared. */
 final class MutantLoader extends ClassLoader {
     static {
         registerAsParallelCapable();
     }
 
-    private static final List<String> OWN = List.of("tutti.core.", "tutti.group.", "tutti.order.", "tutti.node.",
+    /**
+     * What decides about transactions, and the world around it. What knows nothing of these classes (kernel, hosts, network, disks,
+     * faults, the seam of {@code runtime}, libraries) is shared.
+     */
+    static final List<String> WORLD = List.of("tutti.core.", "tutti.group.", "tutti.order.", "tutti.node.",
             "tutti.check.", "tutti.workload.", "tutti.sim.world.");
 
+    private final List<String> own;
     private final Map<String, byte[]> edited = new TreeMap<>();
 
     /**
      * With edits.
      *
+     * @param own beginnings of the names of the classes that it loads itself
      * @throws IllegalStateException if one of them does not fit the class that it is about
      */
-    MutantLoader(List<Edit> edits) {
+    MutantLoader(List<String> own, List<Edit> edits) {
         super(MutantLoader.class.getClassLoader());
+        this.own = List.copyOf(own);
         for (Edit edit : edits) {
-            if (OWN.stream().noneMatch(edit.type()::startsWith)) {
+            if (own.stream().noneMatch(edit.type()::startsWith)) {
                 throw new IllegalStateException("the edit '" + edit + "' is about a class that mutants share");
             }
             byte[] present = edited.containsKey(edit.type()) ? edited.get(edit.type()) : bytes(edit.type());
@@ -50,7 +54,7 @@ final class MutantLoader extends ClassLoader {
 
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-        if (OWN.stream().noneMatch(name::startsWith)) {
+        if (own.stream().noneMatch(name::startsWith)) {
             return super.loadClass(name, resolve);
         }
         synchronized (getClassLoadingLock(name)) {

@@ -3,7 +3,6 @@ package tutti.sim.world.mutant;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.Scenario.OrderKind;
@@ -171,7 +170,18 @@ public final class Mutants {
             one("not-resumed", "Deliveries that were suspended are not resumed when there is room.",
                     Edit.of(NODE + "Backlog", "measured", new Change.LeftOut("resume")),
                     raft("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 20),
+            one("fence-ignored", "What a node sends counts although others took it for lost and said so.",
+                    Edit.of(NODE + "ReplicaCore", "take", new Change.Given("counts", 1)),
+                    raft("si", "partition,clogging,pause,long"),
+                    new Finder(By.ACKNOWLEDGED, "aborted is absent"), 30),
             // ------------------------------------------------------------------------------ Raft glue
+            mended("edge-of-the-snapshot", "An append that begins right behind a follower's snapshot is refused.",
+                    Edit.of(RAFT + "SnapshotEdge", "behind",
+                            new Change.Condition("lastLogOrSnapshotIndex", 3, Jump.TAKEN)),
+                    raft("si", "partition,power-loss,kill"), new Finder(By.LIVENESS, "open"), 200),
+            mended("pre-vote-kept-open", "A pre-vote that was open when a leader was found is not closed.",
+                    Edit.of(RAFT + "RaftOrder", "checkForgottenPreVote()", new Change.Body(0)),
+                    raft("si", "partition,clogging,pause,gone,long"), new Finder(By.LIVENESS, "open"), 40),
             one("batch-counts-twice", "A batch that its sender has repeated counts each time.",
                     Edit.of(RAFT + "SenderTable", "accept", new Change.Condition("lastSequence", 1, Jump.PASSED)),
                     raft("si", "network"), new Finder(By.TOTAL_ORDER, "uniform integrity"), 15),
@@ -232,31 +242,6 @@ public final class Mutants {
                     Edit.of(GROUP + "MessageLog", "cut", new Change.LeftOut("put")),
                     group("si", "network,crash"), new Finder(By.ASSERTION, "cannot have position"), 100));
 
-    /** Nobody finds these in so many scenarios: holes of the simulated world, to be closed. */
-    private static final List<Mutant> ESCAPED = List.of(
-            mended("edge-of-the-snapshot", "An append that begins right behind a follower's snapshot is refused.",
-                    Edit.of(RAFT + "SnapshotEdge", "behind",
-                            new Change.Condition("lastLogOrSnapshotIndex", 3, Jump.TAKEN)),
-                    raft("si", "partition,power-loss,kill"), new Finder(By.LIVENESS, "open"), 200),
-            one("fence-ignored", "What a node sends counts although others took it for lost and said so.",
-                    Edit.of(NODE + "ReplicaCore", "take", new Change.Given("counts", 1)),
-                    raft("si", "partition,clogging,pause,crash"), new Finder(By.ACKNOWLEDGED, "aborted is absent"), 60),
-            mended("pre-vote-kept-open", "A pre-vote that was open when a leader was found is not closed.",
-                    Edit.of(RAFT + "RaftOrder", "checkForgottenPreVote()", new Change.Body(0)),
-                    raft("si", "loss,bursty-loss,partition,pause,crash"), new Finder(By.LIVENESS, "open"), 200),
-            one("cut-end-comes-back", "What was cut from the log's end stays in the file.",
-                    Edit.of(RAFT + "SegmentedLog", "truncateFrom", new Change.LeftOut("truncate")),
-                    raft("si", "partition,power-loss,kill"), new Finder(By.ASSERTION, "safely on disk"), 200),
-            one("torn-end-stays", "A torn end of the log is not cut off.",
-                    Edit.of(RAFT + "SegmentedLog", "recover(Ljava/lang/String;", new Change.LeftOut("truncate")),
-                    raft("si", "power-loss,kill"), new Finder(By.ASSERTION, "safely on disk"), 100),
-            one("checkpoint-before-the-log", "A checkpoint is written before the log up to it is safe.",
-                    Edit.of(RAFT + "CommittedEntries", "checkpoint", new Change.LeftOut("flush")),
-                    raft("si", "slow-disk,kill,power-loss"), new Finder(By.ASSERTION, "but the log ends with"), 100),
-            one("cut-counts-as-stable", "What was cut from the log counts as on stable storage for what follows.",
-                    Edit.of(GROUP + "StableWriter", "write", new Change.Condition("apply", 1, Jump.TAKEN)),
-                    group("si", "network,crash"), new Finder(By.TOTAL_ORDER, "uniform"), 60));
-
     private Mutants() {}
 
     private static Mutant one(String name, String what, Edit edit, Where where, Finder finder, int within) {
@@ -291,14 +276,9 @@ public final class Mutants {
         return ALL;
     }
 
-    /** Those that nobody finds, in as many scenarios as they say. */
-    public static List<Mutant> escaped() {
-        return ESCAPED;
-    }
-
     /** The mutant of a name. */
     public static Mutant find(String name) {
-        return Stream.concat(ALL.stream(), ESCAPED.stream()).filter(mutant -> mutant.name().equals(name)).findFirst()
+        return ALL.stream().filter(mutant -> mutant.name().equals(name)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no mutant '" + name + "'; there are: "
                         + String.join(", ", ALL.stream().map(Mutant::name).toList())));
     }

@@ -193,9 +193,9 @@ public final class NodeHost {
         });
     }
 
-    /** Whether its node refuses to go on with the data that it has. */
+    /** Whether it does not come back: its node refuses to go on with the data that it has, or its host is gone. */
     public boolean refuses() {
-        return refusal != null;
+        return refusal != null || host.isRetired();
     }
 
     /** Something has happened that no start mends: the run ends. */
@@ -293,6 +293,6 @@ public final class NodeHost {
         NodeLife now = life;
         Throwable why = refusal;
         return "node " + node + " " + host.state()
-                + (now != null ? " " + now : why == null ? " down" : " refuses: " + why.getMessage());
+                + (now != null ? " " + now : host.isRetired() ? " for good" : why == null ? " down" : " refuses: " + why.getMessage());
     }
 }

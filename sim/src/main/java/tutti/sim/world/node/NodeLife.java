@@ -43,6 +43,12 @@ final class NodeLife {
                 begin(machine);
             } catch (IOException | RuntimeException cannot) {
                 failed(cannot, false);
+            } catch (Error defect) {
+                // Nobody asks what became of a start. One that was killed has its end elsewhere.
+                if (!machine.isGone()) {
+                    failed(defect, false);
+                }
+                throw defect;
             }
         });
     }

@@ -1,0 +1,99 @@
+package tutti.sim.world.mutant;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import tutti.sim.world.mutant.Edit.Change;
+import tutti.sim.world.mutant.Edit.Jump;
+
+/**
+ * What decides about transactions outside of the simulated world, and what no scenario reaches in it, is broken on purpose here, and a
+ * test must fail for it which passes when nothing is broken. The page on testing lists them all.
+ */
+class BrokenClassesTest {
+    private static final String LOG = "tutti.order.raft.SegmentedLog";
+    private static final String WIRE = "tutti.wire.";
+    private static final String JDBC = "tutti.jdbc.";
+    private static final String ENGINE = "tutti.engine.jdbc.";
+    private static final String MACRO = "tutti.engine.macro.";
+
+    /** Those whose test is quick. */
+    static List<BrokenClass> quick() {
+        return List.of(
+                new BrokenClass("torn-end-stays", "A torn end of the log is not cut off.",
+                        Edit.of(LOG, "recover(Ljava/lang/String;", new Change.LeftOut("truncate")), LOG + "Test",
+                        "whatACrashLeftBehindTheEndNeverComesBack"),
+                new BrokenClass("cut-end-comes-back", "What was cut from the log's end stays in the file.",
+                        Edit.of(LOG, "truncateFrom", new Change.LeftOut("truncate")), LOG + "Test",
+                        "whatWasRemovedFromTheEndNeverComesBack"),
+                new BrokenClass("former-life-counts", "What a node has shown counts in its next life.",
+                        Edit.of(JDBC + "Node", "life(Ljava/lang/String;", new Change.Given("equals", 1)).at(1, 2),
+                        JDBC + "NodeTest", "whatItHasShownCountsInThatLifeOnly"),
+                new BrokenClass("namesake-counts", "A node made anew at the same address is taken for the one before.",
+                        Edit.of(JDBC + "Node", "life(Ljava/lang/String;", new Change.Given("equals", 0)).at(2, 2),
+                        JDBC + "NodeTest", "whatShowsLessThanBeforeIsAnotherNodeWithTheSameName"),
+                new BrokenClass("seen-is-forgotten", "The driver does not note what a transaction has seen.",
+                        Edit.of(JDBC + "NewestPosition", "saw", new Change.LeftOut("accumulateAndGet")),
+                        JDBC + "NewestPositionTest", "growsUnlessTheClusterIsAnother"),
+                new BrokenClass("position-not-recorded", "An applier commits without noting its position.",
+                        Edit.of(ENGINE + "JdbcApplier", "record(J", new Change.LeftOut("executeUpdate")),
+                        ENGINE + "H2EngineContractTest", "appliedChangesBecomeVisibleWithTheirPosition"),
+                new BrokenClass("old-rows-not-captured", "What becomes of rows that were there before is not captured.",
+                        Edit.of(ENGINE + "TouchedRows", "existed", new Change.LeftOut("putIfAbsent")),
+                        ENGINE + "JdbcReplicationTest", "keysSayHowRowsWereTouched"),
+                new BrokenClass("reader-too-old", "A reader is sent to a secondary that is behind.",
+                        Edit.of(MACRO + "MacroDb", "enterSecondary", new Change.Condition("position", 1, Jump.PASSED)),
+                        MACRO + "MacroDbFailuresTest", "aReaderNeverGetsLessThanThePrimaryShowedWhenItBegan"));
+    }
+
+    /** Those whose test starts a server, or has many seeds. */
+    static List<BrokenClass> slow() {
+        return List.of(
+                new BrokenClass("cut-counts-as-stable",
+                        "What was cut from a group's log counts as on stable storage for what follows.",
+                        Edit.of("tutti.group.StableWriter", "write", new Change.Condition("apply", 1, Jump.TAKEN)),
+                        "tutti.group.RandomFaultsTest", "allPropertiesHoldUnderRandomFaults"),
+                new BrokenClass("changes-not-handed-in", "A transaction commits without its node's consent.",
+                        Edit.of(WIRE + "CommitSequence", "execute", new Change.Given("isEmpty", 1)),
+                        WIRE + "FrontEndTest", "anAutocommitWriteIsCommittedByTheNode"),
+                new BrokenClass("other-answers-not-noticed",
+                        "A transaction that is run again may answer otherwise than its client has heard.",
+                        Edit.of(WIRE + "Repetition", "heard", new Change.Given("isEqual", 1)),
+                        WIRE + "RepetitionTest", "aBlockIsNotRunAgainUnseenIfItsClientWouldHaveSeenSomethingElse"),
+                new BrokenClass("run-again-though-it-stays", "What no rollback undoes is run again.",
+                        Edit.of(WIRE + "Repetition", "notUndone", new Change.Given("find", 0)),
+                        WIRE + "RepetitionTest", "whatOutlivesARollbackIsNotRunAgain"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("quick")
+    void isFound(BrokenClass broken) throws Exception {
+        assertEquals(List.of(), broken.failuresWhenSound());
+        assertFalse(broken.failures().isEmpty(), broken::what);
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @MethodSource("slow")
+    void isFoundSlowly(BrokenClass broken) throws Exception {
+        isFound(broken);
+    }
+
+    @Test
+    void thePageListsThem() throws Exception {
+        String page = Files.readString(Path.of("..", "docs", "testing.md"));
+        List<String> missing = Stream.concat(quick().stream(), slow().stream())
+                .map(broken -> "| `" + broken.name() + "`: " + broken.what() + " | " + broken.edit() + " | `"
+                        + broken.test().substring(broken.test().lastIndexOf('.') + 1) + "#" + broken.method() + "` |")
+                .filter(line -> !page.contains(line)).toList();
+        assertEquals("", String.join("\n", missing), "lines that docs/testing.md lacks");
+    }
+}
