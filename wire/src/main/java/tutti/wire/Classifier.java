@@ -15,6 +15,9 @@ final class Classifier {
     private static final long CHAIN = SqlTokens.key("chain");
     private static final long NO = SqlTokens.key("no");
     private static final long TO = SqlTokens.key("to");
+    private static final long RULE = SqlTokens.key("rule");
+    private static final long RECURSIVE = SqlTokens.key("recursive");
+    private static final long DO = SqlTokens.key("do");
     private static final long LOCK = SqlTokens.key("lock");
     private static final long WITH = SqlTokens.key("with");
     private static final long HOLD = SqlTokens.key("hold");
@@ -79,9 +82,18 @@ final class Classifier {
     private static final long[] CREATE_PREFIX = keys("or replace global local unlogged");
     /** What may be temporary, before whose name only {@link #BEFORE_NAME} stands. */
     private static final long[] RELATIONS = keys("table index view sequence on");
-    private static final long[] BEFORE_NAME = keys("table index view sequence on if not exists only concurrently");
+    private static final long[] BEFORE_NAME = keys("table index view sequence on if not exists only concurrently"
+            + " function procedure routine aggregate type domain collation statistics recursive");
+    /** What may be made, changed and dropped in pg_temp besides. */
+    private static final long[] OBJECTS = keys("function procedure routine aggregate type domain collation statistics");
     /** What stands on a relation that is named after ON. */
     private static final long[] ON_RELATION = keys("unique index trigger constraint rule policy");
+    private static final String NO_SETVAL = "setval() would move the sequence of one node only: use ALTER SEQUENCE ... RESTART WITH";
+    private static final String NO_LARGE_OBJECTS = "large objects are not replicated: use columns of type bytea";
+    private static final List<String> CALLS = List.of("setval", "lo_create", "lo_creat", "lo_unlink", "lo_import",
+            "lo_put", "lo_from_bytea", "lowrite", "lo_truncate");
+    private static final long[] LARGE_OBJECTS = keys(
+            "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
     private static final String NO_NOTIFY = "LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would"
             + " not reach the clients of other nodes: poll a table instead";
     private static final String IN_BLOCK = "a statement that makes a table or materialized view from a query cannot be"
@@ -281,6 +293,7 @@ final class Classifier {
             return StatementKind.WRITE;
         }
         boolean lock = at(LOCK);
+        boolean block = at(DO);
         boolean refresh = at(REFRESH);
         boolean create = at(CREATE);
         boolean changes = at(ALTER) || at(DROP);
@@ -288,7 +301,7 @@ final class Classifier {
         return switch (first) {
             case SELECT -> query();
             case EXPLAIN -> explain();
-            case WRITE -> StatementKind.WRITE;
+            case WRITE -> block ? code() : StatementKind.WRITE;
             case BLOCK -> block(lock);
             case BEGIN -> begin();
             case COMMIT -> commit();
@@ -306,6 +319,17 @@ final class Classifier {
             case FORGET -> StatementKind.FORGET;
             case NOTIFY -> refuse(NO_NOTIFY);
         };
+    }
+
+    /** DO: calls that are refused are looked for in its text, whatever language that is in. */
+    private StatementKind code() {
+        while (token != SqlTokens.END && token != ';') {
+            if (token == SqlTokens.STRING && CALLS.stream().anyMatch(tokens::mentions)) {
+                return refuse(tokens.mentions("setval") ? NO_SETVAL : NO_LARGE_OBJECTS);
+            }
+            advance();
+        }
+        return StatementKind.WRITE;
     }
 
     /** LOCK, or DECLARE: a cursor lives without a transaction block only if it says so. */
@@ -431,7 +455,10 @@ final class Classifier {
                 return StatementKind.SCHEMA;
             }
             if (kind == SqlTokens.WORD && token == '(' && word == SETVAL) {
-                return refuse("setval() would move the sequence of one node only: use ALTER SEQUENCE ... RESTART WITH");
+                return refuse(NO_SETVAL);
+            }
+            if (kind == SqlTokens.WORD && token == '(' && among(LARGE_OBJECTS, word)) {
+                return refuse(NO_LARGE_OBJECTS);
             }
             if (kind == SqlTokens.WORD && token == '(' && word == PG_NOTIFY) {
                 return refuse(NO_NOTIFY);
@@ -492,7 +519,11 @@ final class Classifier {
         if (token == SqlTokens.WORD) {
             target = among(RELATIONS, tokens.word())
                     ? create ? among(ON_RELATION, tokens.word()) ? Target.AFTER_ON : Target.CREATED : Target.NEXT
-                    : among(ON_RELATION, tokens.word()) ? Target.AFTER_ON : Target.NONE;
+                    : among(ON_RELATION, tokens.word())
+                            ? at(RULE) && create ? Target.AFTER_TO : Target.AFTER_ON
+                            : among(OBJECTS, tokens.word()) || at(RECURSIVE)
+                                    ? Target.CREATED
+                                    : Target.NONE;
         }
         int depth = 0;
         boolean concurrent = false;
@@ -550,6 +581,11 @@ final class Classifier {
     private void seeTarget() {
         boolean isWord = token == SqlTokens.WORD;
         switch (target) {
+            case AFTER_TO -> {
+                if (isWord && tokens.word() == TO) {
+                    target = Target.NEXT;
+                }
+            }
             case AFTER_ON -> {
                 if (isWord && tokens.word() == ON) {
                     target = Target.NEXT;
@@ -582,7 +618,7 @@ final class Classifier {
 
     /** Where the name of a relation is expected. */
     private enum Target {
-        NONE, AFTER_ON, NEXT, CREATED, NAME, DOT
+        NONE, AFTER_ON, AFTER_TO, NEXT, CREATED, NAME, DOT
     }
 
     private boolean concurrently() {

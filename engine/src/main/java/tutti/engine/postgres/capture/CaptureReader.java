@@ -17,7 +17,6 @@ import tutti.engine.postgres.catalog.Table.ForeignKey;
 import tutti.engine.postgres.catalog.Table.UniqueKey;
 import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.TableCatalog;
-import tutti.engine.postgres.catalog.ValueForm;
 
 /**
  * Makes a write set out of what {@code tutti.finish} returned: which keys were touched how, and the changes in a form
@@ -337,9 +336,10 @@ public final class CaptureReader {
             if (value == null) {
                 return;
             }
-            ValueForm form = key.forms().get(i);
-            byte[] normalised = form.normalise(value);
-            hash = KeyHash.part(hash, normalised, 0, normalised.length);
+            if (!key.opaque()) {
+                byte[] normalised = key.forms().get(i).normalise(value);
+                hash = KeyHash.part(hash, normalised, 0, normalised.length);
+            }
         }
         add(KeyHash.finish(hash), KeyKind.REFERENCE,
                 new Origin(key.parent(), key.parentColumns(), key.columns(), text, start));

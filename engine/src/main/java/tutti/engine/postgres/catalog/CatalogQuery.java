@@ -207,7 +207,8 @@ public final class CatalogQuery {
                     ? ValueForm.NUMBER
                     : form);
         }
-        ForeignKey key = new ForeignKey(parent.schema + "." + parent.name, names, index.seed, columns, forms);
+        ForeignKey key = new ForeignKey(parent.schema + "." + parent.name, names, index.seed, columns, forms,
+                index.opaque);
         boolean known = child.foreignKeys.stream()
                 .anyMatch(other -> other.parentSeed() == key.parentSeed() && other.columns().equals(key.columns()));
         if (!known) {

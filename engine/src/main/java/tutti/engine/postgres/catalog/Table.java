@@ -151,9 +151,11 @@ public record Table(
      * @param parentSeed seed of the parent's key
      * @param columns of the child, in the order of the columns of the parent's key
      * @param forms in which the values are compared: those of the parent's columns, or opaque
+     * @param opaque whether the parent's keys cannot be computed, so that all rows are taken to name the same one
      */
     public record ForeignKey(
-            String parent, List<String> parentColumns, long parentSeed, List<Integer> columns, List<ValueForm> forms) {
+            String parent, List<String> parentColumns, long parentSeed, List<Integer> columns, List<ValueForm> forms,
+            boolean opaque) {
         /** Keeps copies. */
         public ForeignKey {
             parentColumns = List.copyOf(parentColumns);

@@ -10,7 +10,7 @@
 --    can read and set, and that has no effect once a session has begun. Its value is one of
 --        tutti.g<16 hexadecimal digits>_<n>    armed; the next row is appended to the session variable of this name
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
---        tutti allowed ...                     the next schema change may happen
+--        tutti allowed ...                     the next schema change may happen, or that of an extension is under way
 --        tutti adopting                        our own schema changes
 --    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere.
 --    The rows' order and limit, and that they vanish with a savepoint, come with transaction-local variables.
@@ -232,6 +232,21 @@ BEGIN
 END
 $function$;
 
+-- Whether the transaction has written large objects (pg_largeobject, pg_largeobject_metadata). Asked only if there have ever been some.
+CREATE OR REPLACE FUNCTION tutti.large_objects_changed() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog
+    AS $function$
+    SELECT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation = 2613
+            AND mode = 'RowExclusiveLock')
+        OR EXISTS (SELECT FROM pg_largeobject_metadata WHERE age(xmin) <= age(pg_current_xact_id()::xid))
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_large_objects() RETURNS text LANGUAGE plpgsql STABLE AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'large objects are not replicated, so the transaction cannot commit',
+        HINT = 'Use columns of type bytea.';
+END
+$function$;
+
 -- Everything that was captured, in UTF-8, or NULL if nothing was.
 CREATE OR REPLACE FUNCTION tutti.gathered(secret bytea) RETURNS bytea LANGUAGE plpgsql SECURITY DEFINER AS $function$
 DECLARE
@@ -241,6 +256,8 @@ BEGIN
         WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
             THEN tutti.refuse_secret()::pg_catalog.bytea
         WHEN NOT pg_catalog.starts_with(name, 'tutti.g') THEN tutti.refuse_commit()::pg_catalog.bytea
+        WHEN pg_catalog.pg_relation_size(2995::pg_catalog.oid::pg_catalog.regclass, 'main') OPERATOR(pg_catalog.>) 0
+            AND tutti.large_objects_changed() THEN tutti.refuse_large_objects()::pg_catalog.bytea
         WHEN pg_catalog.substr(name, 25) OPERATOR(pg_catalog.<>) '1'
             THEN pg_catalog.convert_to(tutti.collect(name), 'UTF8')
         WHEN pg_catalog.octet_length(pg_catalog.current_setting(name, true)) OPERATOR(pg_catalog.>) 0
@@ -455,7 +472,8 @@ BEGIN
 END
 $function$;
 
--- While a schema change is allowed, <mark> tells in further lines what is looked at when it has happened: the table that it
+-- An extension's script is one schema change, whatever statements it has; they are looked at when it is done. While another
+-- one is allowed, <mark> tells in further lines what is looked at when it has happened: the table that it
 -- has written anew because of a default, and the columns with values in the catalog from before.
 CREATE OR REPLACE FUNCTION tutti.before_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
@@ -463,7 +481,9 @@ BEGIN
     IF current_setting('session_replication_role') <> 'replica' THEN
         PERFORM tutti.flush();
     END IF;
-    IF TG_TAG = 'ALTER TABLE' AND starts_with(current_setting('<mark>'), 'tutti allowed') THEN
+    IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND current_setting('<mark>') = 'tutti allowed' THEN
+        PERFORM set_config('<mark>', 'tutti allowed extension', true);
+    ELSIF TG_TAG = 'ALTER TABLE' AND current_setting('<mark>') = 'tutti allowed' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', tutti.filled_columns()), true);
     END IF;
 END
@@ -514,7 +534,8 @@ BEGIN
             AND (SELECT relpersistence FROM pg_class WHERE oid = pg_event_trigger_table_rewrite_oid()) <> 't' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', pg_event_trigger_table_rewrite_oid(),
                 split_part(current_setting('<mark>'), chr(10), 3)), true)
-            WHERE starts_with(current_setting('<mark>'), 'tutti allowed');
+            WHERE starts_with(current_setting('<mark>'), 'tutti allowed')
+                AND current_setting('<mark>') <> 'tutti allowed extension';
     END IF;
 END
 $function$;
@@ -534,6 +555,46 @@ BEGIN
 END
 $function$;
 
+-- Whether a trigger, rule or policy is on a temporary relation.
+CREATE OR REPLACE FUNCTION tutti.on_temporary(class oid, object oid) RETURNS boolean LANGUAGE sql STABLE
+    SET search_path = pg_catalog AS $function$
+    SELECT EXISTS (SELECT FROM pg_class c WHERE c.relpersistence = 't' AND c.oid = CASE class
+        WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger g WHERE g.oid = object)
+        WHEN 'pg_rewrite'::regclass THEN (SELECT r.ev_class FROM pg_rewrite r WHERE r.oid = object)
+        WHEN 'pg_policy'::regclass THEN (SELECT p.polrelid FROM pg_policy p WHERE p.oid = object) END)
+$function$;
+
+-- What a schema change made of a relation must not make nodes differ: triggers and rules fire at the node that executes a statement
+-- only, and no table is emptied by the crash of one node.
+CREATE OR REPLACE FUNCTION tutti.check_relation(relation oid) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    c pg_class%ROWTYPE;
+    object text;
+    before text := current_setting('<mark>');
+BEGIN
+    SELECT * INTO c FROM pg_class WHERE oid = relation;
+    SELECT format('trigger %I', g.tgname) INTO object FROM pg_trigger g
+        WHERE g.tgrelid = relation AND NOT g.tgisinternal AND g.tgenabled IN ('A', 'R') LIMIT 1;
+    IF object IS NULL THEN
+        SELECT format('rule %I', r.rulename) INTO object FROM pg_rewrite r
+            WHERE r.ev_class = relation AND r.ev_enabled IN ('A', 'R') LIMIT 1;
+    END IF;
+    IF object IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('%s on %s cannot be enabled for replicas', object, relation::regclass),
+            DETAIL = 'Other nodes get the rows that it has changed, and would fire it once more for those that they get.',
+            HINT = 'ALTER TABLE ... ENABLE TRIGGER, or ENABLE RULE: it then fires once, at the node that executes the statement.';
+    END IF;
+    IF c.relpersistence = 'u' AND c.relkind IN ('r', 'S') THEN
+        PERFORM set_config('<mark>', 'tutti adopting', true);
+        EXECUTE format('ALTER %s %s SET LOGGED', CASE c.relkind WHEN 'r' THEN 'TABLE' ELSE 'SEQUENCE' END, relation::regclass);
+        PERFORM set_config('<mark>', before, true);
+        RAISE NOTICE USING MESSAGE = format('%s is logged, since the crash of one node would empty it there only', relation::regclass);
+    END IF;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.after_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 DECLARE
@@ -541,7 +602,8 @@ DECLARE
     mark text := current_setting('<mark>');
     permanent boolean := false;
 BEGIN
-    IF mark = 'tutti adopting' OR TG_TAG = 'REINDEX' THEN
+    IF mark = 'tutti adopting' OR TG_TAG = 'REINDEX'
+            OR mark = 'tutti allowed extension' AND TG_TAG NOT IN ('CREATE EXTENSION', 'ALTER EXTENSION') THEN
         RETURN;
     END IF;
     -- Statements of an extension's script are part of CREATE EXTENSION, which is judged itself.
@@ -549,7 +611,7 @@ BEGIN
         RETURN;
     END IF;
     FOR command IN SELECT * FROM pg_event_trigger_ddl_commands() LOOP
-        IF command.schema_name IS NOT NULL AND command.schema_name LIKE 'pg\_temp%' THEN
+        IF command.schema_name LIKE 'pg\_temp%' OR tutti.on_temporary(command.classid, command.objid) THEN
             CONTINUE;
         END IF;
         IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type = 'schema' THEN
@@ -558,6 +620,9 @@ BEGIN
         permanent := true;
         IF NOT starts_with(mark, 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change(command.command_tag, command.object_identity);
+        END IF;
+        IF command.classid = 'pg_class'::regclass THEN
+            PERFORM tutti.check_relation(command.objid);
         END IF;
     END LOOP;
     IF starts_with(mark, 'tutti allowed') THEN
@@ -589,7 +654,8 @@ BEGIN
     IF current_setting('<mark>') = 'tutti adopting' THEN
         RETURN;
     END IF;
-    FOR dropped IN SELECT * FROM pg_event_trigger_dropped_objects() WHERE NOT is_temporary LOOP
+    FOR dropped IN SELECT * FROM pg_event_trigger_dropped_objects()
+            WHERE NOT is_temporary AND (address_names[1] LIKE 'pg\_temp%') IS NOT TRUE LOOP
         IF NOT starts_with(current_setting('<mark>'), 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change('DROP', dropped.object_identity);
         END IF;
