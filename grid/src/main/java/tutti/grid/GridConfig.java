@@ -21,8 +21,8 @@ import tutti.grid.store.Key;
  * @param crashes how many nodes may crash at a time without anything being undone that somebody has seen; with 0 the
  *            protocols are those of the paper
  * @param heartbeat how often nodes hear of each other
- * @param failureTimeout after which a node that is not heard is taken for dead, by a majority; it must then be started anew,
- *            with all others
+ * @param failureTimeout after which a node that is not heard any more is taken for dead, by a majority; one that was never heard
+ *            gets the operation timeout besides, to be started. It must then be started anew, with all others
  * @param lockTimeout for locks of two-phase commit
  * @param operationTimeout after which a read or a commit that has no answer fails
  * @param transactionTimeout after which a transaction that has not ended is rolled back

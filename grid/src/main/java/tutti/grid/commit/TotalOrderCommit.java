@@ -426,9 +426,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
                     if (transaction.voted || (transaction.isCertain() && transaction.closed)) {
                         transaction.voters.add(self);
                     }
-                    if (!transaction.voters.isEmpty()) {
-                        evaluate(transaction);
-                    }
+                    evaluate(transaction);
                 }
             } else if (!view.contains(transaction.id.node()) && !transaction.isCertain()) {
                 if (outcome != null) {

@@ -156,7 +156,8 @@ public final class GridNode implements AutoCloseable {
         }
         network.loop().execute(() -> {
             tickedNanos = machine.clock().nanoTime();
-            first.members().forEach(node -> heardNanos.put(node, tickedNanos));
+            // Others may not have been started yet.
+            first.members().forEach(node -> heardNanos.put(node, tickedNanos + config.operationTimeout().toNanos()));
             links.start();
             tick();
         });
@@ -441,7 +442,7 @@ public final class GridNode implements AutoCloseable {
         tickedNanos = now;
         for (int node : view().members()) {
             if (late) {
-                heardNanos.put(node, now);
+                heardNanos.merge(node, now, Math::max);
             }
             agreement.suspect(node, node != config.self()
                     && now - heardNanos.getOrDefault(node, now) > config.failureTimeout().toNanos());

@@ -95,7 +95,7 @@ final class MulticastRun {
             if (!views.get(view).contains(from)) {
                 channel.clear();
             }
-            return !channel.isEmpty() && channel.getFirst().view <= view;
+            return !channel.isEmpty() && (!holding || channel.getFirst().view <= view);
         }
 
         void receive(int from) {
@@ -145,6 +145,7 @@ final class MulticastRun {
     private final Set<TransactionId> lost = new HashSet<>();
     private final List<String> failures = new ArrayList<>();
     private final boolean forgets;
+    private boolean holding = true;
     private int unsent;
     private int crashesLeft;
     private int steps;
@@ -171,6 +172,12 @@ final class MulticastRun {
         unsent = 1 + random.nextInt(30);
         crashesLeft = random.nextInt(4) == 0 ? 0 : random.nextInt(count);
         forgets = random.nextBoolean();
+    }
+
+    /** From now on messages do not wait for the view in which they were sent: more than the state machine must bear. */
+    MulticastRun withoutHolding() {
+        holding = false;
+        return this;
     }
 
     private void fail(String what) {

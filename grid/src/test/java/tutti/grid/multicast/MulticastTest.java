@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.LongFunction;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,8 +20,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.core.txn.TransactionId;
 
+/** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind. */
 class MulticastTest {
-    private static final int SEEDS = 4000;
+    private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 1500);
     private static final int SEEDS_FOR_MUTANTS = 20_000;
 
     @ParameterizedTest
@@ -39,8 +41,12 @@ class MulticastTest {
     }
 
     private static void isFound(Multicast.Steps steps, MulticastRun.Factory mutant, String... rules) {
+        isFound(seed -> new MulticastRun(seed, mutant, steps, 1), rules);
+    }
+
+    private static void isFound(LongFunction<MulticastRun> runs, String... rules) {
         for (long seed = 1; seed <= SEEDS_FOR_MUTANTS; seed++) {
-            List<String> failures = new MulticastRun(seed, mutant, steps, 1).run();
+            List<String> failures = runs.apply(seed).run();
             if (!failures.isEmpty()) {
                 String found = String.join("; ", failures);
                 assertTrue(Stream.of(rules).anyMatch(found::contains), found);
@@ -135,6 +141,14 @@ class MulticastTest {
                 return false;
             }
         }, "uniform prefix order", "uniform acyclic order");
+    }
+
+    /** It is what the node around it takes care of. */
+    @ParameterizedTest
+    @EnumSource(Multicast.Steps.class)
+    void answeringInAnEarlierViewThanThatOfTheQuestionIsFound(Multicast.Steps kind) {
+        isFound(seed -> new MulticastRun(seed, Multicast::new, kind, 1).withoutHolding(), "order", "not by its stamp",
+                "liveness", "told again");
     }
 
     @Test

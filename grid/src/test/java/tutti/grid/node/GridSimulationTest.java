@@ -13,7 +13,7 @@ import tutti.grid.IsolationLevel;
 
 /** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind. */
 class GridSimulationTest {
-    private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 15);
+    private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 6);
 
     static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
         Random random = new Random(seed);
