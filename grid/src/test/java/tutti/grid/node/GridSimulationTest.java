@@ -15,7 +15,7 @@ import tutti.grid.IsolationLevel;
 class GridSimulationTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 6);
 
-    static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
+    private static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
         Random random = new Random(seed);
         int nodes = 3 + random.nextInt(3);
         int degree = 1 + random.nextInt(3);
@@ -57,6 +57,14 @@ class GridSimulationTest {
                 + " reads waited";
         System.getLogger("grid").log(System.Logger.Level.INFO, protocol + ": " + figures);
         assertTrue(committed > 200 * SEEDS && conflicts > SEEDS && waits > SEEDS, figures);
+    }
+
+    /** Here an owner learns of an outcome late, when it has a version above the stamp of who waits for it. */
+    @Test
+    void anOwnerThatLearnsOfAnOutcomeLateVotesAsTheOthers() {
+        long seed = 71;
+        GridRun.Setting setting = setting(seed, CommitProtocol.TOM_2, IsolationLevel.SERIALIZABLE, false);
+        assertEquals(List.of(), new GridRun(seed, setting).run().failures());
     }
 
     @Test
