@@ -2,6 +2,7 @@ package tutti.cli;
 
 import picocli.CommandLine.Command;
 import tutti.bench.BenchCommand;
+import tutti.bench.GridCommand;
 import tutti.cli.flight.FlightCommand;
 import tutti.cli.sim.SimCommand;
 import tutti.cluster.KeysCommand;
@@ -14,7 +15,7 @@ import tutti.server.NodeCommand;
 @Command(subcommands = {
         DemoCommand.class, StartCommand.class, StatusCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, FlightCommand.class,
-        BenchCommand.class,
+        BenchCommand.class, GridCommand.class,
         SimCommand.class,
         CalibrateCommand.class,
         ValidateCommand.class})

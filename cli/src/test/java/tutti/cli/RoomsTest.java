@@ -54,6 +54,7 @@ class RoomsTest {
             entry("workload", Set.of("core")),
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
+            entry("grid", Set.of("core", "runtime")),
             entry("command", Set.of()),
             entry("yaml", Set.of()),
             entry("report", Set.of("command")),
@@ -62,8 +63,8 @@ class RoomsTest {
                             "yaml")),
             entry("cluster", Set.of("core", "keys", "runtime", "server", "command")),
             entry("bench",
-                    Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "workload",
-                            "server", "cluster", "report", "command")),
+                    Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "grid",
+                            "workload", "server", "cluster", "report", "command")),
             entry("eval", Set.of("core", "engine", "sim", "model", "workload", "report", "command", "yaml")),
             entry("cli",
                     Set.of("core", "runtime", "node", "sim", "minha", "workload", "check", "server", "cluster", "bench",
@@ -139,6 +140,8 @@ class RoomsTest {
     void coreAndGroupCommunicationArePure() {
         purity("core").check(TUTTI);
         purity("group").check(TUTTI);
+        purity("grid", inPackages("tutti.grid.multicast", "tutti.grid.view", "tutti.grid.store", "tutti.grid.commit"))
+                .check(TUTTI);
         assertThrows(AssertionError.class, () -> purity("node").check(TUTTI), "an impure room would be found");
     }
 
@@ -194,6 +197,10 @@ class RoomsTest {
 
     /** No threads, no clocks, no input or output, no randomness: the same code runs in the simulator. */
     private static ArchRule purity(String room) {
+        return purity(room, inRoom(room));
+    }
+
+    private static ArchRule purity(String room, DescribedPredicate<JavaClass> of) {
         Set<String> packages = Set.of("java.lang", "java.lang.annotation", "java.lang.invoke", "java.lang.reflect",
                 "java.lang.runtime",
                 "java.util", "java.util.function", "java.util.regex", "java.util.stream", "java.nio",
@@ -210,7 +217,7 @@ class RoomsTest {
             return owner.equals(room) || owner.equals("core") || pure.contains(name)
                     || (packages.contains(used.getBaseComponentType().getPackageName()) && !impure.contains(name));
         });
-        return classes().that(inRoom(room)).should().onlyDependOnClassesThat(allowed).andShould(
+        return classes().that(of).should().onlyDependOnClassesThat(allowed).andShould(
                 ArchConditions.not(
                         ArchConditions.callMethodWhere(describe(
                                 "reads a clock or draws a number",
@@ -221,15 +228,18 @@ class RoomsTest {
 
     @Test
     void whatDecidesRunsOnTheSeam() {
-        onTheSeam("order").check(TUTTI);
-        assertThrows(AssertionError.class, () -> onTheSeam("runtime").check(TUTTI), "what is real would be found");
+        onTheSeam(inRoom("order")).check(TUTTI);
+        onTheSeam(inPackages("tutti.grid", "tutti.grid.multicast", "tutti.grid.view", "tutti.grid.store",
+                "tutti.grid.commit", "tutti.grid.node")).check(TUTTI);
+        assertThrows(AssertionError.class, () -> onTheSeam(inRoom("runtime")).check(TUTTI),
+                "what is real would be found");
     }
 
     /**
      * No threads and nothing that blocks one, no clocks, files, sockets or random numbers but those of {@code tutti.runtime}:
      * the same code runs on a simulated machine.
      */
-    private static ArchRule onTheSeam(String room) {
+    private static ArchRule onTheSeam(DescribedPredicate<JavaClass> of) {
         Set<String> outside = Set.of("java.nio.file", "java.nio.channels", "java.util.concurrent.locks",
                 "java.util.random",
                 "java.lang.foreign", "javax.net", "javax.net.ssl");
@@ -270,12 +280,16 @@ class RoomsTest {
                 default -> owner.startsWith("java.time.") && (name.equals("now") || name.startsWith("system"));
             };
         });
-        return noClasses().that(inRoom(room)).should().dependOnClassesThat(bypasses)
+        return noClasses().that(of).should().dependOnClassesThat(bypasses)
                 .orShould(ArchConditions.accessTargetWhere(calls)).because("docs/decisions/0001-rooms.md says so");
     }
 
     private static DescribedPredicate<JavaClass> inRoom(String room) {
         return describe("lie in " + room, found -> room(found).equals(room));
+    }
+
+    private static DescribedPredicate<JavaClass> inPackages(String... names) {
+        return describe("lie in " + String.join(", ", names), found -> Set.of(names).contains(found.getPackageName()));
     }
 
     /** The second part of the package name of our own classes; empty for others. */

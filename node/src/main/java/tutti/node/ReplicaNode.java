@@ -87,7 +87,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         READY,
         /**
          * Its database holds effects that the others have left out: it takes part in the order, so that no quorum is lost with it,
-         * and in nothing else. {@link ReplicaNode#failure} says how to go on.
+         * and in nothing else. Its refusals say how to go on.
          */
         EXCLUDED,
         /** Stopped on request. */

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.ChosenProtocol;
-import tutti.core.protocol.PassingReplica;
+import tutti.core.protocol.PassingWorld;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.txn.Outcome;
@@ -149,7 +149,7 @@ class ReplicaAssertionsTest extends ReplicaTrio {
 
     @Test
     void aProtocolThatDecidesAPositionTwiceIsStopped() throws IOException {
-        flaw = world -> new PassingReplica(world) {
+        flaw = world -> new PassingWorld(world) {
             @Override
             public void skip(long position) {
                 super.skip(position);
@@ -162,7 +162,7 @@ class ReplicaAssertionsTest extends ReplicaTrio {
 
     @Test
     void aProtocolThatAnswersAClientTwiceIsStopped() throws IOException {
-        flaw = world -> new PassingReplica(world) {
+        flaw = world -> new PassingWorld(world) {
             @Override
             public void answer(TransactionId transaction, Outcome outcome) {
                 super.answer(transaction, outcome);

@@ -113,7 +113,8 @@ final class PostgresDatabase implements NodeDatabase {
         if (tls != null) {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));
         }
-        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, this::refresh,
+        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
+                this::refresh,
                 engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }

@@ -36,6 +36,11 @@ final class BackendRequests {
     private final Runnable settle;
     private final UnansweredMessages unanswered = new UnansweredMessages();
     private final ArrayDeque<Exchange> exchanges = new ArrayDeque<>();
+    /** What becomes of the names in client's messages that are unanswered, in their order. */
+    private final ArrayDeque<NameChange> names = new ArrayDeque<>();
+    private NameChange nextChange = NameChange.NONE;
+    /** What is parsed for statements that tell their rows: one for each PARSE_IN_BAND and QUERY_IN_BAND that is unanswered. */
+    private final ArrayDeque<InBandStatement> parsed = new ArrayDeque<>();
     /** To what the node has asked since its last Sync or query. */
     private BackendReply next = new BackendReply();
     private final byte[] key;
@@ -83,6 +88,11 @@ final class BackendRequests {
         return unanswered.size() == 0;
     }
 
+    /** Whether everything has been answered but one Bind. */
+    boolean awaitsBind() {
+        return unanswered.size() == 1 && unanswered.first() == SentMessage.BIND;
+    }
+
     /** Whether so much is unanswered that the client's next message has to wait. */
     boolean full() {
         return unanswered.size() > UnansweredMessages.LIMIT - 64;
@@ -97,13 +107,32 @@ final class BackendRequests {
 
     /** A message of the client's is passed on as it comes. */
     void passed(SentMessage message) {
+        add(message);
+    }
+
+    private void add(SentMessage message) {
         unanswered.add(message);
+        if (message.names()) {
+            names.add(nextChange);
+            nextChange = NameChange.NONE;
+        }
+    }
+
+    /** The message that is passed or forwarded next changes what a name stands for. */
+    void changing(NameChange change) {
+        nextChange = change;
     }
 
     /** Sends a message of the client's. */
     void forward(ByteBuf message, SentMessage as) {
-        unanswered.add(as);
+        add(as);
         write(message);
+    }
+
+    /** Sends a message in which a statement stands that tells its rows. */
+    void forwardInBand(ByteBuf message, SentMessage as, InBandStatement statement) {
+        parsed.add(statement);
+        forward(message, as);
     }
 
     /** Sends, after what the client sent before, what will not be answered, or is {@linkplain #passed noted} elsewhere. */
@@ -225,12 +254,23 @@ final class BackendRequests {
             return statement(as);
         }
 
-        /** COMMIT, with a position recorded in it unless that is null. */
-        Batch commit(@Nullable Long position) {
-            if (position != null) {
+        /**
+         * COMMIT, with a position recorded in it.
+         *
+         * @param rowsInBand how many rows have been seen in band; -1 if they were captured by triggers
+         */
+        Batch commit(long position, long rowsInBand) {
+            if (rowsInBand < 0) {
                 own.record(out, position);
-                sent(SentMessage.OWN_CALL);
+            } else {
+                own.recordInBand(out, position, rowsInBand);
             }
+            sent(SentMessage.OWN_CALL);
+            return commit();
+        }
+
+        /** COMMIT. */
+        Batch commit() {
             own.commit(out);
             return statement(SentMessage.OWN_COMMIT);
         }
@@ -339,7 +379,13 @@ final class BackendRequests {
 
     /** The message that is answered next has been completely. */
     void answered() {
-        unanswered.poll();
+        SentMessage over = unanswered.poll();
+        if (over.names()) {
+            names.remove().confirmed();
+        }
+        if (over == SentMessage.PARSE_IN_BAND) {
+            parsed.remove();
+        }
     }
 
     /** The reply that what the engine answers now belongs to, if it answers the node. */
@@ -399,12 +445,22 @@ final class BackendRequests {
      */
     boolean skipsToSync() {
         unanswered.dropToSync();
+        while (!names.isEmpty()) {
+            names.removeLast().undone();
+        }
+        parsed.clear();
         return idle();
     }
 
     /** The engine will not answer the client's Sync that was sent last. */
     void syncIgnored() {
         unanswered.removeLast();
+    }
+
+    /** What the message that is answered next has been sent for, which tells its rows. */
+    @Nullable
+    InBandStatement parsing() {
+        return parsed.peek();
     }
 
     /** The engine has completed an Execute that ends the client's transaction, and perhaps begins another. */
@@ -419,6 +475,9 @@ final class BackendRequests {
      */
     boolean ready(byte newStatus) {
         SentMessage last = unanswered.poll();
+        if (last == SentMessage.QUERY_IN_BAND) {
+            parsed.remove();
+        }
         if (!last.endsOwn() && !last.query() && last != SentMessage.SYNC) {
             throw new ProtocolViolation("ReadyForQuery in answer to " + last);
         }
@@ -435,6 +494,7 @@ final class BackendRequests {
     /** The client's cycle is over, so everything has been answered. */
     void cycleOver() {
         refusal = null;
+        parsed.clear();
         next = new BackendReply();
     }
 

@@ -18,6 +18,7 @@ final class BackendSide implements FrameSink {
     private final BackendRequests backend;
     private final ClientStream client;
     private final ClientCycle cycle;
+    private final InBandResults rows;
     private @Nullable ErrorFields lastFatal;
 
     BackendSide(Session session, TextSettings texts) {
@@ -26,12 +27,17 @@ final class BackendSide implements FrameSink {
         this.backend = session.backend();
         this.client = session.client();
         this.cycle = session.cycle();
+        this.rows = new InBandResults(session);
     }
 
     @Override
     public int wanted(byte type, int bodyLength) {
         SentMessage first = backend.first();
         if (first == SentMessage.OWN_COLLECTED) {
+            return bodyLength;
+        }
+        if (first != null && first.inBand() && !client.suppressed()
+                && (type == Backend.ROW_DESCRIPTION || type == Backend.COMMAND_COMPLETE)) {
             return bodyLength;
         }
         switch (type) {
@@ -48,7 +54,7 @@ final class BackendSide implements FrameSink {
                 if (!client.writable()) {
                     session.pauseEngine();
                 }
-                return PASS;
+                return first != null && first.inBand() ? rows.wanted(first, bodyLength) : PASS;
             }
             case Backend.ERROR_RESPONSE, Backend.NOTICE_RESPONSE, Backend.PARAMETER_STATUS, Backend.READY_FOR_QUERY,
                     Backend.FUNCTION_CALL_RESPONSE -> {
@@ -92,6 +98,21 @@ final class BackendSide implements FrameSink {
         if (type == Backend.ERROR_RESPONSE) {
             return error(first, ErrorFields.read(buffer.slice(start, bodyLength)));
         }
+        if (first != null && first.inBand() && !client.suppressed()) {
+            switch (type) {
+                case Backend.DATA_ROW -> {
+                    return rows.row(buffer, start, bodyLength);
+                }
+                case Backend.ROW_DESCRIPTION -> {
+                    return rows.description(first, buffer, start, bodyLength);
+                }
+                case Backend.COMMAND_COMPLETE -> rows.complete(buffer, start, bodyLength);
+                case Backend.PORTAL_SUSPENDED -> rows.suspended();
+                default -> {
+                    // as of any other statement
+                }
+            }
+        }
         return first == null ? !client.suppressed() : answer(first, type, buffer, start, bodyLength);
     }
 
@@ -100,7 +121,7 @@ final class BackendSide implements FrameSink {
             case Backend.PARSE_COMPLETE, Backend.BIND_COMPLETE, Backend.CLOSE_COMPLETE, Backend.NO_DATA ->
                 backend.answered();
             case Backend.ROW_DESCRIPTION -> {
-                if (first == SentMessage.DESCRIBE) {
+                if (first == SentMessage.DESCRIBE || first == SentMessage.DESCRIBE_IN_BAND) {
                     backend.answered();
                 }
             }
@@ -162,6 +183,10 @@ final class BackendSide implements FrameSink {
             return true;
         }
         cycle.noCopy();
+        rows.failed();
+        ErrorFields told = first == SentMessage.PARSE_IN_BAND || first == SentMessage.QUERY_IN_BAND
+                ? InBandResults.error(fields, backend.parsing())
+                : fields;
         boolean skips = first != null && !first.query() && backend.skipsToSync();
         OpenTransaction current = session.transaction().orNull();
         if (current != null && (first == null || !first.own()) && !client.suppressed()
@@ -196,6 +221,10 @@ final class BackendSide implements FrameSink {
         ErrorFields placed = script == null ? fields : script.placed(fields);
         if (!placed.equals(fields)) {
             session.error(placed);
+            return false;
+        }
+        if (!told.equals(fields)) {
+            client.error(told);
             return false;
         }
         return true;

@@ -86,9 +86,27 @@ public interface Capture {
         return null;
     }
 
+    /**
+     * What is to be sent for a statement so that it tells the rows that it changes, or null if that cannot be proven of it.
+     *
+     * @param sql in UTF-8, as long as {@code length}
+     * @param role as which it is executed
+     */
+    default @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
+        return null;
+    }
+
     /** Equals what was answered before as long as {@link #reads} answers the same of the same SQL. */
     default Object schemaVersion() {
         return this;
+    }
+
+    /**
+     * A transaction that changed the schema is about to commit at this node: what is known of the schema holds for no statement, from before
+     * anybody sees it otherwise, until what is returned has been run and the schema is known anew.
+     */
+    default Runnable schemaChanges() {
+        return () -> {};
     }
 
     /** A transaction that changed the schema has committed at this node. */
@@ -135,6 +153,8 @@ public interface Capture {
      * @param finish checks deferred constraints, lets the next COMMIT pass the guard, and returns what was changed as one
      *            bytea, or null for nothing; takes the secret and the session's key, a text
      * @param record makes the commit record a position; takes the secret and the position, an int8
+     * @param recordInBand the same for a transaction whose rows have been seen in band; takes the secret, the position and their number, an
+     *            int8
      * @param allow lets the transaction's next statement change the schema; takes the secret and {@link Capture#statement} as
      *            text
      * @param beforeSetConstraints precedes a SET CONSTRAINTS ... IMMEDIATE in a transaction block; takes the secret
@@ -147,6 +167,7 @@ public interface Capture {
     record Calls(
             int finish,
             int record,
+            int recordInBand,
             int allow,
             int beforeSetConstraints,
             int afterSetConstraints,

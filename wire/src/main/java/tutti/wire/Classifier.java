@@ -15,6 +15,9 @@ final class Classifier {
     private static final long CHAIN = SqlTokens.key("chain");
     private static final long NO = SqlTokens.key("no");
     private static final long TO = SqlTokens.key("to");
+    private static final long RULE = SqlTokens.key("rule");
+    private static final long RECURSIVE = SqlTokens.key("recursive");
+    private static final long DO = SqlTokens.key("do");
     private static final long LOCK = SqlTokens.key("lock");
     private static final long WITH = SqlTokens.key("with");
     private static final long HOLD = SqlTokens.key("hold");
@@ -79,51 +82,25 @@ final class Classifier {
     private static final long[] CREATE_PREFIX = keys("or replace global local unlogged");
     /** What may be temporary, before whose name only {@link #BEFORE_NAME} stands. */
     private static final long[] RELATIONS = keys("table index view sequence on");
-    private static final long[] BEFORE_NAME = keys("table index view sequence on if not exists only concurrently");
+    private static final long[] BEFORE_NAME = keys("table index view sequence on if not exists only concurrently"
+            + " function procedure routine aggregate type domain collation statistics recursive");
+    /** What may be made, changed and dropped in pg_temp besides. */
+    private static final long[] OBJECTS = keys("function procedure routine aggregate type domain collation statistics");
     /** What stands on a relation that is named after ON. */
     private static final long[] ON_RELATION = keys("unique index trigger constraint rule policy");
+    private static final String NO_SETVAL = "setval() would move the sequence of one node only: use ALTER SEQUENCE ... RESTART WITH";
+    private static final String NO_LARGE_OBJECTS = "large objects are not replicated: use columns of type bytea";
+    private static final List<String> CALLS = List.of("setval", "lo_create", "lo_creat", "lo_unlink", "lo_import",
+            "lo_put", "lo_from_bytea", "lowrite", "lo_truncate");
+    private static final long[] LARGE_OBJECTS = keys(
+            "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
     private static final String NO_NOTIFY = "LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would"
             + " not reach the clients of other nodes: poll a table instead";
     private static final String IN_BLOCK = "a statement that makes a table or materialized view from a query cannot be"
             + " used in a transaction block, because every replica would run the query on what it has by then:"
             + " use it outside of a block, or create the table first and fill it with INSERT ... SELECT";
     private static final long[] PER_SERVER = keys("database tablespace subscription system");
-    /** Words that may stand before a parenthesis without calling a function, and functions known to change nothing. */
-    private static final long[] HARMLESS = keys("""
-            select from where and or not in exists any all some as on using case when then else values over filter
-            within group by having order limit offset between like ilike similar is distinct union except intersect join
-            lateral rows range groups partition with recursive materialized array row cast interval collate return
-            numeric decimal varchar char character bpchar bit varying timestamp timestamptz time timetz float precision
-            count sum avg min max coalesce nullif greatest least now lower upper length char_length octet_length substr
-            substring trim btrim ltrim rtrim lpad rpad replace position overlay concat concat_ws left right repeat
-            reverse split_part strpos starts_with md5 sha256 encode decode format quote_ident quote_literal
-            quote_nullable abs round floor ceil ceiling trunc mod power sqrt exp ln log sign random div width_bucket
-            extract date_part date_trunc date_bin age to_char to_date to_number to_timestamp make_date make_time
-            make_timestamp make_timestamptz make_interval clock_timestamp statement_timestamp transaction_timestamp
-            timeofday justify_days justify_hours justify_interval isfinite array_agg string_agg json_agg jsonb_agg
-            json_object_agg jsonb_object_agg json_build_object jsonb_build_object json_build_array jsonb_build_array
-            to_json to_jsonb row_to_json json_array_length jsonb_array_length jsonb_array_elements
-            jsonb_array_elements_text json_array_elements json_array_elements_text jsonb_each jsonb_each_text
-            jsonb_object_keys jsonb_typeof json_typeof jsonb_extract_path jsonb_extract_path_text jsonb_path_exists
-            jsonb_path_query jsonb_pretty jsonb_set jsonb_strip_nulls array_length array_upper array_lower array_append
-            array_cat array_prepend array_position array_positions array_remove array_replace array_to_string
-            string_to_array cardinality unnest generate_series generate_subscripts bool_and bool_or every bit_and bit_or
-            stddev stddev_pop stddev_samp variance var_pop var_samp corr mode percentile_cont percentile_disc row_number
-            rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value regexp_match
-            regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_count regexp_like ascii chr
-            initcap translate gen_random_uuid uuidv4 uuidv7 nextval currval lastval version current_database
-            current_schema current_schemas current_setting current_user session_user user obj_description
-            col_description shobj_description format_type has_table_privilege has_schema_privilege
-            has_database_privilege has_column_privilege has_any_column_privilege has_sequence_privilege
-            has_function_privilege to_regclass to_regtype to_regproc to_regnamespace to_regrole txid_current_snapshot
-            inet_server_addr inet_server_port inet_client_addr inet_client_port aclexplode acldefault xmlagg
-            string oidvectortypes array_to_json int4 int8 int2 text""");
     private static final long[] QUESTIONS = keys("tutti_outcome tutti_position tutti_wait");
-    private static final long[] HARMFUL_CATALOG = keys("""
-            set_config query_to_xml query_to_xml_and_xmlschema query_to_xmlschema cursor_to_xml ts_stat ts_rewrite
-            table_to_xml schema_to_xml database_to_xml pg_notify lo_create lo_unlink lo_import lo_export lo_open
-            lo_put lo_from_bytea lowrite lo_creat lo_truncate setval""");
-
     private final SqlTokens tokens = new SqlTokens();
     private final boolean serializable;
     private int count;
@@ -153,12 +130,18 @@ final class Classifier {
         this.serializable = serializable;
     }
 
-    private static long[] keys(String words) {
+    static long[] keys(String words) {
         return Arrays.stream(words.strip().split("\\s+")).mapToLong(SqlTokens::key).sorted().toArray();
     }
 
     private static boolean among(long[] sorted, long word) {
         return Arrays.binarySearch(sorted, word) >= 0;
+    }
+
+    /** Whether a word before a parenthesis is none of a function, or that of one of the server's that changes nothing. */
+    static boolean isHarmless(String word) {
+        long key = SqlTokens.key(word);
+        return among(HarmlessFunctions.WORDS, key) && !among(HarmlessFunctions.EXCEPT, key);
     }
 
     /** Judges a piece of SQL. Statements without words are left out. */
@@ -310,6 +293,7 @@ final class Classifier {
             return StatementKind.WRITE;
         }
         boolean lock = at(LOCK);
+        boolean block = at(DO);
         boolean refresh = at(REFRESH);
         boolean create = at(CREATE);
         boolean changes = at(ALTER) || at(DROP);
@@ -317,7 +301,7 @@ final class Classifier {
         return switch (first) {
             case SELECT -> query();
             case EXPLAIN -> explain();
-            case WRITE -> StatementKind.WRITE;
+            case WRITE -> block ? code() : StatementKind.WRITE;
             case BLOCK -> block(lock);
             case BEGIN -> begin();
             case COMMIT -> commit();
@@ -335,6 +319,17 @@ final class Classifier {
             case FORGET -> StatementKind.FORGET;
             case NOTIFY -> refuse(NO_NOTIFY);
         };
+    }
+
+    /** DO: calls that are refused are looked for in its text, whatever language that is in. */
+    private StatementKind code() {
+        while (token != SqlTokens.END && token != ';') {
+            if (token == SqlTokens.STRING && CALLS.stream().anyMatch(tokens::mentions)) {
+                return refuse(tokens.mentions("setval") ? NO_SETVAL : NO_LARGE_OBJECTS);
+            }
+            advance();
+        }
+        return StatementKind.WRITE;
     }
 
     /** LOCK, or DECLARE: a cursor lives without a transaction block only if it says so. */
@@ -460,7 +455,10 @@ final class Classifier {
                 return StatementKind.SCHEMA;
             }
             if (kind == SqlTokens.WORD && token == '(' && word == SETVAL) {
-                return refuse("setval() would move the sequence of one node only: use ALTER SEQUENCE ... RESTART WITH");
+                return refuse(NO_SETVAL);
+            }
+            if (kind == SqlTokens.WORD && token == '(' && among(LARGE_OBJECTS, word)) {
+                return refuse(NO_LARGE_OBJECTS);
             }
             if (kind == SqlTokens.WORD && token == '(' && word == PG_NOTIFY) {
                 return refuse(NO_NOTIFY);
@@ -472,8 +470,8 @@ final class Classifier {
                         || (word == FOR && token == SqlTokens.WORD && among(LOCK_STRENGTH, tokens.word()))) {
                     harmless = false;
                 } else if (token == '(') {
-                    boolean known = qualified ? catalog : among(HARMLESS, word) || pg;
-                    harmless &= known && !among(HARMFUL_CATALOG, word);
+                    boolean known = qualified ? catalog : among(HarmlessFunctions.WORDS, word) || pg;
+                    harmless &= known && !among(HarmlessFunctions.EXCEPT, word);
                     question |= !known && among(QUESTIONS, word);
                 }
             }
@@ -521,7 +519,11 @@ final class Classifier {
         if (token == SqlTokens.WORD) {
             target = among(RELATIONS, tokens.word())
                     ? create ? among(ON_RELATION, tokens.word()) ? Target.AFTER_ON : Target.CREATED : Target.NEXT
-                    : among(ON_RELATION, tokens.word()) ? Target.AFTER_ON : Target.NONE;
+                    : among(ON_RELATION, tokens.word())
+                            ? at(RULE) && create ? Target.AFTER_TO : Target.AFTER_ON
+                            : among(OBJECTS, tokens.word()) || at(RECURSIVE)
+                                    ? Target.CREATED
+                                    : Target.NONE;
         }
         int depth = 0;
         boolean concurrent = false;
@@ -579,6 +581,11 @@ final class Classifier {
     private void seeTarget() {
         boolean isWord = token == SqlTokens.WORD;
         switch (target) {
+            case AFTER_TO -> {
+                if (isWord && tokens.word() == TO) {
+                    target = Target.NEXT;
+                }
+            }
             case AFTER_ON -> {
                 if (isWord && tokens.word() == ON) {
                     target = Target.NEXT;
@@ -611,7 +618,7 @@ final class Classifier {
 
     /** Where the name of a relation is expected. */
     private enum Target {
-        NONE, AFTER_ON, NEXT, CREATED, NAME, DOT
+        NONE, AFTER_ON, AFTER_TO, NEXT, CREATED, NAME, DOT
     }
 
     private boolean concurrently() {

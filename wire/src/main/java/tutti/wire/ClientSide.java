@@ -30,8 +30,9 @@ final class ClientSide implements FrameSink {
         StatementRules rules = new StatementRules(session, texts);
         ActiveRequests active = new ActiveRequests(session, texts, rules);
         this.deferred = new DeferredMessages(session, rules, active, this::take);
-        this.queries = new SimpleQueries(session, sql, rules, deferred, active);
-        this.extended = new ExtendedMessages(session, sql, texts, rules, deferred, active);
+        InBandCapture inBand = new InBandCapture(session, texts, active, session.parameters());
+        this.queries = new SimpleQueries(session, sql, rules, deferred, active, inBand);
+        this.extended = new ExtendedMessages(session, sql, texts, rules, deferred, active, inBand);
         session.repetition().speaksTo(this::take);
     }
 
@@ -112,7 +113,7 @@ final class ClientSide implements FrameSink {
             case Frontend.PARSE -> extended.parse(buffer, start, bodyLength);
             case Frontend.BIND -> extended.bind(buffer, start, bodyLength);
             case Frontend.EXECUTE -> extended.execute(buffer, start, bodyLength);
-            case Frontend.DESCRIBE -> extended.pass(SentMessage.DESCRIBE);
+            case Frontend.DESCRIBE -> extended.describe(buffer, start, bodyLength);
             case Frontend.CLOSE -> extended.close(buffer, start, bodyLength);
             case Frontend.FLUSH -> {
                 client.flushAsked();

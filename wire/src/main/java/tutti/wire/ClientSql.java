@@ -49,6 +49,11 @@ final class ClientSql {
         return length;
     }
 
+    /** It, at the beginning of a buffer that may be longer. */
+    byte[] bytes() {
+        return bytes;
+    }
+
     byte[] copy() {
         return Arrays.copyOf(bytes, length);
     }

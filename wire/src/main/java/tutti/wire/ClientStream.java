@@ -65,7 +65,7 @@ final class ClientStream {
 
     /** Whether the client gets to see the answer to this message. */
     boolean sees(SentMessage answered) {
-        return !answered.own() && !suppressed;
+        return !answered.own() && answered != SentMessage.PARSE_AGAIN && !suppressed;
     }
 
     /** What is still to come from the engine for this cycle is not for the client, because its transaction is interrupted. */
@@ -214,6 +214,10 @@ final class ClientStream {
         ByteBuf out = buffer();
         Backend.readyForQuery(out, status);
         write(out);
+    }
+
+    ByteBuf buffer(int bytes) {
+        return client.alloc().buffer(bytes);
     }
 
     ByteBuf buffer() {

@@ -46,6 +46,12 @@ final class CommitSequence {
     private @Nullable Commit commit;
     /** How the chained transaction begins; null until that is known. */
     private @Nullable String chainBegin;
+    /** Whether it is not known yet if all rows have been seen in band. */
+    private boolean awaitsRows;
+    /** How many rows have been seen in band; -1 if they were captured by triggers. */
+    private long rowsInBand = -1;
+    /** The engine is about to change the schema; to be run when it has, or has not. */
+    private Runnable schemaSettled = () -> {};
     /** The node waits for the engine's COMMIT. */
     private @Nullable Completion<Void> done;
 
@@ -63,6 +69,11 @@ final class CommitSequence {
         return commit != null;
     }
 
+    /** Whether what has been written to the engine can go with COMMIT, which follows: the engine is woken once. */
+    boolean sendsMore() {
+        return rowsInBand >= 0 && transaction.is(SessionState.CERTIFYING);
+    }
+
     /** Whether the client has asked for the commit that is under way. */
     boolean askedByClient() {
         return commit != null && commit.form() != Form.IMPLICIT;
@@ -72,17 +83,32 @@ final class CommitSequence {
     void abandon() {
         commit = null;
         chainBegin = null;
+        awaitsRows = false;
     }
 
     // ------------------------------------------------------------------------------------------ closing
 
-    /** Sends the closing messages, and goes on with the commit when they are answered. */
-    void begin(Form form, boolean chain) {
+    /**
+     * Finds out what the transaction has changed, and goes on with the commit when that is known: at once if all of it has been seen in
+     * band.
+     *
+     * @param alone whether nothing is unanswered that could fail
+     */
+    void begin(Form form, boolean chain, boolean alone) {
         commit = new Commit(form, chain);
         chainBegin = null;
-        backend.batch().closing().sync(this::closed);
+        rowsInBand = -1;
+        InBandRows rows = transaction.work().inBand();
+        awaitsRows = rows.proven() && rows.complete();
         if (form != Form.IMPLICIT) {
             transaction.becomes(SessionState.CLOSING);
+        }
+        if (!awaitsRows) {
+            backend.batch().closing().sync(this::closed);
+        } else if (alone || backend.idle()) {
+            closed(backend.takeAhead());
+        } else {
+            backend.batch().sync(this::closed);
         }
     }
 
@@ -91,7 +117,7 @@ final class CommitSequence {
         if (transaction.rollbackWanted()) {
             session.rollback().begin();
         } else if (backend.inTransaction()) {
-            begin(Form.IMPLICIT, false);
+            begin(Form.IMPLICIT, false, false);
         } else {
             commit = new Commit(Form.IMPLICIT, false);
             closed(backend.takeAhead());
@@ -115,6 +141,9 @@ final class CommitSequence {
             session.rollback().begin();
         } else if (retry != null) {
             session.turns().askForRepetition(retry);
+        } else if (backend.inTransaction() && awaitsRows) {
+            awaitsRows = false;
+            inBand();
         } else if (backend.inTransaction()) {
             captured(reply.changes());
         } else {
@@ -172,6 +201,17 @@ final class CommitSequence {
             readCatalog(changes);
         } else {
             read(changes, List.of());
+        }
+    }
+
+    /** All rows have come that come in band; if they are not all that were changed, the triggers are asked. */
+    private void inBand() {
+        InBandRows rows = transaction.work().inBand();
+        if (rows.holdsFor(capture.schemaVersion())) {
+            rowsInBand = rows.count();
+            captured(rows.entries());
+        } else {
+            backend.batch().closing().sync(this::closed);
         }
     }
 
@@ -252,7 +292,7 @@ final class CommitSequence {
         }
         if (committing.writes().isEmpty()) {
             transaction.becomes(SessionState.COMMITTING);
-            backend.batch().commit(null)
+            backend.batch().commit()
                     .sync(reply -> finish(reply.committed() ? null : reply.error(), false));
             return;
         }
@@ -294,17 +334,27 @@ final class CommitSequence {
         }
         transaction.becomes(SessionState.COMMITTING);
         done = whenDone;
+        if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
+            schemaSettled = capture.schemaChanges();
+        }
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
-                backend.batch().commit(position).sync(this::committed);
+                backend.batch().commit(position, rowsInBand).sync(this::committed);
             }
         });
         session.settle();
     }
 
+    private void settleSchema() {
+        Runnable settled = schemaSettled;
+        schemaSettled = () -> {};
+        settled.run();
+    }
+
     private void committed(BackendReply reply) {
         Completion<Void> waiting = Objects.requireNonNull(done, "a commit is under way");
         done = null;
+        settleSchema();
         ErrorFields error = reply.error();
         if (reply.committed()) {
             if (error != null) {
@@ -335,6 +385,7 @@ final class CommitSequence {
     boolean engineLost() {
         Completion<Void> waiting = done;
         done = null;
+        settleSchema();
         if (waiting == null) {
             return false;
         }

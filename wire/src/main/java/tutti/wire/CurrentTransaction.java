@@ -24,6 +24,8 @@ final class CurrentTransaction {
     private SessionState state = SessionState.IDLE;
     private volatile @Nullable OpenTransaction open;
     private TransactionActivity work = new TransactionActivity();
+    /** How often something was executed in this session of which nothing is proven. */
+    private int unproven;
     /** The transaction was rolled back while its client was idle, who will hear why at its next message. */
     private @Nullable ErrorFields unheardAbort;
     /** A position that was visible before anything of the current cycle was sent. */
@@ -96,6 +98,17 @@ final class CurrentTransaction {
     /** What the open transaction has done. */
     TransactionActivity work() {
         return work;
+    }
+
+    /** Something is executed of which nothing is proven: it may change rows, and which statements are prepared. */
+    void executesUnproven() {
+        unproven++;
+        work.inBand().lose();
+    }
+
+    /** A number that is another one after something was executed of which nothing is proven. */
+    int epoch() {
+        return unproven;
     }
 
     // ------------------------------------------------------------------------------------------ beginning
@@ -203,6 +216,10 @@ final class CurrentTransaction {
 
     /** What it has done is gone, or has been committed. */
     void workOver() {
+        if (!work.inBand().complete()) {
+            // its deferred triggers have run since
+            unproven++;
+        }
         work = new TransactionActivity();
     }
 

@@ -4,10 +4,14 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -17,6 +21,7 @@ import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.CapturedWriteSet;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.CatalogQuery;
+import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.QueryResult;
@@ -32,8 +37,13 @@ public final class EngineCapture implements Capture {
             "xmloption", "bytea_output", "extra_float_digits", "standard_conforming_strings", "transform_null_equals",
             "array_nulls", "quote_all_identifiers");
 
+    private static final Logger LOG = LoggerFactory.getLogger(EngineCapture.class);
+    private static final int WARNED_MAX = 1000;
+
+    private final Set<String> warned = ConcurrentHashMap.newKeySet();
     private final Supplier<TableCatalog> catalog;
     private final Supplier<References> references;
+    private final Supplier<InBandTables> inBand;
     private final Supplier<? extends CompletionStage<?>> refreshCatalog;
     /** Schema changes of local transactions that the catalog may not have yet. */
     private final AtomicInteger refreshing = new AtomicInteger();
@@ -44,15 +54,18 @@ public final class EngineCapture implements Capture {
      *
      * @param catalog the engine's current catalog; from any thread
      * @param references what names stand for, at least as new as the catalog; from any thread
+     * @param inBand which tables' rows can be captured in band, at least as new as the catalog; from any thread
      * @param refreshCatalog has the engine load both anew; from any thread, must not block
      * @param functions of the capture in this database
      * @param secret the cluster's secret
      */
     public EngineCapture(Supplier<TableCatalog> catalog, Supplier<References> references,
+            Supplier<InBandTables> inBand,
             Supplier<? extends CompletionStage<?>> refreshCatalog, CaptureInstaller.Functions functions,
             byte[] secret) {
         this.catalog = catalog;
         this.references = references;
+        this.inBand = inBand;
         this.refreshCatalog = refreshCatalog;
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
@@ -60,7 +73,8 @@ public final class EngineCapture implements Capture {
                 .append(" WHERE oid OPERATOR(pg_catalog.=) ANY (SELECT pg_catalog.to_regclass(target)")
                 .append(" FROM pg_catalog.unnest($1::pg_catalog.text[]) AS target)")
                 .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')");
-        this.calls = new Calls(functions.finish(), functions.record(), functions.allowStatement(),
+        this.calls = new Calls(functions.finish(), functions.record(), functions.recordInBand(),
+                functions.allowStatement(),
                 functions.beforeSetConstraints(), functions.afterSetConstraints(), secret, settings.toString(),
                 CatalogQuery.SQL);
     }
@@ -73,14 +87,29 @@ public final class EngineCapture implements Capture {
     @Override
     public Captured close(byte[] gathered, List<@Nullable QueryResult> inside) throws CaptureException, CatalogNeeded {
         try {
+            if (inside.isEmpty() && refreshing.get() > 0) {
+                throw new CatalogNeeded(); // what names a table's rows may have changed
+            }
             CapturedWriteSet captured = inside.isEmpty()
                     ? CaptureReader.read(catalog.get(), gathered)
                     : CaptureReader.read(catalog.get(), catalogs(inside), gathered);
+            captured.takenWithoutKey().forEach(this::warn);
             return new Captured(captured.writes(), captured::describe);
         } catch (CaptureReader.UnknownTable _) {
             throw new CatalogNeeded();
         } catch (tutti.engine.postgres.capture.CaptureException refused) {
             throw new CaptureException(Errors.error(refused.sqlState(), String.valueOf(refused.getMessage())));
+        }
+    }
+
+    /** Says once of each table what its rows cost. */
+    private void warn(String table) {
+        if (warned.size() < WARNED_MAX && warned.add(table)) {
+            LOG.warn(
+                    "rows of table {} are updated or deleted, and no primary key names them: every other node looks through the"
+                            + " whole table for each, and of concurrent transactions that take equal rows one is aborted. Give it a"
+                            + " primary key, or a unique index of columns that are NOT NULL.",
+                    table);
         }
     }
 
@@ -93,9 +122,14 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public void schemaChanged() {
+    public Runnable schemaChanges() {
         refreshing.incrementAndGet();
-        refreshCatalog.get().whenComplete((_, _) -> refreshing.decrementAndGet());
+        return () -> refreshCatalog.get().whenComplete((_, _) -> refreshing.decrementAndGet());
+    }
+
+    @Override
+    public void schemaChanged() {
+        schemaChanges().run();
     }
 
     @Override
@@ -143,6 +177,14 @@ public final class EngineCapture implements Capture {
     @Override
     public @Nullable String outside(ConflictClasses statement, ConflictClasses declared) {
         return StatementClasses.outside(statement, declared, references.get());
+    }
+
+    @Override
+    public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
+        TableCatalog now = catalog.get();
+        return refreshing.get() > 0
+                ? null
+                : InBandStatement.of(sql, length, standardStrings, inBand.get(), now, role, now);
     }
 
     @Override

@@ -1,6 +1,8 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.ErrorFields;
@@ -19,20 +21,23 @@ final class ExtendedMessages {
     private final StatementRules rules;
     private final DeferredMessages deferred;
     private final ActiveRequests active;
+    private final InBandCapture inBand;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientCycle cycle;
     private final NamedObjects<Prepared> statements = new NamedObjects<>();
     private final NamedObjects<Prepared> portals = new NamedObjects<>();
+    private @Nullable Prepared boundLast;
 
     ExtendedMessages(Session session, ClientSql sql, TextSettings texts, StatementRules rules,
-            DeferredMessages deferred, ActiveRequests active) {
+            DeferredMessages deferred, ActiveRequests active, InBandCapture inBand) {
         this.session = session;
         this.sql = sql;
         this.texts = texts;
         this.rules = rules;
         this.deferred = deferred;
         this.active = active;
+        this.inBand = inBand;
         this.transaction = session.transaction();
         this.backend = session.backend();
         this.cycle = session.cycle();
@@ -42,6 +47,13 @@ final class ExtendedMessages {
 
     boolean parse(ByteBuf buffer, int start, int bodyLength) {
         Prepared prepared = prepare(buffer, start, bodyLength);
+        if (prepared.kind() == StatementKind.WRITE && sql.classified().count() == 1) {
+            boolean named = buffer.getByte(start) != 0;
+            prepared = prepared.with(inBand.parse(sql, named ? Messages.copy(buffer, start, bodyLength) : new byte[0]));
+        }
+        if (prepared.kind() == StatementKind.COMMIT) {
+            prepared = prepared.with(inBand.commit());
+        }
         if (cycle.inBlock() && deferred.mustWait(prepared.kind(), true)) {
             ErrorFields refusal = rules.writeRefusal();
             return refusal != null
@@ -49,6 +61,7 @@ final class ExtendedMessages {
                     : deferred.awaitInBlock(Frontend.PARSE, buffer, start, bodyLength);
         }
         int nameEnd = Messages.end(buffer, start, start + bodyLength);
+        Runnable before = statements.before(buffer, start, nameEnd);
         if (!statements.put(buffer, start, nameEnd, prepared)) {
             return refuse(tooMany("prepared statements"));
         }
@@ -60,7 +73,57 @@ final class ExtendedMessages {
                 return false;
             }
         }
-        return pass(SentMessage.PARSE);
+        InBandParse sent = prepared.inBand();
+        backend.changing(parsing(before, sent));
+        if (sent == null || !sent.tellsRows()) {
+            return pass(SentMessage.PARSE);
+        }
+        backend.forwardInBand(replaced(buffer, start, nameEnd + 1, sent.statement().text(),
+                nameEnd + 1 + sql.length(), start + bodyLength), SentMessage.PARSE_IN_BAND, sent.statement());
+        return false;
+    }
+
+    private static NameChange parsing(Runnable before, @Nullable InBandParse parse) {
+        return new NameChange() {
+            @Override
+            public void undone() {
+                before.run();
+            }
+
+            @Override
+            public void confirmed() {
+                if (parse != null) {
+                    parse.confirm();
+                }
+            }
+        };
+    }
+
+    /** A statement that tells its rows may have been replaced, or may tell too little by now: it is prepared again. */
+    private Prepared parseAgain(Prepared prepared, InBandParse stale, ByteBuf buffer, int start, int end) {
+        byte[] message = stale.message();
+        InBandParse fresh = inBand.parseAgain(stale);
+        Prepared again = prepared.with(fresh);
+        Runnable before = statements.before(buffer, start, end);
+        statements.put(buffer, start, end, again);
+        backend.batch().close(buffer.toString(start, end - start, StandardCharsets.UTF_8)).send();
+        backend.changing(parsing(before, fresh));
+        ByteBuf out = Unpooled.wrappedBuffer(message);
+        int text = Messages.HEADER + end - start + 1;
+        backend.forward(fresh == null
+                ? out
+                : replaced(out, Messages.HEADER, text, fresh.statement().text(),
+                        text + fresh.statement().original().length, message.length),
+                SentMessage.PARSE_AGAIN);
+        return again;
+    }
+
+    /** A copy of a message in which other bytes stand between two places. */
+    private ByteBuf replaced(ByteBuf buffer, int start, int from, byte[] bytes, int to, int limit) {
+        int length = from - start + bytes.length + limit - to;
+        ByteBuf out = session.client().buffer(Messages.HEADER + length);
+        out.writeByte(buffer.getByte(start - Messages.HEADER)).writeInt(Integer.BYTES + length);
+        return out.writeBytes(buffer, start, from - start).writeBytes(bytes).writeBytes(buffer, to, limit - to);
     }
 
     /** What a Parse message prepares that is sent later. */
@@ -83,7 +146,7 @@ final class ExtendedMessages {
         return switch (kind) {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, sql.utility(), null);
             case REFUSED -> new Prepared(kind, null, classified.refusal());
-            case SESSION, FORGET -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
+            case SESSION, FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case BEGIN -> classified.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
             case READ, WRITE, COPY_IN -> {
                 boolean matters = nameEnd > start || rules.notesReads() || session.node().needsClasses()
@@ -130,6 +193,12 @@ final class ExtendedMessages {
         }
         int limit = start + bodyLength;
         int portalEnd = Messages.end(buffer, start, limit);
+        InBandParse stale = prepared.inBand();
+        if (stale != null && stale.message().length > 0 && stale.tellsRows() && !inBand.trusts(stale)
+                && !backend.transactionFailed()) {
+            prepared = parseAgain(prepared, stale, buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
+        }
+        Runnable before = start == portalEnd ? null : portals.before(buffer, start, portalEnd);
         StatementAccess access = prepared.access();
         if (access != null && rules.looksAtTexts()) {
             prepared = prepared.with(access.bind(buffer, Messages.end(buffer, portalEnd + 1, limit) + 1, limit));
@@ -137,7 +206,66 @@ final class ExtendedMessages {
         if (!portals.put(buffer, start, portalEnd, prepared)) {
             return refuse(tooMany("portals"));
         }
-        return pass(SentMessage.BIND);
+        if (before != null) {
+            backend.changing(before::run);
+        }
+        boundLast = prepared.kind() == StatementKind.COMMIT && !withoutParameters(buffer, portalEnd + 1, limit)
+                ? null
+                : prepared;
+        InBandParse sent = prepared.inBand();
+        if (sent == null || !sent.tellsRows()) {
+            return pass(SentMessage.BIND);
+        }
+        return bindInBand(sent.statement(), buffer, start, limit);
+    }
+
+    /** Whether a Bind, whose statement's name begins here, has no parameters. */
+    private static boolean withoutParameters(ByteBuf buffer, int start, int limit) {
+        int at = Messages.end(buffer, start, limit) + 1;
+        return limit - at >= 2 * Short.BYTES && buffer.getInt(at) == 0;
+    }
+
+    /** The formats of the result's columns may be told one by one: the column that is told to the node is one more. */
+    private boolean bindInBand(InBandStatement sent, ByteBuf buffer, int start, int limit) {
+        int formats;
+        try {
+            int at = Messages.end(buffer, start, limit) + 1;
+            at = Messages.end(buffer, at, limit) + 1;
+            at += 2 + 2 * buffer.getUnsignedShort(at);
+            int values = buffer.getUnsignedShort(at);
+            at += 2;
+            for (int i = 0; i < values; i++) {
+                at += Integer.BYTES + Math.max(0, buffer.getInt(at));
+                if (at < 0 || at > limit) {
+                    return pass(SentMessage.BIND);
+                }
+            }
+            formats = at;
+        } catch (IndexOutOfBoundsException tooShort) {
+            return pass(SentMessage.BIND);
+        }
+        int count = limit - formats < 2 ? 0 : buffer.getUnsignedShort(formats);
+        if (count < 2 || limit - formats != 2 + 2 * count) {
+            return pass(SentMessage.BIND);
+        }
+        ByteBuf all = session.client().buffer();
+        if (sent.returning()) {
+            all.writeShort(count + 1).writeBytes(buffer, formats + 2, 2 * count).writeShort(0);
+        } else {
+            all.writeShort(0);
+        }
+        backend.forward(replaced(buffer, start, formats, Messages.bytes(all), limit, limit), SentMessage.BIND);
+        return false;
+    }
+
+    boolean describe(ByteBuf buffer, int start, int bodyLength) {
+        if (bodyLength < 2) {
+            throw new ProtocolViolation("Describe of " + bodyLength + " bytes");
+        }
+        NamedObjects<Prepared> names = buffer.getByte(start) == 'S' ? statements : portals;
+        Prepared described = names.get(buffer, start + 1, Messages.end(buffer, start + 1, start + bodyLength));
+        InBandParse sent = described == null ? null : described.inBand();
+        return pass(sent != null && sent.tellsRows() ? SentMessage.DESCRIBE_IN_BAND : SentMessage.DESCRIBE);
     }
 
     boolean close(ByteBuf buffer, int start, int bodyLength) {
@@ -145,7 +273,10 @@ final class ExtendedMessages {
             throw new ProtocolViolation("Close of " + bodyLength + " bytes");
         }
         NamedObjects<Prepared> names = buffer.getByte(start) == 'S' ? statements : portals;
-        names.remove(buffer, start + 1, Messages.end(buffer, start + 1, start + bodyLength));
+        int end = Messages.end(buffer, start + 1, start + bodyLength);
+        Runnable before = names.before(buffer, start + 1, end);
+        names.remove(buffer, start + 1, end);
+        backend.changing(before::run);
         return pass(SentMessage.CLOSE);
     }
 
@@ -171,15 +302,18 @@ final class ExtendedMessages {
             }
         }
         return switch (kind) {
-            case WRITE, COPY_IN -> write(kind, inTransaction);
+            case WRITE, COPY_IN ->
+                write(kind, prepared == null ? null : prepared.inBand(), inTransaction, buffer, start,
+                        bodyLength);
             case BEGIN -> begin(Prepared.BEGIN_READ_ONLY.equals(prepared));
             case ROLLBACK, ROLLBACK_CHAIN -> inTransaction ? end(kind) : pass(SentMessage.EXECUTE);
-            case COMMIT, COMMIT_CHAIN -> commit(kind, inTransaction, first);
+            case COMMIT, COMMIT_CHAIN -> commit(prepared, kind, inTransaction, first);
             case SCHEMA -> schema(utility(prepared), inTransaction, buffer, start, bodyLength);
             case CONSTRAINTS -> {
                 if (!inTransaction) {
                     yield pass(SentMessage.EXECUTE);
                 }
+                inBand.executesUnproven();
                 session.schema().constraints(utility(prepared).sql(), false);
                 yield false;
             }
@@ -192,9 +326,18 @@ final class ExtendedMessages {
                 if (refusal != null) {
                     yield refuse(refusal);
                 }
+                inBand.session(utility(prepared).sql());
                 yield pass(SentMessage.EXECUTE);
             }
-            case EMPTY, READ, SAVEPOINT, LOCAL -> pass(SentMessage.EXECUTE);
+            case SAVEPOINT -> {
+                inBand.savepoint(utility(prepared).sql());
+                yield pass(SentMessage.EXECUTE);
+            }
+            case LOCAL -> {
+                inBand.executesUnproven();
+                yield pass(SentMessage.EXECUTE);
+            }
+            case EMPTY, READ -> pass(SentMessage.EXECUTE);
         };
     }
 
@@ -203,7 +346,8 @@ final class ExtendedMessages {
         return Objects.requireNonNull(utility, "kept with the statement of its kind");
     }
 
-    private boolean write(StatementKind kind, boolean inTransaction) {
+    private boolean write(StatementKind kind, @Nullable InBandParse sent, boolean inTransaction, ByteBuf buffer,
+            int start, int bodyLength) {
         ErrorFields refusal = rules.writeRefusal();
         if (refusal != null) {
             return refuse(refusal);
@@ -215,7 +359,21 @@ final class ExtendedMessages {
         if (!inTransaction) {
             session.beginImplicit(false);
         }
-        return pass(SentMessage.EXECUTE);
+        inBand.executes(sent);
+        if (sent == null || !sent.tellsRows()) {
+            return pass(SentMessage.EXECUTE);
+        }
+        int most = start + bodyLength - Integer.BYTES;
+        if (sent.statement().returning()) {
+            return pass(SentMessage.RETURNING_IN_BAND);
+        }
+        if (bodyLength < 1 + Integer.BYTES || buffer.getInt(most) == 0) {
+            return pass(SentMessage.EXECUTE_IN_BAND);
+        }
+        // without a RETURNING of the client's, its limit of rows would not count
+        backend.forward(replaced(buffer, start, most, new byte[Integer.BYTES], start + bodyLength, start + bodyLength),
+                SentMessage.EXECUTE_IN_BAND);
+        return false;
     }
 
     private boolean begin(boolean readOnly) {
@@ -228,7 +386,7 @@ final class ExtendedMessages {
         return pass(SentMessage.EXECUTE);
     }
 
-    private boolean commit(StatementKind kind, boolean inTransaction, boolean first) {
+    private boolean commit(@Nullable Prepared prepared, StatementKind kind, boolean inTransaction, boolean first) {
         if (!inTransaction) {
             return pass(SentMessage.EXECUTE);
         }
@@ -237,7 +395,8 @@ final class ExtendedMessages {
         }
         cycle.inBlock(kind.chains());
         cycle.await();
-        session.commit().begin(Form.EXTENDED, kind.chains());
+        boolean alone = prepared != null && prepared.equals(boundLast) && inBand.standsAlone(prepared.inBand());
+        session.commit().begin(Form.EXTENDED, kind.chains(), alone);
         return false;
     }
 
@@ -260,6 +419,7 @@ final class ExtendedMessages {
         } else if (statement.inBlockRefusal() != null) {
             return refuse(Errors.notSupported(statement.inBlockRefusal()));
         } else {
+            inBand.executesUnproven();
             session.schema().change(statement, Messages.copyToSend(buffer, start, bodyLength), SentMessage.EXECUTE);
         }
         return false;
@@ -285,7 +445,7 @@ final class ExtendedMessages {
     boolean sync() {
         cycle.complete();
         if (transaction.implicit() && !cycle.copies()) {
-            session.commit().begin(Form.IMPLICIT, false);
+            session.commit().begin(Form.IMPLICIT, false, false);
             return false;
         }
         return pass(SentMessage.SYNC);

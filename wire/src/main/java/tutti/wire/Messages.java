@@ -36,6 +36,14 @@ final class Messages {
         return Unpooled.wrappedBuffer(copy(buffer, start, bodyLength));
     }
 
+    /** What is in a buffer, which is released. */
+    static byte[] bytes(ByteBuf buffer) {
+        byte[] bytes = new byte[buffer.readableBytes()];
+        buffer.readBytes(bytes);
+        buffer.release();
+        return bytes;
+    }
+
     /** The text of a simple query. */
     static byte[] queryText(ByteBuf message, int start, int bodyLength) {
         byte[] sql = new byte[Math.max(0, bodyLength - 1)];

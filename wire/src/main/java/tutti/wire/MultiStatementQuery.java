@@ -216,7 +216,7 @@ final class MultiStatementQuery {
             send(from, SentMessage.QUERY);
         } else {
             warnOutsideOfBlock();
-            session.commit().begin(Form.SIMPLE, kind.chains());
+            session.commit().begin(Form.SIMPLE, kind.chains(), false);
         }
     }
 

@@ -71,4 +71,21 @@ final class NamedObjects<T> {
             byName.remove(buffer.toString(start, end - start, StandardCharsets.UTF_8));
         }
     }
+
+    /** What puts everything back that is known of a name now. */
+    Runnable before(ByteBuf buffer, int start, int end) {
+        T known = get(buffer, start, end);
+        if (start == end) {
+            return () -> unnamed = known;
+        }
+        String name = buffer.toString(start, end - start, StandardCharsets.UTF_8);
+        return () -> {
+            last = null;
+            if (known == null) {
+                byName.remove(name);
+            } else {
+                byName.put(name, known);
+            }
+        };
+    }
 }

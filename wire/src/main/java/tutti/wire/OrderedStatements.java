@@ -129,7 +129,7 @@ final class OrderedStatements {
             ByteBuf query = client.buffer();
             Frontend.query(query, sql);
             backend.forward(query, SentMessage.QUERY);
-            session.commit().begin(Form.IMPLICIT, false);
+            session.commit().begin(Form.IMPLICIT, false, false);
         } else {
             backend.batch().once(sql, SentMessage.EXECUTE).send();
             cycle.proceed();

@@ -151,6 +151,13 @@ final class OwnMessages {
                 ByteBuffer.allocate(Long.BYTES).putLong(position).array());
     }
 
+    /** The same, of a transaction of whose rows so many have been seen in band. */
+    void recordInBand(ByteBuf out, long position, long rows) {
+        Frontend.functionCall(out, calls.recordInBand(), calls.secret(),
+                ByteBuffer.allocate(Long.BYTES).putLong(position).array(),
+                ByteBuffer.allocate(Long.BYTES).putLong(rows).array());
+    }
+
     /** Reads the catalog, with a Sync. */
     void catalog(ByteBuf out) {
         out.writeBytes(catalog);

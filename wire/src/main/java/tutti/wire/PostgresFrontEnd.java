@@ -201,8 +201,9 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             if (!connection.channel().isActive()) {
                 return null;
             }
-            Session begun = new Session(services, arrival.client(), arrival.reader(), connection,
-                    arrival.parameters());
+            Map<String, String> started = new TreeMap<>(arrival.parameters());
+            started.put("user", arrival.user());
+            Session begun = new Session(services, arrival.client(), arrival.reader(), connection, started);
             session = begun;
             TextSettings texts = new TextSettings(connection.parameters());
             connection.takeOver(new BackendSide(begun, texts));

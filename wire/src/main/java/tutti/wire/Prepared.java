@@ -12,10 +12,11 @@ import org.jspecify.annotations.Nullable;
  * @param refusal why it is refused, if it is
  * @param access what a statement touches, if somebody wants to know
  * @param bound what a portal touches, if somebody wants to know
+ * @param inBand what has been sent in its place so that it tells its rows; null if it has been sent as it is
  */
 record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullable String refusal,
         @Nullable StatementAccess access,
-        StatementAccess.@Nullable Bound bound) {
+        StatementAccess.@Nullable Bound bound, @Nullable InBandParse inBand) {
     /** BEGIN READ ONLY. */
     static final Prepared BEGIN_READ_ONLY = new Prepared(StatementKind.BEGIN,
             UtilityStatement.of("BEGIN READ ONLY"),
@@ -30,17 +31,22 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
 
     /** Of a statement of which nobody wants to know what it reads. */
     Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullable String refusal) {
-        this(kind, utility, refusal, null, null);
+        this(kind, utility, refusal, null, null, null);
     }
 
     /** The same of a statement that reads something. */
     Prepared with(StatementAccess what) {
-        return new Prepared(kind, utility, refusal, what, null);
+        return new Prepared(kind, utility, refusal, what, null, inBand);
     }
 
     /** The portal of a statement with values. */
     Prepared with(StatementAccess.Bound what) {
-        return new Prepared(kind, utility, refusal, null, what);
+        return new Prepared(kind, utility, refusal, null, what, inBand);
+    }
+
+    /** The same, sent so that it tells its rows, or as it is. */
+    Prepared with(@Nullable InBandParse what) {
+        return new Prepared(kind, utility, refusal, access, bound, what);
     }
 
     /** Of a statement of which only the kind matters. */

@@ -16,6 +16,18 @@ enum SentMessage {
     SYNC,
     /** Of the client: a simple query. */
     QUERY,
+    /** Of the client: a Parse of a statement that tells its rows. */
+    PARSE_IN_BAND,
+    /** Of the client, but said again by the node, so that only its error is for the client: a Parse. */
+    PARSE_AGAIN,
+    /** Of the client: a Describe of a statement that tells its rows. */
+    DESCRIBE_IN_BAND,
+    /** Of the client: an Execute of a statement that tells its rows. */
+    EXECUTE_IN_BAND,
+    /** Of the client: the same of one that shows the client a part of them. */
+    RETURNING_IN_BAND,
+    /** Of the client: a simple query that tells its rows. */
+    QUERY_IN_BAND,
     /** Of the client: an Execute that ends the transaction. */
     ENDING_EXECUTE,
     /** Of the client: an Execute that ends the transaction and begins another. */
@@ -59,9 +71,21 @@ enum SentMessage {
         return this == REFUSED_PARSE || this == REFUSED_QUERY;
     }
 
+    /** Whether it changes what a name stands for. */
+    boolean names() {
+        return this == PARSE || this == PARSE_IN_BAND || this == PARSE_AGAIN || this == BIND || this == CLOSE;
+    }
+
+    /** Whether the last column of its result is the node's. */
+    boolean inBand() {
+        return this == DESCRIBE_IN_BAND || this == EXECUTE_IN_BAND || this == RETURNING_IN_BAND
+                || this == QUERY_IN_BAND;
+    }
+
     /** Whether it is a simple query or a function call, so that ReadyForQuery follows its answer whether it fails or not. */
     boolean query() {
-        return this == QUERY || this == ENDING_QUERY || this == OWN_QUERY || this == REFUSED_QUERY || call();
+        return this == QUERY || this == QUERY_IN_BAND || this == ENDING_QUERY || this == OWN_QUERY
+                || this == REFUSED_QUERY || call();
     }
 
     /** Whether it is a function call, whose ReadyForQuery nobody waits for: other messages of the node's follow. */

@@ -44,6 +44,7 @@ final class Session {
     private final FrameReader clientReader;
     private final BackendConnection connection;
     private final Modes modes;
+    private final Map<String, String> parameters;
     private final ClientCycle cycle = new ClientCycle();
     private final ClientStream client;
     private final BackendRequests backend;
@@ -59,7 +60,7 @@ final class Session {
     /**
      * A session that is about to begin.
      *
-     * @param parameters of the client's start-up packet
+     * @param parameters of the client's start-up packet, its "user" among them
      */
     Session(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection,
             Map<String, String> parameters) {
@@ -67,6 +68,7 @@ final class Session {
         this.loop = client.eventLoop();
         this.clientReader = clientReader;
         this.connection = connection;
+        this.parameters = Map.copyOf(parameters);
         this.modes = new Modes(services.transactions().wholeOnly());
         modes.begin(parameters);
         this.client = new ClientStream(client, connection.reader(), services.heldLimit());
@@ -117,6 +119,11 @@ final class Session {
 
     Modes modes() {
         return modes;
+    }
+
+    /** With which the client has started the session: "user" is its role. */
+    Map<String, String> parameters() {
+        return parameters;
     }
 
     ClientCycle cycle() {
@@ -216,7 +223,9 @@ final class Session {
         if (clientReader.paused() && !blocked() && !repetition.running() && backend.writable()) {
             clientReader.resume();
         }
-        backend.flush();
+        if (!commit.sendsMore()) {
+            backend.flush();
+        }
         client.flush();
     }
 

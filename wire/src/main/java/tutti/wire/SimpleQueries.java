@@ -13,17 +13,19 @@ final class SimpleQueries {
     private final StatementRules rules;
     private final DeferredMessages deferred;
     private final ActiveRequests active;
+    private final InBandCapture inBand;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientCycle cycle;
 
     SimpleQueries(Session session, ClientSql sql, StatementRules rules, DeferredMessages deferred,
-            ActiveRequests active) {
+            ActiveRequests active, InBandCapture inBand) {
         this.session = session;
         this.sql = sql;
         this.rules = rules;
         this.deferred = deferred;
         this.active = active;
+        this.inBand = inBand;
         this.transaction = session.transaction();
         this.backend = session.backend();
         this.cycle = session.cycle();
@@ -54,6 +56,7 @@ final class SimpleQueries {
             return refuse(refusal);
         }
         if (!plain) {
+            inBand.executesUnproven();
             MultiStatementQuery script = new MultiStatementQuery(session, this, classified, sql.copy());
             cycle.script(script);
             script.begin();
@@ -102,7 +105,11 @@ final class SimpleQueries {
                     ? deferred.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength)
                     : deferred.awaitQuery(kind, buffer, start, bodyLength);
         }
-        return single ? single(kind, buffer, start, bodyLength) : plain(kind, buffer, start, bodyLength);
+        if (single) {
+            return single(kind, buffer, start, bodyLength);
+        }
+        inBand.executesUnproven();
+        return plain(kind, null, buffer, start, bodyLength);
     }
 
     /** A query of several statements may set the node's variables for itself. Returns why that is refused, or null. */
@@ -130,8 +137,18 @@ final class SimpleQueries {
             }
         }
         return switch (kind) {
-            case READ, WRITE, COPY_IN, EMPTY, SESSION -> plain(kind, buffer, start, bodyLength);
+            case READ, EMPTY -> plain(kind, null, buffer, start, bodyLength);
+            case WRITE -> plain(kind, inBand.of(sql), buffer, start, bodyLength);
+            case COPY_IN -> {
+                inBand.executesUnproven();
+                yield plain(kind, null, buffer, start, bodyLength);
+            }
+            case SESSION -> {
+                inBand.session(sql.text());
+                yield plain(kind, null, buffer, start, bodyLength);
+            }
             case SCHEMA -> {
+                inBand.executesUnproven();
                 UtilityStatement statement = sql.utility();
                 if (backend.outsideOfTransaction()) {
                     everywhere(statement, null);
@@ -148,7 +165,7 @@ final class SimpleQueries {
                         || (!transaction.work().mayHaveChanged() && session.repetition().proven())) {
                     yield pass(SentMessage.QUERY);
                 }
-                session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN);
+                session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN, false);
                 yield false;
             }
             case REFUSED -> refuse(Errors.statementRefused(sql.classified().refusal()));
@@ -167,15 +184,28 @@ final class SimpleQueries {
                 if (backend.outsideOfTransaction()) {
                     yield pass(SentMessage.QUERY);
                 }
+                inBand.executesUnproven();
                 session.schema().constraints(sql.text(), true);
                 yield false;
             }
-            case SAVEPOINT, LOCAL, FORGET -> pass(SentMessage.QUERY);
+            case SAVEPOINT -> {
+                inBand.savepoint(sql.text());
+                yield pass(SentMessage.QUERY);
+            }
+            case LOCAL, FORGET -> {
+                inBand.executesUnproven();
+                yield pass(SentMessage.QUERY);
+            }
         };
     }
 
-    /** Statements that do not control the transaction, and commit together if they are outside of one. */
-    private boolean plain(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+    /**
+     * Statements that do not control the transaction, and commit together if they are outside of one.
+     *
+     * @param proven what is sent in the place of one that may write, so that it tells its rows
+     */
+    private boolean plain(StatementKind kind, @Nullable InBandStatement proven, ByteBuf buffer, int start,
+            int bodyLength) {
         ErrorFields refusal = refusal(kind, buffer, start, bodyLength, backend.inTransaction());
         if (refusal != null) {
             return refuse(refusal);
@@ -185,14 +215,30 @@ final class SimpleQueries {
             return pass(SentMessage.QUERY);
         }
         writes(kind);
-        if (backend.inTransaction() || transaction.implicit()) {
-            return pass(SentMessage.QUERY);
+        boolean began = backend.inTransaction() || transaction.implicit();
+        if (!began) {
+            session.beginImplicit(kind == StatementKind.COPY_IN);
         }
-        session.beginImplicit(kind == StatementKind.COPY_IN);
-        backend.forward(buffer.retainedSlice(start - Messages.HEADER, bodyLength + Messages.HEADER),
-                SentMessage.QUERY);
+        if (proven == null) {
+            inBand.executesUnproven();
+        } else {
+            inBand.executes(proven);
+        }
+        if (proven != null && proven.tellsRows()) {
+            ByteBuf out = session.client().buffer();
+            Frontend.query(out, proven.toString());
+            backend.forwardInBand(out, SentMessage.QUERY_IN_BAND, proven);
+        } else if (began) {
+            return pass(SentMessage.QUERY);
+        } else {
+            backend.forward(buffer.retainedSlice(start - Messages.HEADER, bodyLength + Messages.HEADER),
+                    SentMessage.QUERY);
+        }
+        if (began) {
+            return false;
+        }
         if (kind != StatementKind.COPY_IN) {
-            session.commit().begin(Form.IMPLICIT, false);
+            session.commit().begin(Form.IMPLICIT, false, false);
         }
         return false;
     }
@@ -219,6 +265,7 @@ final class SimpleQueries {
     /** Runs a run of plain statements of a script, as a query of its own; the message's ownership passes. */
     void part(StatementKind kind, ByteBuf message, boolean inTransaction) {
         int start = message.readerIndex() + Messages.HEADER;
+        inBand.executesUnproven();
         int bodyLength = message.readableBytes() - Messages.HEADER;
         ErrorFields refusal = refusal(kind, message, start, bodyLength, inTransaction);
         if (refusal == null && deferred.mustWait(kind, inTransaction)) {

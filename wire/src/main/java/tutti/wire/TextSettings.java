@@ -25,6 +25,11 @@ final class TextSettings {
         }
     }
 
+    /** Whether texts are in UTF-8, both ways. */
+    boolean utf8() {
+        return utf8;
+    }
+
     boolean standardStrings() {
         return standardStrings;
     }

@@ -26,6 +26,7 @@ final class TransactionActivity {
     private final Set<Change> changes = EnumSet.noneOf(Change.class);
     private final List<@Nullable QueryResult> catalogs = new ArrayList<>();
     private ReadSet.@Nullable Builder reads;
+    private InBandRows inBand = new InBandRows();
 
     /** A statement is about to be sent that may change something. */
     void mayChange(Change what) {
@@ -75,8 +76,14 @@ final class TransactionActivity {
         return reads == null ? ReadSet.EMPTY : reads.build();
     }
 
-    /** Nothing has been read: what was belongs to no transaction. */
+    /** The rows that it has changed, as far as its statements have told them. */
+    InBandRows inBand() {
+        return inBand;
+    }
+
+    /** Nothing has been read or told: what was belongs to no transaction. */
     void forgetReads() {
         reads = null;
+        inBand = new InBandRows();
     }
 }

@@ -106,6 +106,17 @@ class ClassifierTest {
             select setval('s', 1) | REFUSED
             select pg_notify('a', 'b') | REFUSED
             create table pg_temp.t (a int) | WRITE
+            create or replace function pg_temp.f() returns int language sql as 'select 1' | WRITE
+            create function f(a pg_temp.t) returns int language sql as 'select 1' | SCHEMA
+            create domain pg_temp.d as int | WRITE
+            create type pg_temp.t as (a int) | WRITE
+            drop function if exists pg_temp.f() | WRITE
+            create view v as select * from pg_temp.t | SCHEMA
+            do $$ begin perform setval('s', 1); end $$ | REFUSED
+            do $$ begin perform lo_create (0); end $$ | REFUSED
+            do $$ begin perform my_setval(0); end $$ | WRITE
+            select lo_from_bytea(0, 'x') | REFUSED
+            select lo_get(0) | WRITE
             set constraints a, b deferred | SESSION
             show all | SESSION
             listen a | REFUSED

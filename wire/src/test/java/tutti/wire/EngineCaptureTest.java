@@ -40,7 +40,8 @@ class EngineCaptureTest {
                             FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                                     server.settings()),
                             node,
-                            new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog,
+                            new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
+                                    engine::refreshCatalog,
                                     engine.functions(),
                                     "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                             (_, _) -> () -> {}, loops)) {

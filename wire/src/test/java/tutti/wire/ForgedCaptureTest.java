@@ -93,7 +93,8 @@ class ForgedCaptureTest {
         frontEnd = new PostgresFrontEnd(
                 FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
                 NODE,
-                new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog, engine.functions(),
+                new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
+                        engine.functions(),
                         "cluster secret".getBytes(StandardCharsets.UTF_8)),
                 (_, _) -> () -> {}, LOOPS);
         address = frontEnd.start();

@@ -78,7 +78,8 @@ final class SmallCapture implements Capture {
 
     @Override
     public Calls calls() {
-        return new Calls(functions[0], functions[1], functions[2], functions[3], functions[4], new byte[1],
+        return new Calls(functions[0], functions[1], functions[1], functions[2], functions[3], functions[4],
+                new byte[1],
                 "SELECT current_user, current_setting('search_path'), 'passing' = ANY ($1::text[])",
                 "SELECT relname FROM pg_class");
     }

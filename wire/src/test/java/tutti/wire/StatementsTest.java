@@ -72,7 +72,9 @@ class StatementsTest {
                 new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
         frontEnd = new PostgresFrontEnd(
                 FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
-                node, new EngineCapture(engine::catalog, engine::references, engine::refreshCatalog, engine.functions(),
+                node,
+                new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
+                        engine.functions(),
                         "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                 (_, _) -> () -> {}, loops);
         address = frontEnd.start();

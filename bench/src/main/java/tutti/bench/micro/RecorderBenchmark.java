@@ -26,7 +26,7 @@ import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.ReplicaWorld;
-import tutti.core.protocol.ReplicaAdapter;
+import tutti.core.protocol.UniformWorld;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -71,7 +71,7 @@ public class RecorderBenchmark {
     private long position;
 
     /** A world that orders at once. */
-    private static final class Loop extends ReplicaAdapter {
+    private static final class Loop extends UniformWorld {
         @Nullable
         Message ordered;
 

@@ -99,7 +99,7 @@ public final class FlightRecorder {
         if (protocol != null) {
             throw new IllegalStateException("this recorder has a protocol");
         }
-        ReplicaWorld between = new RecordedReplica(this, world);
+        ReplicaWorld between = new RecordedWorld(this, world);
         Protocol made = maker.apply(between);
         recorded = between;
         protocol = made;

@@ -235,7 +235,7 @@ public final class Wice implements Protocol {
     // ------------------------------------------------------------------------------------------ into the order
 
     /** The world of the certification: messages go into the order from wherever they are, answers wait. */
-    private final class Certifier extends PassingReplica {
+    private final class Certifier extends PassingWorld {
         Certifier() {
             super(Wice.this.world);
         }

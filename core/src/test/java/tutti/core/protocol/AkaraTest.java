@@ -19,7 +19,7 @@ class AkaraTest {
     private long position;
 
     /** Has submissions ordered, keeps the rest for later, and notes who is run. */
-    private static final class World extends ReplicaAdapter {
+    private static final class World extends UniformWorld {
         final List<Message> toOrder = new ArrayList<>();
         final List<Long> runs = new ArrayList<>();
 

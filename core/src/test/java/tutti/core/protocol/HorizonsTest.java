@@ -38,7 +38,7 @@ class HorizonsTest {
             }
         }
 
-        private final class World extends PassingReplica {
+        private final class World extends PassingWorld {
             private final int node;
 
             World(int node) {

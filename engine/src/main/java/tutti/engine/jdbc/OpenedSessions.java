@@ -18,11 +18,11 @@ import tutti.core.txn.WriteSet;
  * gives way. Safe for use from any thread.
  */
 final class OpenedSessions {
-    private static final Engine.BlockedListener NOBODY = (_, _) -> {};
+    private static final Engine.BlockedListener NO_LISTENER = (_, _) -> {};
 
     private final Set<JdbcSession> sessions = ConcurrentHashMap.newKeySet();
     private final Set<JdbcApplier> appliers = ConcurrentHashMap.newKeySet();
-    private volatile Engine.BlockedListener listener = NOBODY;
+    private volatile Engine.BlockedListener listener = NO_LISTENER;
 
     void add(JdbcSession session) {
         sessions.add(session);

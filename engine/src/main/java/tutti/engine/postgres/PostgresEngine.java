@@ -36,6 +36,8 @@ import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.catalog.InBandQuery;
+import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.ReferencesQuery;
 import tutti.engine.postgres.catalog.TableCatalog;
@@ -67,7 +69,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
     private static final long WATCH_MILLIS = 4;
     /** Steps that a sequence takes at a restart: more values than one gives in the time that a crash can lose. */
     private static final long SEQUENCE_STEPS = 16_384;
-    private static final BlockedListener NOBODY = (_, _) -> {};
+    private static final BlockedListener NO_LISTENER = (_, _) -> {};
     private static final Map<String, String> APPLIER_SETTINGS = Map.of("synchronous_commit", "off", "enable_hashjoin",
             "off",
             "enable_mergejoin", "off", "enable_seqscan", "off", "enable_bitmapscan", "off", "plan_cache_mode",
@@ -83,8 +85,9 @@ public final class PostgresEngine implements Engine, ApplierServices {
     private final AdminConnection admin;
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
     private volatile References references = References.NONE;
+    private volatile InBandTables inBandTables = InBandTables.NONE;
     private CaptureInstaller.@Nullable Functions functions;
-    private volatile BlockedListener listener = NOBODY;
+    private volatile BlockedListener listener = NO_LISTENER;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean closed;
 
@@ -121,6 +124,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
             }
             engine.functions = CaptureInstaller.functions(connection);
             engine.references = ReferencesQuery.read(connection.execute(ReferencesQuery.SQL, TIMEOUT));
+            engine.inBandTables = InBandQuery.read(connection.execute(InBandQuery.SQL, TIMEOUT));
             byte[] life = new byte[16];
             new SecureRandom().nextBytes(life);
             await(engine.admin.begin(HexFormat.of().formatHex(life)));
@@ -169,10 +173,18 @@ public final class PostgresEngine implements Engine, ApplierServices {
         return references;
     }
 
+    /** Which tables' rows can be captured in band, at least as new as {@link #catalog()} when that was asked for before. */
+    public InBandTables inBandTables() {
+        return inBandTables;
+    }
+
     @Override
     public CompletableFuture<Void> refreshCatalog() {
         return admin.ask(connection -> connection.query(ReferencesQuery.SQL).thenCompose(result -> {
             references = ReferencesQuery.read(result);
+            return connection.query(InBandQuery.SQL);
+        }).thenCompose(result -> {
+            inBandTables = InBandQuery.read(result);
             return AppliedSchema.read(connection);
         })).thenAccept(read -> {
             schema = read;

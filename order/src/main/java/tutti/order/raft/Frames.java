@@ -22,15 +22,10 @@ final class Frames {
 
     private Frames() {}
 
-    /** A buffer for a frame of so many bytes, to be written from its position on and then {@linkplain #finish finished}. */
-    static ByteBuffer begin(int bytes) {
-        return ByteBuffer.allocate(HEADER_BYTES + bytes).position(HEADER_BYTES);
-    }
-
-    /** Puts length and checksum before what was written; returns the same buffer, ready to be sent. */
-    static ByteBuffer finish(ByteBuffer frame) {
-        int length = frame.position() - HEADER_BYTES;
-        return frame.flip().putInt(0, length).putInt(4, checksum(frame.slice(HEADER_BYTES, length)));
+    /** A frame of these bytes, behind their length and checksum. */
+    static ByteBuffer of(byte[] bytes) {
+        ByteBuffer frame = ByteBuffer.allocate(HEADER_BYTES + bytes.length).putInt(bytes.length);
+        return frame.putInt(checksum(ByteBuffer.wrap(bytes))).put(bytes).flip();
     }
 
     /** A sign of life. */

@@ -82,6 +82,8 @@ final class LogSegment {
     private volatile long[] offsets = new long[256];
     private int[] terms = new int[256];
     private volatile int count;
+    /** What lies before was safe when the last record that was read back was written; of the writer. */
+    private long safeBefore = HEADER_BYTES;
     /** Size of the file that is safe; of the writer. */
     private long safeSize;
 
@@ -120,6 +122,19 @@ final class LogSegment {
     void forceWithSize() throws IOException {
         file.force(true);
         safeSize = file.size();
+    }
+
+    /**
+     * Makes safe what was read back: what a killed process wrote may still be in the operating system only. It is written once
+     * more: after a force that fails a system takes for written what is not, and its next force would say that all is safe.
+     */
+    void makeSafe() throws IOException {
+        ByteBuffer unsure = ByteBuffer.allocate(Math.toIntExact(Math.max(0, end() - safeBefore)));
+        if (file.read(unsure, safeBefore) < unsure.capacity()) {
+            throw new DamagedFileException(location + " ends before byte " + end());
+        }
+        file.write(unsure.flip(), safeBefore);
+        forceWithSize();
     }
 
     int term(long index) {
@@ -225,6 +240,7 @@ final class LogSegment {
                 throw new DamagedFileException(
                         location + " has entry " + entry.index() + " where " + (lastIndex() + 1) + " belongs");
             }
+            safeBefore = Math.max(safeBefore, content.getLong(at + SYNCED_AT));
             int recordBytes = RECORD_HEADER_BYTES + entry.body().length;
             added(entry.term(), recordBytes);
             at += recordBytes;

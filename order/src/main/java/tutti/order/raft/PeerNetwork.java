@@ -74,19 +74,6 @@ final class PeerNetwork {
         void rejected(String reason);
     }
 
-    /** Of connections that are over: drops what comes on them. */
-    private static final Network.StreamListener UNHEARD = new Network.StreamListener() {
-        @Override
-        public void received(ByteBuffer bytes) {
-            // It is dropped.
-        }
-
-        @Override
-        public void closed(String why) {
-            // It is over already.
-        }
-    };
-
     private final int self;
     /** Id of the cluster, or nothing. */
     private final String cluster;
@@ -180,14 +167,10 @@ final class PeerNetwork {
             Peer peer = peers.get(node);
             Outbound connection = peer == null ? null : peer.connection;
             if (connection != null && connection.understands(message)) {
-                connection.send(frames.computeIfAbsent(spoken.with(node), version -> frame(message, version)));
+                connection
+                        .send(frames.computeIfAbsent(spoken.with(node), version -> Frames.of(message.bytes(version))));
             }
         }
-    }
-
-    private static ByteBuffer frame(PeerMessage message, int version) {
-        byte[] bytes = message.bytes(version);
-        return Frames.finish(Frames.begin(bytes.length).put(bytes));
     }
 
     /** In which version to write what all nodes read. Any thread. */
@@ -463,8 +446,9 @@ final class PeerNetwork {
             refusedConnections.incrementAndGet();
             LOGGER.error("node {} turns {} away, which is {}: only other members of its own cluster may connect", self,
                     stream.remote(), peer);
-            stream.close();
-            return UNHEARD;
+            Inbound turnedAway = new Inbound(stream);
+            turnedAway.lost();
+            return turnedAway;
         }
         if (strangers.size() >= STRANGERS_MAX) {
             Inbound oldest = strangers.getFirst();

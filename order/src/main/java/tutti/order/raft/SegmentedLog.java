@@ -132,8 +132,9 @@ final class SegmentedLog implements AutoCloseable {
             segment.file.truncate(segment.end());
         }
         if (last) {
-            // What a killed process wrote may still be in the operating system only.
-            segment.forceWithSize();
+            segment.makeSafe();
+            // So may a name.
+            directory.sync();
         }
     }
 

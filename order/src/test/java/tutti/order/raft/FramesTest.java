@@ -26,7 +26,7 @@ class FramesTest {
     }
 
     private static ByteBuffer frame(byte[] bytes) {
-        return Frames.finish(Frames.begin(bytes.length).put(bytes));
+        return Frames.of(bytes);
     }
 
     /** Frames of all lengths, and a sign of life after each; they come in pieces of up to so many bytes. */

@@ -356,7 +356,7 @@ class RaftFaultsTest {
     }
 
     private static byte[] frame(byte[] content) {
-        return Frames.finish(Frames.begin(content.length).put(content)).array();
+        return Frames.of(content).array();
     }
 
     private static Greeting.Answer answer(Socket from) throws IOException {

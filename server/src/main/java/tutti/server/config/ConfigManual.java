@@ -66,20 +66,24 @@ public final class ConfigManual {
     /** The manual's page in Markdown. */
     public static String markdown() {
         StringBuilder text = new StringBuilder();
-        text.append("""
-                # Configuration
+        text.append(
+                """
+                        # Configuration
 
-                One YAML file per node, given to `tutti node --config FILE`. It is read once, checked as a whole before
-                anything starts, and does not change afterwards. An unknown key, a key given twice, a missing one or an
-                impossible value is refused with its line, the reason and the nearest valid key or the valid range.
-                `tutti node --print-config` prints a file with every key, its meaning and its default.
+                        **What.** One YAML file per node, given to `tutti node --config FILE`.
 
-                Sizes are written `4 KiB`, `64 MiB`, `1 GiB` or as plain bytes; times `500ms`, `10s`, `5min`, `1h`.
-                Relative paths start at the directory of the file.
+                        **How.** `tutti node --print-config` prints a file with every key, its meaning and its default.
 
-                | key | default | valid | meaning |
-                |---|---|---|---|
-                """);
+                        **Limits.** The file is read once, checked as a whole before anything starts, and does not change afterwards. An unknown
+                        key, a key given twice, a missing one or an impossible value is refused with its line, the reason and the nearest valid
+                        key or the valid range.
+
+                        Sizes are written `4 KiB`, `64 MiB`, `1 GiB` or as plain bytes; times `500ms`, `10s`, `5min`, `1h`.
+                        Relative paths start at the directory of the file.
+
+                        | key | default | valid | meaning |
+                        |---|---|---|---|
+                        """);
         rows(NodeConfig.class, "", text);
         protocols(text);
         return text.toString();

@@ -233,6 +233,18 @@ class ScenarioRunTest {
     }
 
     /**
+     * A node's disk had failed to force its log; started again, the node took for safe what it read, forced it once more and went on
+     * from there, and the next crash took it.
+     */
+    @ParameterizedTest
+    @ValueSource(strings = {"dbsm", "active"})
+    void whatCouldNotBeForcedIsWrittenOnceMore(String protocol) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(6824399755L, PROTOCOLS.descriptor(protocol), Map.of(),
+                OrderKind.RAFT, 1000, FaultProfile.parse("all,disks")));
+        assertTrue(result.passed(), result::why);
+    }
+
+    /**
      * A client's statement that waited for a row when the simulated server died was given its lock by the server's next life, when
      * the dead one's holder was let go, and kept it for ever.
      */

@@ -390,17 +390,17 @@ final class KeyLookup {
         List<Row> rows = new ArrayList<>();
         for (int item = 0; item < items.size(); item++) {
             Table table = items.get(item).table();
-            if (!table.hasPrimaryKey() || table.primaryKey().opaque()) {
+            if (!table.hasKey() || table.key().opaque()) {
                 continue;
             }
             List<RowValue> key = new ArrayList<>();
-            for (int column : table.primaryKey().columns()) {
+            for (int column : table.key().columns()) {
                 RowValue value = values.get(root(new ColumnOf(item, table.columns().get(column).name())));
                 if (value != null) {
                     key.add(value);
                 }
             }
-            if (key.size() == table.primaryKey().columns().size()) {
+            if (key.size() == table.key().columns().size()) {
                 rows.add(new Row(table, key));
             }
         }

@@ -135,7 +135,7 @@ public final class ReadPlan {
 
     private static void add(ReadSet.Builder reads, KeyLookup.Row row, Values values) {
         Table table = row.table();
-        Table.UniqueKey key = table.primaryKey();
+        Table.UniqueKey key = table.key();
         long hash = key.seed();
         for (int i = 0; i < key.columns().size(); i++) {
             Table.Column column = table.columns().get(key.columns().get(i));

@@ -22,8 +22,13 @@ import tutti.engine.postgres.catalog.TableCatalog;
  * <p>
  * That order violates no unique constraint on the way: a row one of whose unique keys changes is deleted and inserted
  * again, so that at any moment the rows present are rows of the final state or untouched by it. Foreign keys are not
- * checked by appliers, so tables may come in any order. A table whose rows cannot be told apart here (the primary key's
+ * checked by appliers, so tables may come in any order. A table whose rows cannot be told apart here (the key's
  * values compare in ways that only the engine knows) gets its changes one by one.
+ *
+ * <p>
+ * Rows of a table without a key are named by all their values, and counted: as many are deleted, and then inserted, as
+ * the changes come to. One that is taken away after an equal one has been added cancels it, since nothing tells them apart. Where
+ * it cannot be told here which rows are equal, nothing is cancelled: rows that were added are written before others are taken away.
  */
 final class NetEffect {
     /** One statement. */
@@ -49,6 +54,7 @@ final class NetEffect {
     private final RowText row = new RowText();
     private final List<Step> steps = new ArrayList<>();
     private final Map<Table, Map<String, Fate>> fates = new LinkedHashMap<>();
+    private final Map<Table, Counts> counted = new LinkedHashMap<>();
     private final Set<TableName> truncated = new LinkedHashSet<>();
 
     private NetEffect(TableCatalog catalog) {
@@ -62,6 +68,14 @@ final class NetEffect {
         /** The row after, null if it is not there. */
         private byte @Nullable [] after;
         private boolean replace;
+    }
+
+    /** What becomes of the rows of a table without a key. */
+    private static final class Counts {
+        /** Rows that were there before. */
+        private final List<byte[]> deleted = new ArrayList<>();
+        /** Rows to be inserted by their identity, of which each list holds equal ones; by number where that is not known. */
+        private final Map<Object, List<byte[]>> inserted = new LinkedHashMap<>();
     }
 
     /**
@@ -119,22 +133,59 @@ final class NetEffect {
 
     /** After a change of a row: it is made now, if it must be made alone. */
     private void end(Table table) {
-        if (!table.primaryKey().exact()) {
+        if (table.hasKey() && !table.key().exact()) {
             flushRows();
         }
     }
 
     private Table table(TableName name) {
         Table table = catalog.table(name.schema(), name.name());
-        if (table == null || !table.hasPrimaryKey()) {
+        if (table == null) {
             throw new IllegalStateException("table " + name.schema() + "." + name.name()
-                    + " does not exist here, or has no primary key: this replica differs from the others");
+                    + " does not exist here: this replica differs from the others");
         }
         return table;
     }
 
+    private Counts counts(Table table) {
+        return counted.computeIfAbsent(table, _ -> new Counts());
+    }
+
+    private String identity(Table table, byte[] of) {
+        row.parse(of, 0);
+        if (row.columns() != table.columns().size()) {
+            throw new IllegalArgumentException("a row of table " + table.displayName() + " has " + row.columns()
+                    + " columns, here it has " + table.columns().size());
+        }
+        return table.identity(row);
+    }
+
+    private void addOne(Table table, byte[] after) {
+        Map<Object, List<byte[]>> inserted = counts(table).inserted;
+        Object name = table.identityIsExact() ? identity(table, after) : inserted.size();
+        inserted.computeIfAbsent(name, _ -> new ArrayList<>(1)).add(after);
+    }
+
+    private void takeOne(Table table, byte[] before) {
+        boolean exact = table.identityIsExact();
+        if (!exact && !counts(table).inserted.isEmpty()) {
+            flushRows();
+        }
+        Counts counts = counts(table);
+        String name = exact ? identity(table, before) : "";
+        List<byte[]> added = counts.inserted.get(name);
+        if (added == null) {
+            counts.deleted.add(before);
+        } else {
+            added.removeLast();
+            if (added.isEmpty()) {
+                counts.inserted.remove(name);
+            }
+        }
+    }
+
     private Fate fate(Table table, byte[] of) {
-        UniqueKey key = table.primaryKey();
+        UniqueKey key = table.key();
         List<Integer> columns = key.columns();
         // Rows with too few or too many columns are refused by the engine: only the key is looked at here.
         int last = 0;
@@ -160,6 +211,10 @@ final class NetEffect {
     }
 
     private void insert(Table table, byte[] after) {
+        if (!table.hasKey()) {
+            addOne(table, after);
+            return;
+        }
         Fate fate = fate(table, after);
         if (fate.after != null) {
             throw new IllegalArgumentException("a row of " + table.displayName() + " is inserted twice");
@@ -169,6 +224,10 @@ final class NetEffect {
     }
 
     private void update(Table table, byte[] after) {
+        if (!table.hasKey()) {
+            throw new IllegalStateException("table " + table.displayName()
+                    + " has no key here that names its rows: this replica differs from the others");
+        }
         Fate fate = fate(table, after);
         if (fate.after == null) {
             fate.before = after;
@@ -177,6 +236,10 @@ final class NetEffect {
     }
 
     private void delete(Table table, byte[] before) {
+        if (!table.hasKey()) {
+            takeOne(table, before);
+            return;
+        }
         Fate fate = fate(table, before);
         if (fate.after == null) {
             fate.before = before;
@@ -211,7 +274,18 @@ final class NetEffect {
                     steps.add(new Step.Rows(table, operation, chosen));
                 }
             });
+            counted.forEach((table, counts) -> {
+                List<byte[]> chosen = switch (operation) {
+                    case DELETE -> counts.deleted;
+                    case UPDATE -> List.of();
+                    case INSERT -> counts.inserted.values().stream().flatMap(List::stream).toList();
+                };
+                if (!chosen.isEmpty()) {
+                    steps.add(new Step.Rows(table, operation, chosen));
+                }
+            });
         }
         fates.clear();
+        counted.clear();
     }
 }

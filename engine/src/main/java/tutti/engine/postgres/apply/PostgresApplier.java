@@ -567,7 +567,13 @@ public final class PostgresApplier implements Applier {
 
         void send(BackendConnection server, BatchHandler.Listener listener) {
             sync();
-            server.send(bytes, answers, new BatchHandler(expectations, responses, listener));
+            BatchHandler handler = new BatchHandler(expectations, responses, listener);
+            if (answers == 0) {
+                bytes.release(); // nothing is to be done: the server would not answer
+                listener.done(handler);
+            } else {
+                server.send(bytes, answers, handler);
+            }
         }
 
         void release() {

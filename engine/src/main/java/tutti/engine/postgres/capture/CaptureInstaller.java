@@ -11,6 +11,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.QueryResult;
 import tutti.core.spi.Engine;
@@ -43,6 +44,11 @@ public final class CaptureInstaller {
                         ELSE pg_catalog.set_config('<mark>', pg_catalog.concat(pg_catalog.substr(name, 1, 24),
                             pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
                     THEN '' END""";
+
+    /** Whether a captured row is one of those that the node has seen in band; counts it. */
+    private static final String SEEN_IN_BAND = "pg_catalog.starts_with(name, 'tutti.p') AND"
+            + " pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)"
+            + " pg_catalog.substr(name, 8)::pg_catalog.int8";
 
     private CaptureInstaller() {}
 
@@ -152,6 +158,7 @@ public final class CaptureInstaller {
      *
      * @param finish closes the capture: secret, session's key
      * @param record records a position in the open transaction: secret, position
+     * @param recordInBand the same, of a transaction whose rows have been seen in band: secret, position, how many
      * @param allowStatement has the next schema change pass: secret, what is captured of it or NULL
      * @param beforeSetConstraints precedes a client's SET CONSTRAINTS: secret
      * @param afterSetConstraints follows it: secret
@@ -160,7 +167,7 @@ public final class CaptureInstaller {
      * @param truncate empties tables: secret, their object ids
      * @param roleNames of the {@link Role roles} in this database, in their order
      */
-    public record Functions(int finish, int record, int allowStatement, int beforeSetConstraints,
+    public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
             int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, List<String> roleNames) {
         /** Keeps a copy. */
         public Functions {
@@ -177,13 +184,15 @@ public final class CaptureInstaller {
     public static Functions functions(BackendConnection connection) throws IOException, InterruptedException {
         List<String> ids = names(connection.execute("""
                 SELECT names.name::pg_catalog.regprocedure::pg_catalog.oid FROM pg_catalog.unnest(ARRAY[
-                    'tutti.finish(bytea,text)', 'tutti.record(bytea,bigint)', 'tutti.allow_statement(bytea,text)',
+                    'tutti.finish(bytea,text)', 'tutti.record(bytea,bigint)',
+                    'tutti.record_in_band(bytea,bigint,bigint)', 'tutti.allow_statement(bytea,text)',
                     'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)',
                     'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)',
                     'tutti.skip(bytea,bigint)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
-                oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)), roleNames(connection));
+                oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
+                oid(ids.get(9)), roleNames(connection));
     }
 
     /** Roles are the server's, functions the database's: each database has roles of its own. */
@@ -223,7 +232,8 @@ public final class CaptureInstaller {
     private static String script(Settings settings, List<String> roleNames) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
         return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE)
-                .replace("<append after>", APPEND_AFTER)
+                .replace("<append after>", APPEND_AFTER).replace("<seen in band>", SEEN_IN_BAND)
+                .replace("<key of c>", CatalogQuery.KEY.formatted("c.oid"))
                 .replace("<mark>", MARK)
                 .replace("<skipped_kept>", Long.toString(Engine.SKIPPED_KEPT))
                 .replace("<snapshots_only>", settings.serializable() ? "false" : "true")

@@ -17,7 +17,6 @@ import tutti.engine.postgres.catalog.Table.ForeignKey;
 import tutti.engine.postgres.catalog.Table.UniqueKey;
 import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.TableCatalog;
-import tutti.engine.postgres.catalog.ValueForm;
 
 /**
  * Makes a write set out of what {@code tutti.finish} returned: which keys were touched how, and the changes in a form
@@ -39,6 +38,7 @@ public final class CaptureReader {
     private final KeySet.Builder keys = new KeySet.Builder();
     private final List<Origin> origins = new ArrayList<>();
     private final Set<Long> tablesSeen = new HashSet<>();
+    private final Set<String> takenWithoutKey = new HashSet<>();
     private final Changes.Writer changes;
     private int at;
     private @Nullable Table table;
@@ -171,7 +171,8 @@ public final class CaptureReader {
                         + " make several of it");
             }
         }
-        return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), List.copyOf(origins));
+        return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), List.copyOf(origins),
+                Set.copyOf(takenWithoutKey));
     }
 
     private Table table() throws UnknownTable {
@@ -203,12 +204,18 @@ public final class CaptureReader {
         for (ForeignKey key : into.foreignKeys()) {
             reference(key, row, start);
         }
+        if (!into.hasKey()) {
+            whole(into, row, start, KeyKind.REFERENCE);
+        }
         changes.rows((byte) 'i', tableName, text, start, at);
     }
 
     private void update(Table of) throws UnknownTable {
+        if (!of.hasKey()) {
+            throw new UnknownTable(of.oid()); // it had one when the row changed
+        }
         int start = row(row, of);
-        unique(of, of.primaryKey(), row, start, KeyKind.UPDATE);
+        unique(of, of.key(), row, start, KeyKind.UPDATE);
         changes.rows((byte) 'u', tableName, text, start, at);
     }
 
@@ -222,9 +229,14 @@ public final class CaptureReader {
                 keysChanged = true;
                 unique(of, key, before, startBefore, KeyKind.EXCLUSIVE);
                 unique(of, key, row, start, KeyKind.EXCLUSIVE);
-            } else if (key.primary()) {
+            } else if (key.namesRows()) {
                 unique(of, key, row, start, KeyKind.UPDATE);
             }
+        }
+        if (!of.hasKey()) {
+            keysChanged = true;
+            whole(of, before, startBefore, KeyKind.EXCLUSIVE);
+            whole(of, row, start, KeyKind.REFERENCE);
         }
         for (ForeignKey key : of.foreignKeys()) {
             if (differs(key.columns())) {
@@ -244,6 +256,9 @@ public final class CaptureReader {
         for (UniqueKey key : from.uniqueKeys()) {
             unique(from, key, row, start, KeyKind.EXCLUSIVE);
         }
+        if (!from.hasKey()) {
+            whole(from, row, start, KeyKind.EXCLUSIVE);
+        }
         changes.rows((byte) 'd', tableName, text, start, at);
     }
 
@@ -260,7 +275,7 @@ public final class CaptureReader {
     private int row(RowText into, Table of) throws UnknownTable {
         int start = at;
         into.parse(text, at);
-        if (into.columns() != of.columns().size() || !of.hasPrimaryKey()) {
+        if (into.columns() != of.columns().size()) {
             throw new UnknownTable(of.oid());
         }
         at = into.end();
@@ -289,6 +304,31 @@ public final class CaptureReader {
                 new Origin(of.displayName(), new Names(columns, shown), shown, text, start));
     }
 
+    /**
+     * The key of a row that is named by all its values. Whoever takes one of such rows away touches it exclusively, whoever adds
+     * one refers to it: rows of the same values may be added at the same time, as they may in the engine, and of two concurrent
+     * transactions of which each takes such a row away, one is aborted, though there may be several such rows. Values that only the engine can
+     * compare count for nothing, so that rows which differ in them alone have the same key. Rows are applied one after the other
+     * where these keys conflict, so that a row is there when it is taken away.
+     */
+    private void whole(Table of, RowText values, int start, KeyKind kind) {
+        if (kind == KeyKind.EXCLUSIVE) {
+            takenWithoutKey.add(of.displayName());
+        }
+        long hash = of.rowSeed();
+        List<Column> columns = of.columns();
+        for (int i = 0; i < columns.size(); i++) {
+            byte[] value = columns.get(i).generated() ? null : values.value(i);
+            if (value == null) {
+                hash = KeyHash.nullPart(hash);
+            } else {
+                byte[] normalised = columns.get(i).form().normalise(value);
+                hash = KeyHash.part(hash, normalised, 0, normalised.length);
+            }
+        }
+        add(KeyHash.finish(hash), kind, new Origin(of.displayName() + ", a row", List.of(), List.of(), text, start));
+    }
+
     private void reference(ForeignKey key, RowText values, int start) {
         long hash = key.parentSeed();
         for (int i = 0; i < key.columns().size(); i++) {
@@ -296,9 +336,10 @@ public final class CaptureReader {
             if (value == null) {
                 return;
             }
-            ValueForm form = key.forms().get(i);
-            byte[] normalised = form.normalise(value);
-            hash = KeyHash.part(hash, normalised, 0, normalised.length);
+            if (!key.opaque()) {
+                byte[] normalised = key.forms().get(i).normalise(value);
+                hash = KeyHash.part(hash, normalised, 0, normalised.length);
+            }
         }
         add(KeyHash.finish(hash), KeyKind.REFERENCE,
                 new Origin(key.parent(), key.parentColumns(), key.columns(), text, start));

@@ -3,6 +3,7 @@ package tutti.engine.postgres.capture;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.catalog.RowText;
@@ -12,8 +13,9 @@ import tutti.engine.postgres.catalog.RowText;
  *
  * @param writes what travels
  * @param origins where each key comes from
+ * @param takenWithoutKey tables of which rows were updated or deleted that no key names, as a person reads them
  */
-public record CapturedWriteSet(WriteSet writes, List<Origin> origins) {
+public record CapturedWriteSet(WriteSet writes, List<Origin> origins, Set<String> takenWithoutKey) {
     private static final int VALUE_LIMIT = 100;
 
     /**

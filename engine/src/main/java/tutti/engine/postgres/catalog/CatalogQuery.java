@@ -21,6 +21,20 @@ public final class CatalogQuery {
             c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND n.nspname <> 'tutti'
             AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'\
             """;
+    /**
+     * In SQL, the object id of the index that names the rows of the table whose object id takes the place of {@code %s}: the primary key,
+     * or the first by name of those unique ones that come to one, because they are of columns that are never NULL, of all rows, and
+     * checked at once. NULL if there is none. The search path begins with pg_catalog.
+     */
+    public static final String KEY = """
+            (SELECT k.indexrelid FROM pg_catalog.pg_index k JOIN pg_catalog.pg_class kc ON kc.oid = k.indexrelid
+                WHERE k.indrelid = %s AND k.indisvalid AND (k.indisprimary OR k.indisunique AND k.indimmediate
+                    AND k.indpred IS NULL AND k.indexprs IS NULL
+                    AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute ka WHERE ka.attrelid = k.indrelid
+                        AND ka.attnum = ANY ((k.indkey::pg_catalog.int2[])[0:k.indnkeyatts - 1]) AND NOT ka.attnotnull)
+                    AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint kn WHERE kn.conrelid = k.indrelid
+                        AND kn.contype = 'n' AND NOT kn.convalidated))
+                ORDER BY NOT k.indisprimary, kc.relname COLLATE "C" LIMIT 1)""";
     private static final String COLUMN = "column";
     private static final String INDEX = "index";
     private static final String FOREIGN_KEY = "foreign key";
@@ -56,15 +70,16 @@ public final class CatalogQuery {
                 (SELECT string_agg(DISTINCT d.refobjsubid::text, ' ') FROM pg_catalog.pg_depend d
                     WHERE d.classid = 1259 AND d.objid = i.indexrelid AND d.refclassid = 1259
                         AND d.refobjid = i.indrelid AND d.refobjsubid > 0),
-                i.indisprimary::text, (NOT i.indnullsnotdistinct)::text,
+                names.rows::text, (NOT i.indnullsnotdistinct)::text,
                 (i.indexprs IS NOT NULL OR i.indisexclusion)::text, NULL, NULL, NULL, NULL,
-                2, i.indrelid::bigint, (NOT i.indisprimary)::text, x.relname::text, 0
+                2, i.indrelid::bigint, (NOT names.rows)::text, x.relname::text, 0
             FROM pg_catalog.pg_index i
                 JOIN pg_catalog.pg_class c ON c.oid = i.indrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
                 JOIN pg_catalog.pg_class r ON r.oid = coalesce(pg_catalog.pg_partition_root(i.indexrelid), i.indexrelid)
                 JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
+                CROSS JOIN LATERAL (SELECT (i.indexrelid IS NOT DISTINCT FROM %2$s) AS rows) names
             WHERE (i.indisunique OR i.indisexclusion) AND %1$s
             UNION ALL
             SELECT 'foreign key', f.conrelid::text, f.confrelid::text, f.conindid::text, array_to_string(f.conkey, ' '),
@@ -76,7 +91,7 @@ public final class CatalogQuery {
             WHERE f.contype = 'f' AND %1$s
             ) catalog ORDER BY o1, o2, o3 COLLATE "C", o4 COLLATE "C", o5
             """
-            .formatted(TABLES);
+            .formatted(TABLES, KEY.formatted("i.indrelid"));
 
     private final Map<Long, Building> tables = new LinkedHashMap<>();
     private final Map<Long, Index> indexes = new LinkedHashMap<>();
@@ -128,7 +143,7 @@ public final class CatalogQuery {
         Index index = new Index();
         index.name = text(row, 2);
         index.seed = KeyHash.seed("key " + text(row, 3));
-        index.primary = flag(row, 6);
+        index.namesRows = flag(row, 6);
         index.nullsDistinct = flag(row, 7);
         index.opaque = flag(row, 8);
         for (int number : numbers(row.get(4))) {
@@ -192,7 +207,8 @@ public final class CatalogQuery {
                     ? ValueForm.NUMBER
                     : form);
         }
-        ForeignKey key = new ForeignKey(parent.schema + "." + parent.name, names, index.seed, columns, forms);
+        ForeignKey key = new ForeignKey(parent.schema + "." + parent.name, names, index.seed, columns, forms,
+                index.opaque);
         boolean known = child.foreignKeys.stream()
                 .anyMatch(other -> other.parentSeed() == key.parentSeed() && other.columns().equals(key.columns()));
         if (!known) {
@@ -240,7 +256,7 @@ public final class CatalogQuery {
     private static final class Index {
         private String name = "";
         private long seed;
-        private boolean primary;
+        private boolean namesRows;
         private boolean nullsDistinct;
         private boolean opaque;
         private final List<Integer> columns = new ArrayList<>();
@@ -275,8 +291,9 @@ public final class CatalogQuery {
 
         Table finish() {
             List<UniqueKey> keys = indexes.stream().map(index -> new UniqueKey(index.name, index.seed, index.columns,
-                    index.forms, index.watched, index.primary, index.nullsDistinct, index.opaque)).toList();
-            return new Table(oid, schema, name, columns, keys, foreignKeys, TableCatalog.tableKey(schema, name));
+                    index.forms, index.watched, index.namesRows, index.nullsDistinct, index.opaque)).toList();
+            return new Table(oid, schema, name, columns, keys, foreignKeys, TableCatalog.tableKey(schema, name),
+                    TableCatalog.rowSeed(schema, name));
         }
     }
 }

@@ -1,5 +1,6 @@
 package tutti.engine.postgres.catalog;
 
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
@@ -9,9 +10,10 @@ import java.util.List;
  * @param schema its schema
  * @param name its name
  * @param columns in their order, without dropped ones, as in the row's text form
- * @param uniqueKeys every unique index and exclusion constraint, the primary key first
+ * @param uniqueKeys every unique index and exclusion constraint, the one that names rows first, if there is one
  * @param foreignKeys what it refers to
  * @param hash the key ("table", this)
+ * @param rowSeed for hashes of whole rows
  */
 public record Table(
         long oid,
@@ -20,7 +22,8 @@ public record Table(
         List<Column> columns,
         List<UniqueKey> uniqueKeys,
         List<ForeignKey> foreignKeys,
-        long hash) {
+        long hash,
+        long rowSeed) {
     /** Keeps copies. */
     public Table {
         columns = List.copyOf(columns);
@@ -34,14 +37,34 @@ public record Table(
         return Long.hashCode(hash);
     }
 
-    /** Whether rows can be named, and so be changed. */
-    public boolean hasPrimaryKey() {
-        return !uniqueKeys.isEmpty() && uniqueKeys.getFirst().primary();
+    /** Whether rows are named by a key; otherwise by all their values, and there may be several of a name. */
+    public boolean hasKey() {
+        return !uniqueKeys.isEmpty() && uniqueKeys.getFirst().namesRows();
     }
 
-    /** The primary key. Only if {@link #hasPrimaryKey()}. */
-    public UniqueKey primaryKey() {
+    /** What names rows: the primary key, or a unique index that comes to one. Only if {@link #hasKey()}. */
+    public UniqueKey key() {
         return uniqueKeys.getFirst();
+    }
+
+    /** Whether {@link #identity} tells different rows apart, and gives all that are the same one. */
+    public boolean identityIsExact() {
+        return columns.stream().allMatch(column -> column.generated() || column.textIsValue());
+    }
+
+    /** What stands for a row where it is named by all its values; of what the engine generates from others, nothing. */
+    public String identity(RowText row) {
+        StringBuilder identity = new StringBuilder();
+        for (int i = 0; i < columns.size(); i++) {
+            byte[] value = columns.get(i).generated() ? null : row.value(i);
+            if (value == null) {
+                identity.append('-');
+            } else {
+                byte[] same = columns.get(i).identity(value);
+                identity.append(same.length).append(':').append(new String(same, StandardCharsets.ISO_8859_1));
+            }
+        }
+        return identity.toString();
     }
 
     /** Schema and name as a person reads them, and as messages name the table. */
@@ -64,7 +87,18 @@ public record Table(
      * @param generated whether the engine computes it from other columns, so that it cannot be given
      * @param identityAlways whether it is an identity column that an update cannot set
      */
-    public record Column(String name, ValueForm form, String type, boolean generated, boolean identityAlways) {}
+    public record Column(String name, ValueForm form, String type, boolean generated, boolean identityAlways) {
+        /** Whether the text of a value depends on nothing but the value, once a moment has been {@linkplain ValueForm normalised}. */
+        boolean textIsValue() {
+            return form != ValueForm.OPAQUE
+                    || !(type.endsWith("*") || type.startsWith("timestamptz") || type.startsWith("tstz"));
+        }
+
+        /** What stands for a value when rows are compared by all their values. */
+        byte[] identity(byte[] text) {
+            return form == ValueForm.MOMENT ? form.normalise(text) : text;
+        }
+    }
 
     /**
      * Columns of which no two rows have the same values, or something that comes to it.
@@ -74,7 +108,7 @@ public record Table(
      * @param columns indexes into the table's columns; none for an index of expressions
      * @param forms in which their values are compared, one for each column
      * @param watched all columns that it depends on, including those of expressions and predicates
-     * @param primary whether it is the primary key
+     * @param namesRows whether it is what the table's rows are named by, the primary key as a rule
      * @param nullsDistinct whether a row with a NULL in it meets no other
      * @param opaque whether keys cannot be computed here (expressions, exclusion constraints): all rows are then taken
      *            to have the same
@@ -85,7 +119,7 @@ public record Table(
             List<Integer> columns,
             List<ValueForm> forms,
             List<Integer> watched,
-            boolean primary,
+            boolean namesRows,
             boolean nullsDistinct,
             boolean opaque) {
         /** Keeps copies. */
@@ -117,9 +151,11 @@ public record Table(
      * @param parentSeed seed of the parent's key
      * @param columns of the child, in the order of the columns of the parent's key
      * @param forms in which the values are compared: those of the parent's columns, or opaque
+     * @param opaque whether the parent's keys cannot be computed, so that all rows are taken to name the same one
      */
     public record ForeignKey(
-            String parent, List<String> parentColumns, long parentSeed, List<Integer> columns, List<ValueForm> forms) {
+            String parent, List<String> parentColumns, long parentSeed, List<Integer> columns, List<ValueForm> forms,
+            boolean opaque) {
         /** Keeps copies. */
         public ForeignKey {
             parentColumns = List.copyOf(parentColumns);

@@ -42,6 +42,11 @@ public final class TableCatalog {
         return KeyHash.seed("table " + nameKey(schema, name));
     }
 
+    /** The seed of the keys ("row", table name, values). */
+    static long rowSeed(String schema, String name) {
+        return KeyHash.seed("row " + nameKey(schema, name));
+    }
+
     private static String nameKey(String schema, String name) {
         return Table.quote(schema) + "." + Table.quote(name);
     }

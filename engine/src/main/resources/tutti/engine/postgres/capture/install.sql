@@ -9,7 +9,8 @@
 --  * Whether capture is armed, or a schema change allowed, is kept in <mark>: a setting of the server's that only superusers
 --    can read and set, and that has no effect once a session has begun. Its value is one of
 --        tutti.g<16 hexadecimal digits>_<n>    armed; the next row is appended to the session variable of this name
---        tutti allowed ...                     the next schema change may happen
+--        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
+--        tutti allowed ...                     the next schema change may happen, or that of an extension is under way
 --        tutti adopting                        our own schema changes
 --    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere.
 --    The rows' order and limit, and that they vanish with a savepoint, come with transaction-local variables.
@@ -64,7 +65,6 @@ CREATE VIEW tutti.declared_sequences AS
             s.cycle_option
         FROM information_schema.sequences s CROSS JOIN tutti.node n
             LEFT JOIN tutti.sequences a ON a.sequence = to_regclass(format('%I.%I', s.sequence_schema, s.sequence_name));
-GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 
 -- Positions of the total order whose effects are in this database: a row is inserted by the transaction that makes them
 -- (or those of several positions, of which it is the last). The last row tells how far the database has come.
@@ -93,6 +93,12 @@ CREATE UNLOGGED TABLE tutti.pending (
     transaction xid8 NOT NULL,
     entry text NOT NULL
 );
+
+-- Counts, in each session, the rows that captures have passed because the node has seen them in band
+-- (docs/decisions/0019-in-band-capture.md). Only its owner may call it, so nobody else can count.
+CREATE SEQUENCE IF NOT EXISTS tutti.events CACHE 1000000;
+
+CREATE OR REPLACE FUNCTION tutti.limit_bytes() RETURNS bigint LANGUAGE sql IMMUTABLE AS $function$ SELECT <limit_bytes>::int8 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.refuse_commit() RETURNS text LANGUAGE plpgsql STABLE AS $function$
 BEGIN
@@ -160,6 +166,9 @@ CREATE OR REPLACE FUNCTION tutti.capture_insert() RETURNS trigger LANGUAGE plpgs
 DECLARE
     name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
+    IF <seen in band> THEN
+        RETURN NULL;
+    END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'i', TG_RELID, NEW)<append after>;
 END
 $function$;
@@ -168,19 +177,21 @@ CREATE OR REPLACE FUNCTION tutti.capture_delete() RETURNS trigger LANGUAGE plpgs
 DECLARE
     name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
+    IF <seen in band> THEN
+        RETURN NULL;
+    END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'd', TG_RELID, OLD)<append after>;
 END
 $function$;
 
 -- Each table has an update function of its own, made by tutti.adopt(), which tells updates of key columns apart.
 
--- Refuses a write to a table whose rows cannot be named. Replicas' appliers do not fire it.
+-- Refuses a write to a table without columns. Replicas' appliers do not fire it.
 CREATE OR REPLACE FUNCTION tutti.refuse_write() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
-    RAISE EXCEPTION USING ERRCODE = '55000',
-        MESSAGE = pg_catalog.format('table %I.%I cannot be written: it has no primary key', TG_TABLE_SCHEMA, TG_TABLE_NAME),
-        DETAIL = 'Replicas could not tell which row is meant.',
-        HINT = pg_catalog.format('ALTER TABLE %I.%I ADD PRIMARY KEY (...)', TG_TABLE_SCHEMA, TG_TABLE_NAME),
+    RAISE EXCEPTION USING ERRCODE = '0A000',
+        MESSAGE = pg_catalog.format('table %I.%I cannot be written: it has no columns', TG_TABLE_SCHEMA, TG_TABLE_NAME),
+        HINT = pg_catalog.format('ALTER TABLE %I.%I ADD COLUMN ...', TG_TABLE_SCHEMA, TG_TABLE_NAME),
         SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME;
 END
 $function$;
@@ -221,6 +232,21 @@ BEGIN
 END
 $function$;
 
+-- Whether the transaction has written large objects (pg_largeobject, pg_largeobject_metadata). Asked only if there have ever been some.
+CREATE OR REPLACE FUNCTION tutti.large_objects_changed() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog
+    AS $function$
+    SELECT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation = 2613
+            AND mode = 'RowExclusiveLock')
+        OR EXISTS (SELECT FROM pg_largeobject_metadata WHERE age(xmin) <= age(pg_current_xact_id()::xid))
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_large_objects() RETURNS text LANGUAGE plpgsql STABLE AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'large objects are not replicated, so the transaction cannot commit',
+        HINT = 'Use columns of type bytea.';
+END
+$function$;
+
 -- Everything that was captured, in UTF-8, or NULL if nothing was.
 CREATE OR REPLACE FUNCTION tutti.gathered(secret bytea) RETURNS bytea LANGUAGE plpgsql SECURITY DEFINER AS $function$
 DECLARE
@@ -230,6 +256,8 @@ BEGIN
         WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
             THEN tutti.refuse_secret()::pg_catalog.bytea
         WHEN NOT pg_catalog.starts_with(name, 'tutti.g') THEN tutti.refuse_commit()::pg_catalog.bytea
+        WHEN pg_catalog.pg_relation_size(2995::pg_catalog.oid::pg_catalog.regclass, 'main') OPERATOR(pg_catalog.>) 0
+            AND tutti.large_objects_changed() THEN tutti.refuse_large_objects()::pg_catalog.bytea
         WHEN pg_catalog.substr(name, 25) OPERATOR(pg_catalog.<>) '1'
             THEN pg_catalog.convert_to(tutti.collect(name), 'UTF8')
         WHEN pg_catalog.octet_length(pg_catalog.current_setting(name, true)) OPERATOR(pg_catalog.>) 0
@@ -405,6 +433,18 @@ BEGIN
 END
 $function$;
 
+-- The same for a transaction whose rows the node has seen in band: so many, and no more, may be committed without being captured.
+CREATE OR REPLACE FUNCTION tutti.record_in_band(secret bytea, recorded bigint, rows_seen bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER AS $function$
+BEGIN
+    INSERT INTO tutti.applied (position) VALUES (
+        CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
+                AND pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.p',
+                    pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.+) rows_seen), true) IS NOT NULL
+            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END);
+END
+$function$;
+
 -- Records a position of the total order at which this transaction makes nothing.
 CREATE OR REPLACE FUNCTION tutti.skip(secret bytea, recorded bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     AS $function$
@@ -432,7 +472,8 @@ BEGIN
 END
 $function$;
 
--- While a schema change is allowed, <mark> tells in further lines what is looked at when it has happened: the table that it
+-- An extension's script is one schema change, whatever statements it has; they are looked at when it is done. While another
+-- one is allowed, <mark> tells in further lines what is looked at when it has happened: the table that it
 -- has written anew because of a default, and the columns with values in the catalog from before.
 CREATE OR REPLACE FUNCTION tutti.before_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
@@ -440,7 +481,9 @@ BEGIN
     IF current_setting('session_replication_role') <> 'replica' THEN
         PERFORM tutti.flush();
     END IF;
-    IF TG_TAG = 'ALTER TABLE' AND starts_with(current_setting('<mark>'), 'tutti allowed') THEN
+    IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND current_setting('<mark>') = 'tutti allowed' THEN
+        PERFORM set_config('<mark>', 'tutti allowed extension', true);
+    ELSIF TG_TAG = 'ALTER TABLE' AND current_setting('<mark>') = 'tutti allowed' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', tutti.filled_columns()), true);
     END IF;
 END
@@ -491,7 +534,8 @@ BEGIN
             AND (SELECT relpersistence FROM pg_class WHERE oid = pg_event_trigger_table_rewrite_oid()) <> 't' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', pg_event_trigger_table_rewrite_oid(),
                 split_part(current_setting('<mark>'), chr(10), 3)), true)
-            WHERE starts_with(current_setting('<mark>'), 'tutti allowed');
+            WHERE starts_with(current_setting('<mark>'), 'tutti allowed')
+                AND current_setting('<mark>') <> 'tutti allowed extension';
     END IF;
 END
 $function$;
@@ -511,6 +555,46 @@ BEGIN
 END
 $function$;
 
+-- Whether a trigger, rule or policy is on a temporary relation.
+CREATE OR REPLACE FUNCTION tutti.on_temporary(class oid, object oid) RETURNS boolean LANGUAGE sql STABLE
+    SET search_path = pg_catalog AS $function$
+    SELECT EXISTS (SELECT FROM pg_class c WHERE c.relpersistence = 't' AND c.oid = CASE class
+        WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger g WHERE g.oid = object)
+        WHEN 'pg_rewrite'::regclass THEN (SELECT r.ev_class FROM pg_rewrite r WHERE r.oid = object)
+        WHEN 'pg_policy'::regclass THEN (SELECT p.polrelid FROM pg_policy p WHERE p.oid = object) END)
+$function$;
+
+-- What a schema change made of a relation must not make nodes differ: triggers and rules fire at the node that executes a statement
+-- only, and no table is emptied by the crash of one node.
+CREATE OR REPLACE FUNCTION tutti.check_relation(relation oid) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    c pg_class%ROWTYPE;
+    object text;
+    before text := current_setting('<mark>');
+BEGIN
+    SELECT * INTO c FROM pg_class WHERE oid = relation;
+    SELECT format('trigger %I', g.tgname) INTO object FROM pg_trigger g
+        WHERE g.tgrelid = relation AND NOT g.tgisinternal AND g.tgenabled IN ('A', 'R') LIMIT 1;
+    IF object IS NULL THEN
+        SELECT format('rule %I', r.rulename) INTO object FROM pg_rewrite r
+            WHERE r.ev_class = relation AND r.ev_enabled IN ('A', 'R') LIMIT 1;
+    END IF;
+    IF object IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('%s on %s cannot be enabled for replicas', object, relation::regclass),
+            DETAIL = 'Other nodes get the rows that it has changed, and would fire it once more for those that they get.',
+            HINT = 'ALTER TABLE ... ENABLE TRIGGER, or ENABLE RULE: it then fires once, at the node that executes the statement.';
+    END IF;
+    IF c.relpersistence = 'u' AND c.relkind IN ('r', 'S') THEN
+        PERFORM set_config('<mark>', 'tutti adopting', true);
+        EXECUTE format('ALTER %s %s SET LOGGED', CASE c.relkind WHEN 'r' THEN 'TABLE' ELSE 'SEQUENCE' END, relation::regclass);
+        PERFORM set_config('<mark>', before, true);
+        RAISE NOTICE USING MESSAGE = format('%s is logged, since the crash of one node would empty it there only', relation::regclass);
+    END IF;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.after_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 DECLARE
@@ -518,7 +602,8 @@ DECLARE
     mark text := current_setting('<mark>');
     permanent boolean := false;
 BEGIN
-    IF mark = 'tutti adopting' OR TG_TAG = 'REINDEX' THEN
+    IF mark = 'tutti adopting' OR TG_TAG = 'REINDEX'
+            OR mark = 'tutti allowed extension' AND TG_TAG NOT IN ('CREATE EXTENSION', 'ALTER EXTENSION') THEN
         RETURN;
     END IF;
     -- Statements of an extension's script are part of CREATE EXTENSION, which is judged itself.
@@ -526,7 +611,7 @@ BEGIN
         RETURN;
     END IF;
     FOR command IN SELECT * FROM pg_event_trigger_ddl_commands() LOOP
-        IF command.schema_name IS NOT NULL AND command.schema_name LIKE 'pg\_temp%' THEN
+        IF command.schema_name LIKE 'pg\_temp%' OR tutti.on_temporary(command.classid, command.objid) THEN
             CONTINUE;
         END IF;
         IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type = 'schema' THEN
@@ -535,6 +620,9 @@ BEGIN
         permanent := true;
         IF NOT starts_with(mark, 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change(command.command_tag, command.object_identity);
+        END IF;
+        IF command.classid = 'pg_class'::regclass THEN
+            PERFORM tutti.check_relation(command.objid);
         END IF;
     END LOOP;
     IF starts_with(mark, 'tutti allowed') THEN
@@ -566,7 +654,8 @@ BEGIN
     IF current_setting('<mark>') = 'tutti adopting' THEN
         RETURN;
     END IF;
-    FOR dropped IN SELECT * FROM pg_event_trigger_dropped_objects() WHERE NOT is_temporary LOOP
+    FOR dropped IN SELECT * FROM pg_event_trigger_dropped_objects()
+            WHERE NOT is_temporary AND (address_names[1] LIKE 'pg\_temp%') IS NOT TRUE LOOP
         IF NOT starts_with(current_setting('<mark>'), 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change('DROP', dropped.object_identity);
         END IF;
@@ -576,24 +665,29 @@ BEGIN
                 OR dropped.object_type = 'schema' AND dropped.object_name = 'tutti' THEN
             PERFORM tutti.refuse_reserved('DROP', dropped.object_identity);
         END IF;
-        tables := tables OR dropped.object_type = 'table';
+        tables := tables OR dropped.object_type IN ('table', 'index', 'table constraint', 'table column');
     END LOOP;
-    -- What belongs to a table's owner must not keep him from being dropped.
+    -- What belongs to a table's owner must not keep him from being dropped; and rows may be named otherwise than before.
     IF tables THEN
         PERFORM tutti.adopt();
     END IF;
 END
 $function$;
 
--- Tables whose rows are replicated: everything but system, temporary and our own tables.
-CREATE OR REPLACE VIEW tutti.user_tables AS
+-- Tables whose rows are replicated: everything but system, temporary and our own tables. Their key is what their rows are named by:
+-- the primary key, or a unique index that comes to one (the first by name, as in CatalogQuery), or null, if they are named by all
+-- their values.
+DROP VIEW IF EXISTS tutti.uncaptured, tutti.user_tables;
+CREATE VIEW tutti.user_tables AS
     SELECT c.oid AS table_oid, n.nspname AS schema_name, c.relname AS table_name,
-        EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid) AS has_key
+        EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS has_columns,
+        <key of c> AS key
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname <> 'tutti' AND n.nspname <> 'information_schema'
         AND n.nspname NOT LIKE 'pg\_%';
 
--- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed.
+-- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, or if the table
+-- has no key that names its rows.
 -- Columns are compared as their indexes compare them, by operators whose schema is named; others as text.
 CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LANGUAGE sql STABLE
     SET search_path = pg_catalog AS $function$
@@ -635,17 +729,24 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
 DECLARE
     name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
+    IF <seen in band> THEN
+        RETURN NULL;
+    END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
                 CASE WHEN %1$s THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('u', TG_RELID) END,
                 NEW)<append after>;
 END
-$text$, condition) FROM changed
+$text$, CASE WHEN u.key IS NULL THEN 'true' ELSE condition END) FROM changed, tutti.user_tables u WHERE u.table_oid = $1
 $function$;
 
 -- The functions that write rows which another node has captured, as many as the text of an array of rows holds, or the one row that
 -- their second parameter is, and return how many there were. Their first one is the secret. Nothing in them but the owner's own
--- code depends on the session: operators are those of the primary key, and rows become values inside.
-CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (name text, source text) LANGUAGE sql STABLE
+-- code depends on the session: operators are those of the key, and rows become values inside.
+--
+-- Without a key a row is deleted that has the same text, column by column; which one of several does not matter, since nothing can tell
+-- them apart. Columns of common types are compared as values first, which costs less.
+CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (name text, source text, settings text[])
+    LANGUAGE sql STABLE
     SET search_path = pg_catalog AS $function$
     WITH this AS (
         SELECT format('%I.%I', n.nspname, c.relname) AS name
@@ -654,7 +755,12 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
         SELECT string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given,
             string_agg(format('r.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given_row,
             coalesce(string_agg(format('%1$I = r.%1$I', a.attname), ', ' ORDER BY a.attnum)
-                FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned
+                FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned,
+            string_agg(format('t.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS stored_row,
+            coalesce(string_agg(format('(t.%1$I OPERATOR(pg_catalog.=) r.%1$I OR t.%1$I IS NULL AND r.%1$I IS NULL) AND ',
+                a.attname), '' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.atttypid IN ('bool'::regtype,
+                'int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, 'date'::regtype, 'timestamp'::regtype,
+                'timestamptz'::regtype)), '') AS alike
         FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
     ), key AS (
         SELECT string_agg(format('t.%1$I OPERATOR(%2$I.%3$s) r.%1$I', a.attname, n.nspname, p.oprname), ' AND ' ORDER BY k.place)
@@ -664,8 +770,8 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
             JOIN pg_amop e ON e.amopfamily = o.opcfamily AND e.amoplefttype = o.opcintype
                 AND e.amoprighttype = o.opcintype AND e.amopstrategy = 3
             JOIN pg_operator p ON p.oid = e.amopopr JOIN pg_namespace n ON n.oid = p.oprnamespace, pg_attribute a
-        WHERE i.indrelid = table_oid AND i.indisprimary AND a.attrelid = table_oid AND a.attnum = k.attnum
-            AND k.place <= i.indnkeyatts
+        WHERE i.indexrelid = (SELECT u.key FROM tutti.user_tables u WHERE u.table_oid = $1)
+            AND a.attrelid = $1 AND a.attnum = k.attnum AND k.place <= i.indnkeyatts
     ), parameter AS (
         SELECT $text$CASE WHEN pg_catalog.sha256($1) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
             THEN pg_catalog.convert_from($2, 'UTF8') END$text$ AS text
@@ -676,17 +782,33 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
             FROM this, lists, parameter
         UNION ALL
         SELECT 'update', '', format('UPDATE ONLY %s AS t SET %s FROM pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
-                this.name, assigned, parameter.text, this.name, same) FROM this, lists, key, parameter WHERE assigned <> ''
+                this.name, assigned, parameter.text, this.name, same) FROM this, lists, key, parameter
+            WHERE assigned <> '' AND same IS NOT NULL
         UNION ALL
         SELECT 'delete', '', format('DELETE FROM ONLY %s AS t USING pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
-                this.name, parameter.text, this.name, same) FROM this, key, parameter
+                this.name, parameter.text, this.name, same) FROM this, key, parameter WHERE same IS NOT NULL
+        UNION ALL
+        SELECT 'delete', '', format($text$DELETE FROM ONLY %1$s AS t WHERE t.ctid OPERATOR(pg_catalog.=) ANY (ARRAY(
+            SELECT found.place FROM (
+                SELECT t.ctid AS place, ROW(%2$s)::pg_catalog.text AS words, pg_catalog.row_number()
+                        OVER (PARTITION BY ROW(%2$s)::pg_catalog.text) AS number FROM ONLY %1$s AS t) AS found
+                JOIN (SELECT ROW(%3$s)::pg_catalog.text AS words, pg_catalog.count(*) AS number
+                        FROM pg_catalog.unnest((%4$s)::%1$s[]) AS r GROUP BY ROW(%3$s)::pg_catalog.text) AS given
+                ON given.words OPERATOR(pg_catalog.=) found.words
+                    AND found.number OPERATOR(pg_catalog.<=) given.number))$text$,
+                this.name, stored_row, given_row, parameter.text) FROM this, lists, key, parameter WHERE same IS NULL
+        UNION ALL
+        SELECT 'delete_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
+                format($text$DELETE FROM ONLY %1$s AS t WHERE t.ctid OPERATOR(pg_catalog.=) (SELECT t.ctid FROM ONLY %1$s AS t
+                    WHERE %2$sROW(%3$s)::pg_catalog.text OPERATOR(pg_catalog.=) ROW(%4$s)::pg_catalog.text LIMIT 1)$text$,
+                this.name, alike, stored_row, given_row) FROM this, lists, key, parameter WHERE same IS NULL
         UNION ALL
         SELECT 'update_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
                 format('UPDATE ONLY %s AS t SET %s WHERE %s', this.name, assigned, same)
-            FROM this, lists, key, parameter WHERE assigned <> ''
+            FROM this, lists, key, parameter WHERE assigned <> '' AND same IS NOT NULL
         UNION ALL
         SELECT 'delete_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
-                format('DELETE FROM ONLY %s AS t WHERE %s', this.name, same) FROM this, key, parameter
+                format('DELETE FROM ONLY %s AS t WHERE %s', this.name, same) FROM this, key, parameter WHERE same IS NOT NULL
     )
     SELECT concat('apply_', operation, '_', table_oid), format($text$
 #variable_conflict use_variable
@@ -698,7 +820,9 @@ BEGIN
     GET DIAGNOSTICS counted = ROW_COUNT;
     RETURN counted;
 END
-$text$, variable, sql) FROM statements
+$text$, variable, sql), CASE WHEN operation <> 'insert' AND same IS NULL THEN ARRAY['DateStyle=ISO, MDY', 'extra_float_digits=1',
+            'bytea_output=hex', 'xmlbinary=base64', 'IntervalStyle=postgres', 'lc_monetary=C'] END
+        FROM statements, key
 $function$;
 
 -- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no
@@ -773,14 +897,16 @@ DECLARE
     f record;
     setting text;
 BEGIN
-    FOR f IN SELECT a.name, a.source FROM tutti.apply_functions(table_oid) a
+    FOR f IN SELECT a.name, a.source, s.settings FROM tutti.apply_functions(table_oid) a
+                CROSS JOIN LATERAL (SELECT CASE WHEN applied.settings IS NULL THEN a.settings WHEN a.settings IS NULL
+                    THEN applied.settings ELSE a.settings[:4] || applied.settings END AS settings) s
                 LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
-            WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM applied.settings
+            WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM s.settings
                 OR pg_get_userbyid(p.proowner) <> applied.owner OR NOT has_function_privilege('public', p.oid, 'EXECUTE') LOOP
         EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(bytea, bytea) RETURNS int8 LANGUAGE plpgsql '
                 'SECURITY DEFINER %s AS %L',
             f.name, (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
-                    THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(applied.settings) s),
+                    THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(f.settings) s),
             f.source);
         EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(bytea, bytea) TO PUBLIC', f.name);
         EXECUTE format('ALTER FUNCTION tutti.%I(bytea, bytea) OWNER TO %I', f.name, applied.owner);
@@ -869,7 +995,7 @@ BEGIN
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
                     WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%') AS triggers
             FROM tutti.user_tables u ORDER BY u.schema_name, u.table_name LOOP
-        IF NOT t.has_key THEN
+        IF NOT t.has_columns THEN
             IF t.triggers IS DISTINCT FROM ARRAY['tutti_refuseO', 'tutti_truncateO'] THEN
                 PERFORM tutti.drop_triggers(t.table_oid);
                 EXECUTE format('CREATE TRIGGER tutti_refuse BEFORE INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW '
@@ -902,7 +1028,7 @@ BEGIN
     END LOOP;
     FOR f IN SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE p.pronamespace = 'tutti'::regnamespace
             AND p.proname ~ '^(update|apply_[a-z_]+)_[0-9]+$'
-            AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.has_key
+            AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.has_columns
                 AND u.table_oid = substring(p.proname FROM '[0-9]+$')::oid) LOOP
         EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', f.name);
     END LOOP;
@@ -973,16 +1099,36 @@ CREATE OR REPLACE VIEW tutti.uncaptured AS
     SELECT u.schema_name, u.table_name FROM tutti.user_tables u
     WHERE (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
             WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%')
-        IS DISTINCT FROM CASE WHEN u.has_key
+        IS DISTINCT FROM CASE WHEN u.has_columns
             THEN ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
 
 -- What clients' sessions call, at the node's request and with its secret, and what that calls as their role.
+-- Default privileges of the installing role give nobody anything.
+DO $block$
+DECLARE
+    given record;
+BEGIN
+    FOR given IN SELECT format('%s %s FROM %s', o.object, o.name, CASE a.grantee WHEN 0 THEN 'PUBLIC'
+                ELSE a.grantee::regrole::text END) AS rights
+            FROM (SELECT CASE relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS object, oid::regclass::text AS name, relowner AS owner,
+                        relacl AS acl
+                    FROM pg_class WHERE relnamespace = 'tutti'::regnamespace AND relkind IN ('r', 'v', 'S')
+                UNION ALL SELECT 'FUNCTION', oid::regprocedure::text, proowner, proacl
+                    FROM pg_proc WHERE pronamespace = 'tutti'::regnamespace AND proname !~ '^apply_[a-z_]+_[0-9]+$') o,
+                aclexplode(o.acl) a
+            WHERE a.grantee <> o.owner GROUP BY 1 LOOP
+        EXECUTE format('REVOKE ALL ON %s', given.rights);
+    END LOOP;
+END
+$block$;
+GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text),
     tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
-    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.skip(bytea, bigint) TO PUBLIC;
+    tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),
+    tutti.skip(bytea, bigint) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();

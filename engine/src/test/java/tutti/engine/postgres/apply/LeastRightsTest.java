@@ -106,6 +106,9 @@ class LeastRightsTest {
                         $$ BEGIN PERFORM evil.code(); RETURN NEW; END $$;
                     CREATE DOMAIN evil.word AS text CHECK (evil.code() = 1);
                     RESET ROLE"""};
+    /** Lets the next statement make what only a superuser behind the node's back can make. */
+    private static final String ADOPTING = " RESET ROLE; SELECT set_config('session_preload_libraries', 'tutti adopting', true);"
+            + " SET LOCAL ROLE mallory;";
     private static final String ALICES = "INSERT INTO alice.rows VALUES (1, '{NULL,b}', '-1 year 2 mons', 'ünïcödé')";
 
     private String one = "";
@@ -227,8 +230,7 @@ class LeastRightsTest {
         assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text);"
                 + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
                 + " CREATE TRIGGER fire BEFORE INSERT OR UPDATE ON evil.mine FOR EACH ROW EXECUTE FUNCTION evil.fire();"
-                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
-                + " ALTER TABLE evil.mine ENABLE REPLICA TRIGGER fire");
+                + ADOPTING + " ALTER TABLE evil.mine ENABLE REPLICA TRIGGER fire");
     }
 
     @Test
@@ -237,8 +239,7 @@ class LeastRightsTest {
                 + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
                 + " CREATE CONSTRAINT TRIGGER fire AFTER INSERT ON evil.mine DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
                 + " EXECUTE FUNCTION evil.fire();"
-                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
-                + " ALTER TABLE evil.mine ENABLE ALWAYS TRIGGER fire");
+                + ADOPTING + " ALTER TABLE evil.mine ENABLE ALWAYS TRIGGER fire");
     }
 
     @Test

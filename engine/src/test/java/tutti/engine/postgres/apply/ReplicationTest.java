@@ -364,6 +364,101 @@ class ReplicationTest {
     }
 
     @Test
+    void aSchemaChangeMayBeTheLastOfATransactionOrFollowedByNothing() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)")) {
+            TableCatalog before = LocalSession.catalog(pair.one);
+            Statement alter = new Statement("COMMENT ON TABLE t IS 'x'", TestServer.USER, Map.of());
+            for (List<String> rows : List.of(List.<String>of(),
+                    List.of("INSERT INTO t VALUES (2)", "DELETE FROM t WHERE id = 2"))) {
+                pair.session.execute(allow(pair, alter), alter.sql());
+                pair.session.execute(rows.toArray(String[]::new));
+                WriteSet writes = CaptureReader.read(before, List.of(before, before), pair.session.gather()).writes();
+                pair.session.connection().rollback();
+                Result<Void> applied = new Result<>();
+                pair.applier.apply(pair.position + 1, List.of(writes), applied);
+                applied.success();
+                CompletableFuture<Void> undone = new CompletableFuture<>();
+                pair.applier.rollback(() -> undone.complete(null));
+                undone.get(20, TimeUnit.SECONDS);
+            }
+        }
+    }
+
+    @Test
+    void equalRowsOfATableWithoutKeyAreCounted() throws Exception {
+        try (Pair pair = new Pair(
+                "CREATE TABLE t (n numeric, f float8, z timestamptz, x text, g numeric GENERATED ALWAYS AS (n + 1) STORED)",
+                "INSERT INTO t SELECT 1.0, 0, '2026-01-01', 'x' FROM generate_series(1, 4)",
+                "INSERT INTO t VALUES (1.00, 0, '2026-01-01', 'x'), (1.0, '-0', '2026-01-01', 'x'), (NULL, NULL, NULL, NULL)")) {
+            pair.transaction(
+                    "DELETE FROM t WHERE ctid IN (SELECT ctid FROM t WHERE n::text = '1.0' AND f::text = '0' LIMIT 2)");
+            pair.assertEqual("t");
+            pair.transaction(
+                    "UPDATE t SET x = 'y' WHERE ctid = (SELECT min(ctid) FROM t WHERE n::text = '1.0' AND f::text = '0')");
+            pair.assertEqual("t");
+            pair.transaction("DELETE FROM t WHERE n::text = '1.00'", "UPDATE t SET x = x || '!'",
+                    "DELETE FROM t WHERE n IS NULL",
+                    "INSERT INTO t VALUES (7, 7, now(), ''), (7, 7, now(), '')", "UPDATE t SET f = 8 WHERE n = 7",
+                    "INSERT INTO t VALUES (9)", "DELETE FROM t WHERE n = 9");
+            pair.assertEqual("t");
+            WriteSet[] sets = {pair.session.commit("SET timezone = 'Asia/Kathmandu'",
+                    "INSERT INTO t (z) VALUES ('2026-03-01 12:00+00'), ('2026-03-01 12:00+00')"),
+                    pair.session.commit("SET timezone = 'UTC'",
+                            "DELETE FROM t WHERE ctid = (SELECT min(ctid) FROM t WHERE z = '2026-03-01 12:00+00')")};
+            pair.apply(List.of(sets));
+            pair.assertEqual("t");
+            pair.transaction("DELETE FROM t");
+            assertEquals(List.of(), Pair.rows(pair.other, "SELECT * FROM t"));
+        }
+    }
+
+    @Test
+    void rowsThatCannotBeToldApartHereArriveInOrder() throws Exception {
+        try (Pair pair = new Pair("CREATE TYPE span AS (a timestamptz, b timestamptz)",
+                "CREATE TABLE t (s span, v int, \"t\" int)",
+                "INSERT INTO t SELECT ROW('2026-01-01', NULL)::span, 1 FROM generate_series(1, 3)")) {
+            pair.apply(List.of(pair.session.commit("SET timezone = 'Asia/Kathmandu'",
+                    "INSERT INTO t VALUES (ROW('2026-03-01 12:00+00', NULL)::span, 2)", "UPDATE t SET v = v + 1",
+                    "UPDATE t SET v = v + 1"),
+                    pair.session.commit("SET timezone = 'UTC'", "DELETE FROM t WHERE v = 4")));
+            pair.assertEqual("t");
+            pair.transaction("DELETE FROM t WHERE ctid = (SELECT max(ctid) FROM t)");
+            pair.assertEqual("t");
+        }
+    }
+
+    @Test
+    void aRowThatIsMissingIsNoticed() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (v int)", "INSERT INTO t VALUES (1), (1)")) {
+            WriteSet both = pair.session.commit("DELETE FROM t");
+            pair.apply(List.of(both));
+            Result<Void> applied = new Result<>();
+            pair.applier.apply(2, List.of(both), applied);
+            assertEquals("XX001", applied.failure().sqlState());
+        }
+    }
+
+    @Test
+    void keysThatComeAndGoNameRowsDifferently() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (a int NOT NULL, b int)", "INSERT INTO t VALUES (1, 1), (2, 2)")) {
+            pair.transaction("UPDATE t SET b = 3 WHERE a = 1");
+            for (String change : List.of("CREATE UNIQUE INDEX i ON t (a)", "DROP INDEX i",
+                    "ALTER TABLE t ADD PRIMARY KEY (a)",
+                    "ALTER TABLE t DROP CONSTRAINT t_pkey", "CREATE UNIQUE INDEX i ON t (a)",
+                    "ALTER TABLE t ALTER a DROP NOT NULL")) {
+                Statement statement = new Statement(change, TestServer.USER, Map.of());
+                pair.session.execute(allow(pair, statement), change).gather();
+                pair.session.connection().commit();
+                together(pair, change);
+                pair.transaction("UPDATE t SET b = b + 1", "UPDATE t SET b = b + 1 WHERE a = 2",
+                        "DELETE FROM t WHERE a = 1",
+                        "INSERT INTO t VALUES (1, 1)");
+                pair.assertEqual("t");
+            }
+        }
+    }
+
+    @Test
     void severalStatementsAreExecutedTogether() throws Exception {
         try (Pair pair = new Pair()) {
             assertEquals("C CREATE TABLE C CREATE TABLE C ALTER TABLE",

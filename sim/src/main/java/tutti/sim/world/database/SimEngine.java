@@ -20,12 +20,12 @@ import tutti.core.txn.TransactionId;
 public final class SimEngine implements Engine {
     static final EngineFailure GONE = new EngineFailure("08006", "the connection to the database is lost", true);
     static final EngineFailure ABORTED = new EngineFailure("40P01", "aborted by a fault", true);
-    private static final BlockedListener NOBODY = (_, _) -> {};
+    private static final BlockedListener NO_LISTENER = (_, _) -> {};
 
     private final Database database;
     private final Set<SimTransaction> open = new LinkedHashSet<>();
     private final List<SimApplier> appliers = new ArrayList<>();
-    private BlockedListener listener = NOBODY;
+    private BlockedListener listener = NO_LISTENER;
     private Runnable whenLost = () -> {};
     private boolean lost;
     private boolean closed;

@@ -103,7 +103,8 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
     @SuppressWarnings("unchecked") // Border is one.
     private Function<String, List<Object>> over() {
         try {
-            return (Function<String, List<Object>>) new MutantLoader(MutantLoader.WORLD, edits).loadClass(Border.class.getName())
+            return (Function<String, List<Object>>) new MutantLoader(MutantLoader.WORLD, edits)
+                    .loadClass(Border.class.getName())
                     .getConstructor().newInstance();
         } catch (ClassNotFoundException | NoSuchMethodException | InstantiationException | IllegalAccessException
                 | InvocationTargetException impossible) {

@@ -310,6 +310,8 @@ public final class NodeHost {
         NodeLife now = life;
         Throwable why = refusal;
         return "node " + node + " " + host.state()
-                + (now != null ? " " + now : host.isRetired() ? " for good" : why == null ? " down" : " refuses: " + why.getMessage());
+                + (now != null
+                        ? " " + now
+                        : host.isRetired() ? " for good" : why == null ? " down" : " refuses: " + why.getMessage());
     }
 }

@@ -3,7 +3,7 @@ package tutti.sim.world.node;
 import java.util.function.Function;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.PassingProtocol;
-import tutti.core.protocol.PassingReplica;
+import tutti.core.protocol.PassingWorld;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.TransactionRequest;
@@ -52,7 +52,7 @@ final class RecordingProtocol {
         }
     }
 
-    private final class Asked extends PassingReplica {
+    private final class Asked extends PassingWorld {
         Asked(ReplicaWorld world) {
             super(world);
         }

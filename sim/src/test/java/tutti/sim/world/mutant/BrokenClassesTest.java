@@ -46,9 +46,6 @@ class BrokenClassesTest {
                 new BrokenClass("position-not-recorded", "An applier commits without noting its position.",
                         Edit.of(ENGINE + "JdbcApplier", "record(J", new Change.LeftOut("executeUpdate")),
                         ENGINE + "H2EngineContractTest", "appliedChangesBecomeVisibleWithTheirPosition"),
-                new BrokenClass("old-rows-not-captured", "What becomes of rows that were there before is not captured.",
-                        Edit.of(ENGINE + "TouchedRows", "existed", new Change.LeftOut("putIfAbsent")),
-                        ENGINE + "JdbcReplicationTest", "keysSayHowRowsWereTouched"),
                 new BrokenClass("reader-too-old", "A reader is sent to a secondary that is behind.",
                         Edit.of(MACRO + "MacroDb", "enterSecondary", new Change.Condition("position", 1, Jump.PASSED)),
                         MACRO + "MacroDbFailuresTest", "aReaderNeverGetsLessThanThePrimaryShowedWhenItBegan"));

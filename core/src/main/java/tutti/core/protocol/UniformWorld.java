@@ -7,7 +7,7 @@ import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
 /** A world that treats all effects alike, but for those that a subclass overrides. */
-public abstract class ReplicaAdapter implements ReplicaWorld {
+public abstract class UniformWorld implements ReplicaWorld {
     /**
      * Does something about an effect that a protocol asks for.
      *

@@ -1,14 +1,14 @@
 package tutti.core.flight;
 
 import java.util.function.Consumer;
-import tutti.core.protocol.PassingReplica;
+import tutti.core.protocol.PassingWorld;
 import tutti.core.protocol.ReplicaWorld;
 
 /** Writes down what a protocol asks for, and asks its world for it. */
-final class RecordedReplica extends PassingReplica {
+final class RecordedWorld extends PassingWorld {
     private final FlightRecorder recorder;
 
-    RecordedReplica(FlightRecorder recorder, ReplicaWorld world) {
+    RecordedWorld(FlightRecorder recorder, ReplicaWorld world) {
         super(world);
         this.recorder = recorder;
     }

@@ -1,0 +1,145 @@
+package tutti.bench;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tutti.command.Failure;
+import tutti.command.QuietLog;
+import tutti.command.Screen;
+import tutti.grid.CommitProtocol;
+import tutti.grid.IsolationLevel;
+import tutti.report.BenchFiles;
+import tutti.report.Chart;
+import tutti.report.MeasurementConditions;
+
+/** The evaluation of the thesis on partial replication (section V), with all nodes in this virtual machine. */
+@Command(name = "bench", description = "The evaluation of the thesis on partial replication: transactions of 10 operations on"
+        + " random keys, a tenth of them writes and at least one, by TOM-2, TOM-3 and two-phase commit; all nodes in this"
+        + " virtual machine, over loopback. Abort rate, throughput, commit latency.")
+final class GridBenchCommand implements Callable<Integer> {
+    @Option(names = "--nodes", paramLabel = "N", split = ",", defaultValue = "4", description = "How many nodes (default: ${DEFAULT-VALUE}; the thesis has 4 to 10).")
+    private List<Integer> nodes;
+
+    @Option(names = "--degrees", paramLabel = "N", split = ",", defaultValue = "2,4", description = "Owners of each key (default: ${DEFAULT-VALUE}).")
+    private List<Integer> degrees;
+
+    @Option(names = "--keys", paramLabel = "N", split = ",", defaultValue = "100000,1000", description = "How many keys (default: ${DEFAULT-VALUE}).")
+    private List<Integer> keys;
+
+    @Option(names = "--protocols", paramLabel = "NAME", split = ",", defaultValue = "two_phase,tom_2,tom_3", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private List<CommitProtocol> protocols;
+
+    @Option(names = "--levels", paramLabel = "NAME", split = ",", defaultValue = "read_committed,repeatable_read_write_skew", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private List<IsolationLevel> levels;
+
+    @Option(names = "--threads", paramLabel = "N", defaultValue = "8", description = "Clients of each node (default: ${DEFAULT-VALUE}).")
+    private int threads;
+
+    @Option(names = "--crashes", paramLabel = "N", defaultValue = "0", description = "How many nodes at a time may crash without anything being undone that was seen; 0 is the thesis (default: ${DEFAULT-VALUE}).")
+    private int crashes;
+
+    @Option(names = "--lock-timeout", paramLabel = "MS", defaultValue = "10000", description = "Of two-phase commit, in milliseconds (default: ${DEFAULT-VALUE}, as in the thesis).")
+    private int lockTimeoutMillis;
+
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "3", description = "Of each measurement, after a warm-up of a third (default: ${DEFAULT-VALUE}).")
+    private double seconds;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
+    private @Nullable Path json;
+
+    @Option(names = "--plots", paramLabel = "DIR", description = "Where to draw each figure over the number of nodes.")
+    private @Nullable Path plots;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        if (seconds < 0.1 || seconds > 3600 || threads < 1 || threads > 256 || lockTimeoutMillis < 1 || crashes < 0) {
+            throw Failure.usage("--seconds must be 0.1 to 3600, --threads 1 to 256, --lock-timeout at least 1 and"
+                    + " --crashes at least 0", "");
+        }
+        if (nodes.stream().anyMatch(count -> count < 1 || count > 100) || keys.stream().anyMatch(count -> count < 1)
+                || degrees.stream().anyMatch(degree -> degree < 1)) {
+            throw Failure.usage("--nodes must be 1 to 100, --keys and --degrees at least 1", "");
+        }
+        Screen screen = new Screen(spec.commandLine().getOut(), false);
+        MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
+        conditions.lines().forEach(screen::line);
+        screen.line(String.format(Locale.ROOT, "%-9s %-27s %7s %6s %5s | %9s %8s %8s | %22s | %9s", "protocol", "level",
+                "keys", "degree", "nodes", "commits/s", "aborts", "", "commit, ms: p50 p99 max", "messages"));
+        List<GridMeasurement.Measured> all = new ArrayList<>();
+        try (QuietLog _ = new QuietLog()) {
+            for (int keyCount : keys) {
+                for (int degree : degrees) {
+                    for (IsolationLevel level : levels) {
+                        for (int count : nodes) {
+                            if (degree > count) {
+                                continue;
+                            }
+                            for (CommitProtocol protocol : protocols) {
+                                GridMeasurement.Measured measured = new GridMeasurement(protocol, level, keyCount,
+                                        degree, count, threads, crashes, Duration.ofMillis(lockTimeoutMillis),
+                                        seconds).run();
+                                all.add(measured);
+                                screen.line(line(measured));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        conditions.writeNumbers(json, "grid", Map.of("measurements", all, "threads", threads, "seconds", seconds,
+                "crashes", crashes, "lockTimeoutMillis", lockTimeoutMillis), screen);
+        if (plots != null) {
+            draw(plots, all, screen);
+        }
+        return 0;
+    }
+
+    private static String line(GridMeasurement.Measured of) {
+        return String.format(Locale.ROOT, "%-9s %-27s %7d %6d %5d | %9.0f %7.3f%% %8s | %6.2f %7.2f %7.2f | %9.1f",
+                of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(), of.commitsPerSecond(),
+                of.abortPercent(), of.deadlocks() + of.lockTimeouts() > 0 ? of.deadlocks() + " D" : "",
+                of.commitMillisMedian(),
+                of.commitMillis99(), of.commitMillisMax(), of.messagesPerTransaction());
+    }
+
+    private static void draw(Path directory, List<GridMeasurement.Measured> all, Screen screen) {
+        Map<String, ToDoubleFunction<GridMeasurement.Measured>> figures = Map.of(
+                "abort rate, percent", GridMeasurement.Measured::abortPercent,
+                "throughput, commits per second", GridMeasurement.Measured::commitsPerSecond,
+                "commit latency, median in ms", GridMeasurement.Measured::commitMillisMedian);
+        List<List<Integer>> kinds = all.stream().map(one -> List.of(one.keys(), one.degree())).distinct().toList();
+        for (List<Integer> kind : kinds) {
+            figures.forEach((name, figure) -> {
+                List<Chart.Curve> curves = new ArrayList<>();
+                List<GridMeasurement.Measured> of = all.stream()
+                        .filter(one -> one.keys() == kind.get(0) && one.degree() == kind.get(1)).toList();
+                of.stream().map(one -> one.protocol() + ", " + one.level()).distinct().forEach(curve -> {
+                    List<GridMeasurement.Measured> points = of.stream()
+                            .filter(one -> (one.protocol() + ", " + one.level()).equals(curve)).toList();
+                    curves.add(new Chart.Curve(curve, points.getFirst().protocol() == CommitProtocol.TWO_PHASE,
+                            points.stream().mapToDouble(GridMeasurement.Measured::nodes).toArray(),
+                            points.stream().mapToDouble(figure).toArray()));
+                });
+                String file = String.format(Locale.ROOT, "grid-%d-keys-degree-%d-%s.svg", kind.get(0), kind.get(1),
+                        name.replaceAll("[^a-z].*", ""));
+                BenchFiles.write(directory.resolve(file), new Chart(kind.get(0) + " keys, degree " + kind.get(1),
+                        "nodes", name, false, false, true, curves).svg());
+            });
+        }
+        screen.line("plots: " + directory.toAbsolutePath().normalize());
+    }
+}

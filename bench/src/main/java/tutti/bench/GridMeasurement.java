@@ -1,0 +1,183 @@
+package tutti.bench;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+import tutti.command.Failure;
+import tutti.grid.CommitProtocol;
+import tutti.grid.GridConfig;
+import tutti.grid.GridException;
+import tutti.grid.IsolationLevel;
+import tutti.grid.api.Cache;
+import tutti.grid.api.Grid;
+import tutti.grid.api.Serializers;
+import tutti.grid.api.Transaction;
+import tutti.grid.node.GridStatus;
+import tutti.report.BenchFiles;
+
+/** One measurement of the grid: nodes in this virtual machine, and on each some clients that run transactions without pause. */
+record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, int degree, int nodes, int threads,
+        int crashes, Duration lockTimeout, double seconds) {
+    private static final int OPERATIONS = 10;
+    private static final int WRITE_PERCENT = 10;
+    private static final int LOADED_AT_ONCE = 500;
+    private static final long LATENCY_NANOS_MAX = TimeUnit.MINUTES.toNanos(10);
+
+    /** What was found. Latencies are of commits that have succeeded. */
+    record Measured(CommitProtocol protocol, IsolationLevel level, int keys, int degree, int nodes,
+            double commitsPerSecond, double abortPercent, long commits, long conflicts, long deadlocks,
+            long lockTimeouts, long otherFailures, double commitMillisMedian, double commitMillis99,
+            double commitMillisMax, double messagesPerTransaction) {}
+
+    private enum Phase {
+        WARMING,
+        MEASURING,
+        OVER
+    }
+
+    /** What all clients share. */
+    private static final class Progress {
+        private volatile Phase phase = Phase.WARMING;
+    }
+
+    /** Runs transactions, and counts those that end while it is measured. */
+    private final class Client implements Runnable {
+        private final Grid grid;
+        private final Cache<Integer, Long> cache;
+        private final Progress progress;
+        private final SplittableRandom random;
+        private final Histogram latency = new Histogram(LATENCY_NANOS_MAX, 3);
+        private final Map<GridException.Reason, Long> failures = new TreeMap<>();
+        private long commits;
+
+        Client(Grid grid, Progress progress, long seed) {
+            this.grid = grid;
+            this.cache = cacheOf(grid);
+            this.progress = progress;
+            this.random = new SplittableRandom(seed);
+        }
+
+        @Override
+        public void run() {
+            while (progress.phase != Phase.OVER) {
+                try (Transaction transaction = grid.begin()) {
+                    boolean written = false;
+                    for (int i = 1; i <= OPERATIONS; i++) {
+                        int key = random.nextInt(keys);
+                        if (random.nextInt(100) < WRITE_PERCENT || (i == OPERATIONS && !written)) {
+                            cache.put(transaction, key, random.nextLong());
+                            written = true;
+                        } else {
+                            var _ = cache.get(transaction, key);
+                        }
+                    }
+                    long begin = System.nanoTime();
+                    transaction.commit();
+                    if (progress.phase == Phase.MEASURING) {
+                        commits++;
+                        latency.recordValue(System.nanoTime() - begin);
+                    }
+                } catch (GridException why) {
+                    if (progress.phase == Phase.MEASURING) {
+                        failures.merge(why.reason(), 1L, Long::sum);
+                    }
+                }
+            }
+        }
+    }
+
+    private static Cache<Integer, Long> cacheOf(Grid grid) {
+        return grid.cache("bench", Serializers.compact(Integer.class), Serializers.compact(Long.class));
+    }
+
+    Measured run() throws IOException, InterruptedException {
+        Map<Integer, InetSocketAddress> addresses = new TreeMap<>();
+        for (int i = 0; i < nodes; i++) {
+            addresses.put(i, new InetSocketAddress(InetAddress.getLoopbackAddress(), BenchFiles.freePort()));
+        }
+        List<Grid> grids = new ArrayList<>();
+        try {
+            for (int i = 0; i < nodes; i++) {
+                // Nodes that share too few processors must not take each other for dead.
+                grids.add(Grid.open(GridConfig
+                        .of("bench", i, addresses, List.of(GridConfig.CacheConfig.of("bench", degree)), protocol)
+                        .withCrashes(crashes).withHeartbeat(Duration.ofMillis(50), Duration.ofSeconds(30))
+                        .withTimeouts(lockTimeout, Duration.ofSeconds(30), Duration.ofSeconds(60)), level));
+            }
+            load(grids.getFirst());
+            return measure(grids);
+        } finally {
+            grids.forEach(Grid::close);
+        }
+    }
+
+    private void load(Grid grid) {
+        Cache<Integer, Long> cache = cacheOf(grid);
+        for (int from = 0; from < keys; from += LOADED_AT_ONCE) {
+            int first = from;
+            grid.run(in -> {
+                for (int key = first; key < Math.min(keys, first + LOADED_AT_ONCE); key++) {
+                    cache.put(in, key, 0L);
+                }
+            });
+        }
+    }
+
+    private Measured measure(List<Grid> grids) throws InterruptedException {
+        Progress progress = new Progress();
+        List<Client> clients = new ArrayList<>();
+        List<Thread> running = new ArrayList<>();
+        for (Grid grid : grids) {
+            for (int i = 0; i < threads; i++) {
+                Client client = new Client(grid, progress, clients.size());
+                clients.add(client);
+                running.add(Thread.ofPlatform().daemon().name("client-" + running.size()).start(client));
+            }
+        }
+        long measuredNanos = (long) (seconds * TimeUnit.SECONDS.toNanos(1));
+        TimeUnit.NANOSECONDS.sleep(measuredNanos / 3);
+        long messagesBefore = messages(grids);
+        long begin = System.nanoTime();
+        progress.phase = Phase.MEASURING;
+        TimeUnit.NANOSECONDS.sleep(measuredNanos);
+        progress.phase = Phase.OVER;
+        double took = (System.nanoTime() - begin) / 1e9;
+        long messages = messages(grids) - messagesBefore;
+        for (Thread one : running) {
+            one.join(TimeUnit.MINUTES.toMillis(2));
+            if (one.isAlive()) {
+                throw new Failure("a client of " + protocol + " did not end within two minutes",
+                        "look at the log: --verbose");
+            }
+        }
+        Histogram latency = new Histogram(LATENCY_NANOS_MAX, 3);
+        Map<GridException.Reason, Long> failures = new TreeMap<>();
+        long commits = 0;
+        for (Client client : clients) {
+            latency.add(client.latency);
+            client.failures.forEach((reason, count) -> failures.merge(reason, count, Long::sum));
+            commits += client.commits;
+        }
+        long failed = failures.values().stream().mapToLong(Long::longValue).sum();
+        long conflicts = failures.getOrDefault(GridException.Reason.CONFLICT, 0L);
+        long deadlocks = failures.getOrDefault(GridException.Reason.DEADLOCK, 0L);
+        long timeouts = failures.getOrDefault(GridException.Reason.LOCK_TIMEOUT, 0L);
+        long ended = Math.max(1, commits + failed);
+        return new Measured(protocol, level, keys, degree, nodes, commits / took, 100.0 * failed / ended, commits,
+                conflicts, deadlocks, timeouts, failed - conflicts - deadlocks - timeouts,
+                latency.getValueAtPercentile(50) / 1e6, latency.getValueAtPercentile(99) / 1e6,
+                latency.getMaxValue() / 1e6, (double) messages / ended);
+    }
+
+    private static long messages(List<Grid> grids) {
+        return grids.stream().map(Grid::status).mapToLong(GridStatus::messages).sum();
+    }
+}

@@ -1,0 +1,89 @@
+package tutti.engine.postgres.catalog;
+
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Of which tables a statement's own result tells everything that it changes, and what has to be known of functions to say so of a
+ * statement. Immutable; {@link InBandQuery} reads it.
+ *
+ * @param functions names of the functions that may change something, though nothing shows it: those of users
+ * @param tables by name; those whose name stands for nothing else in the database
+ * @param qualified by schema, a dot, and name
+ * @param limitBytes most bytes of rows that one transaction may change
+ */
+public record InBandTables(Set<String> functions, Map<String, InBandTable> tables, Map<String, InBandTable> qualified,
+        long limitBytes) {
+    /** Of a database in which nothing is known of any table, or something may be called without being named. */
+    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0);
+
+    /** Keeps copies. */
+    public InBandTables {
+        functions = Set.copyOf(functions);
+        tables = Map.copyOf(tables);
+        qualified = Map.copyOf(qualified);
+    }
+
+    /**
+     * The table of that name, or null.
+     *
+     * @param schema null if it is not given
+     */
+    public @Nullable InBandTable table(@Nullable String schema, String name) {
+        return schema == null ? tables.get(name) : qualified.get(schema + "." + name);
+    }
+
+    /**
+     * A table whose rows change by nothing but what a statement on it says.
+     *
+     * @param oid its object id
+     * @param settings which settings the text of its rows depends on, by the letters of {@link Setting}
+     * @param deletes whether no other table's rows change when one of its rows vanishes
+     * @param rekeys whether no other table's rows change when a key of it changes
+     * @param readers names of the roles that may read all of its columns
+     */
+    public record InBandTable(long oid, Set<Setting> settings, boolean deletes, boolean rekeys, Set<String> readers) {
+        /** Keeps copies. */
+        public InBandTable {
+            settings = Set.copyOf(settings);
+            readers = Set.copyOf(readers);
+        }
+    }
+
+    /** What the text of some types depends on, and how it has to be. */
+    public enum Setting {
+        /** Of dates and times. */
+        DATES("DateStyle", " ISO "),
+        /** Of intervals. */
+        INTERVALS("IntervalStyle", " postgres "),
+        /** Of floating-point numbers: 1 and more are exact. */
+        FLOATS("extra_float_digits", " 1 2 3 "),
+        /** Of bytea. */
+        BYTES("bytea_output", " hex ");
+
+        private final String variable;
+        private final String exact;
+
+        Setting(String variable, String exact) {
+            this.variable = variable;
+            this.exact = exact;
+        }
+
+        /** The letter that stands for it. */
+        public char letter() {
+            return name().charAt(0);
+        }
+
+        /** The server's name for it. */
+        public String variable() {
+            return variable;
+        }
+
+        /** Whether rows are written under this value as replicas expect them. */
+        public boolean exact(String value) {
+            int comma = value.indexOf(',');
+            return exact.contains(" " + (comma < 0 ? value : value.substring(0, comma)) + " ");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package tutti.grid;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import tutti.grid.multicast.LamportClock;
+import tutti.grid.store.Key;
+
+/**
+ * What a node of a grid must know. All nodes must be given the same, but for {@code self}. Immutable.
+ *
+ * @param name of the grid: nodes of another one are refused
+ * @param self this node
+ * @param nodes addresses of all nodes, by number, 0 to 255
+ * @param caches with different names; their order counts
+ * @param protocol how transactions commit
+ * @param crashes how many nodes may crash at a time without anything being undone that somebody has seen; with 0 the
+ *            protocols are those of the paper
+ * @param heartbeat how often nodes hear of each other
+ * @param failureTimeout after which a node that is not heard any more is taken for dead, by a majority; one that was never heard
+ *            gets the operation timeout besides, to be started. It must then be started anew, with all others
+ * @param lockTimeout for locks of two-phase commit
+ * @param operationTimeout after which a read or a commit that has no answer fails
+ * @param transactionTimeout after which a transaction that has not ended is rolled back
+ * @param transactionsMax how many may be open on this node
+ * @param unsentBytesMax how much may wait to be sent to one node; more, and new transactions are refused
+ */
+public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
+        CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout, Duration lockTimeout,
+        Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax) {
+    /**
+     * A cache.
+     *
+     * @param degree how many nodes own each of its keys
+     * @param ownersMin how many must be left for a key to be written; at most the degree
+     */
+    public record CacheConfig(String name, int degree, int ownersMin) {
+        /** Checks both numbers. */
+        public CacheConfig {
+            if (name.isEmpty() || degree < 1 || ownersMin < 1 || ownersMin > degree) {
+                throw new IllegalArgumentException("cache '" + name + "' of degree " + degree + " with at least "
+                        + ownersMin + " owners: it needs a name, a degree of at least 1, and at least 1 owner, at most"
+                        + " as many as the degree");
+            }
+        }
+
+        /** One that can be written as long as an owner is left. */
+        public static CacheConfig of(String name, int degree) {
+            return new CacheConfig(name, degree, 1);
+        }
+    }
+
+    /** Checks what can be checked. */
+    public GridConfig {
+        nodes = Map.copyOf(new TreeMap<>(nodes));
+        caches = List.copyOf(caches);
+        if (!nodes.containsKey(self)) {
+            throw new IllegalArgumentException("node " + self + " is none of " + new TreeMap<>(nodes).keySet());
+        }
+        if (nodes.keySet().stream().anyMatch(node -> node < 0 || node >= LamportClock.NODES_MAX)) {
+            throw new IllegalArgumentException("nodes are numbered 0 to " + (LamportClock.NODES_MAX - 1));
+        }
+        Set<String> names = new HashSet<>();
+        for (CacheConfig cache : caches) {
+            if (!names.add(cache.name())) {
+                throw new IllegalArgumentException("there are two caches '" + cache.name() + "'");
+            }
+            if (cache.degree() > nodes.size()) {
+                throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "cache '" + cache.name()
+                        + "' has degree " + cache.degree() + ", but there are " + nodes.size()
+                        + " nodes: add nodes or lower the degree");
+            }
+        }
+        if (caches.isEmpty() || caches.size() > Key.CACHES_MAX) {
+            throw new IllegalArgumentException("a grid has 1 to " + Key.CACHES_MAX + " caches, not " + caches.size());
+        }
+        if (crashes < 0) {
+            throw new IllegalArgumentException("crashes: " + crashes);
+        }
+        if (heartbeat.multipliedBy(3).compareTo(failureTimeout) > 0) {
+            throw new IllegalArgumentException("a failure timeout of " + failureTimeout
+                    + " is too short for a heartbeat of " + heartbeat + ": it must be three times as long at least");
+        }
+    }
+
+    /** With what suits a local network. */
+    public static GridConfig of(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
+            CommitProtocol protocol) {
+        return new GridConfig(name, self, nodes, caches, protocol, 1, Duration.ofMillis(50), Duration.ofSeconds(2),
+                Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000, 64 << 20);
+    }
+
+    /** The same with another number of crashes at a time. */
+    public GridConfig withCrashes(int number) {
+        return new GridConfig(name, self, nodes, caches, protocol, number, heartbeat, failureTimeout, lockTimeout,
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax);
+    }
+
+    /** The same with other times of nodes. */
+    public GridConfig withHeartbeat(Duration often, Duration failure) {
+        return new GridConfig(name, self, nodes, caches, protocol, crashes, often, failure, lockTimeout,
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax);
+    }
+
+    /** The same with other times of transactions. */
+    public GridConfig withTimeouts(Duration lock, Duration operation, Duration transaction) {
+        return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lock, operation,
+                transaction, transactionsMax, unsentBytesMax);
+    }
+
+    /** In what nodes must agree, as text. */
+    public String agreement() {
+        return name + ", " + protocol + ", crashes " + crashes + ", nodes " + new TreeMap<>(nodes).keySet()
+                + ", caches " + caches;
+    }
+}

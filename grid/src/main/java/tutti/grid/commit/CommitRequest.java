@@ -1,0 +1,79 @@
+package tutti.grid.commit;
+
+import java.nio.ByteBuffer;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
+import tutti.grid.store.Key;
+
+/**
+ * What a transaction asks its owners to commit.
+ *
+ * @param begin what its node's clock had seen when it began
+ * @param writes what it writes, each key once
+ * @param checks what must be as it has read it, each key once; if there is none, it cannot fail
+ */
+public record CommitRequest(long begin, List<Write> writes, List<Check> checks) implements Encoded {
+    private static final int KEYS_MAX = 1 << 20;
+    private static final int VALUE_BYTES_MAX = 1 << 25;
+
+    static final Schema<CommitRequest> SCHEMA = Schema
+            .message("commit request", 1, CommitRequest.class, "What a transaction asks its owners to commit.").of(
+                    Field.of("begin", Types.NATURAL, CommitRequest::begin),
+                    Field.of("writes", Types.list(Write.SCHEMA, KEYS_MAX), CommitRequest::writes),
+                    Field.of("checks", Types.list(Check.SCHEMA, KEYS_MAX), CommitRequest::checks), CommitRequest::new);
+
+    /** As the payload of a message. */
+    public static final MessageSet<CommitRequest> SET = new MessageSet<>("grid payloads",
+            "Inside of the messages data, query and prepare of grid messages.", List.of(SCHEMA));
+
+    /**
+     * A key is written.
+     *
+     * @param value null if it is removed
+     */
+    public record Write(Key key, byte @Nullable [] value) {
+        static final Schema<Write> SCHEMA = Schema.part("write", Write.class).of(
+                Field.of("key", Key.SCHEMA, Write::key),
+                Field.of("value", Types.optional(Types.bytes(VALUE_BYTES_MAX)), Write::value), Write::new);
+    }
+
+    /**
+     * A key was read.
+     *
+     * @param stamp no version above it must be there
+     */
+    public record Check(Key key, long stamp) {
+        static final Schema<Check> SCHEMA = Schema.part("check", Check.class).of(
+                Field.of("key", Key.SCHEMA, Check::key), Field.of("stamp", Types.NATURAL, Check::stamp), Check::new);
+    }
+
+    /** Copies the lists. */
+    public CommitRequest {
+        writes = List.copyOf(writes);
+        checks = List.copyOf(checks);
+    }
+
+    /** All keys, each once. */
+    Set<Key> keys() {
+        Set<Key> keys = new LinkedHashSet<>();
+        writes.forEach(write -> keys.add(write.key()));
+        checks.forEach(check -> keys.add(check.key()));
+        return keys;
+    }
+
+    static CommitRequest decode(byte[] payload) {
+        return SET.decode(ByteBuffer.wrap(payload));
+    }
+
+    @Override
+    public Schema<CommitRequest> schema() {
+        return SCHEMA;
+    }
+}

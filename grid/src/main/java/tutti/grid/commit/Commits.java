@@ -1,0 +1,55 @@
+package tutti.grid.commit;
+
+import java.util.Set;
+import java.util.function.Consumer;
+import tutti.core.schema.Encoded;
+import tutti.core.txn.TransactionId;
+
+/**
+ * One node's side of a protocol that commits transactions on all owners of their keys. A pure state machine. What it stands on is what
+ * {@link tutti.grid.multicast.Multicast} says of channels, crashes and views.
+ */
+public interface Commits {
+    /** What the state machine asks of its world. It may call the state machine back. */
+    interface World {
+        /** Send a message to another node. */
+        void send(int to, Encoded message);
+
+        /** A transaction is applied here, on the keys that this node owns. Told once. */
+        void applied(TransactionId id, long stamp, CommitRequest request);
+    }
+
+    /**
+     * Commits a transaction.
+     *
+     * @param id not used before, of this node
+     * @param request with at least one key
+     * @param done told how it has ended, now or later; never if this node is cut off from the owners
+     */
+    void commit(TransactionId id, CommitRequest request, Consumer<Result> done);
+
+    /** A message has come; see {@link tutti.grid.multicast.Multicast#received}. */
+    void received(int from, Encoded message);
+
+    /** Another view; see {@link tutti.grid.multicast.Multicast#view}. */
+    void view(long number, Set<Integer> members);
+
+    /**
+     * Time has passed.
+     *
+     * @param nanos since some moment
+     */
+    void tick(long nanos);
+
+    /**
+     * What is applied here from now on has a stamp above, and what is on its way began above or at it: nothing that this node still
+     * decides about needs anything below.
+     */
+    long settled();
+
+    /** All nodes of the view have settled up to this: what is only kept for others that far may be forgotten. */
+    void forget(long horizon);
+
+    /** How many transactions are kept, for people. */
+    int size();
+}

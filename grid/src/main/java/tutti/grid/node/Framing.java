@@ -1,0 +1,71 @@
+package tutti.grid.node;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/** Pieces of bytes on a stream, each behind its length of four bytes. */
+final class Framing {
+    private static final int FRAME_BYTES_MAX = 1 << 27;
+    private static final int BUFFER_BYTES = 1 << 12;
+
+    private Framing() {}
+
+    /** A frame of these bytes, ready to be sent. */
+    static ByteBuffer frame(byte[] bytes) {
+        return ByteBuffer.allocate(Integer.BYTES + bytes.length).putInt(bytes.length).put(bytes).flip();
+    }
+
+    /** Takes a frame. */
+    interface Taker {
+        /**
+         * A frame has come.
+         *
+         * @param frame valid during the call only
+         * @throws IOException if no node would have sent it
+         */
+        void take(ByteBuffer frame) throws IOException;
+    }
+
+    /** The receiving end. */
+    static final class Reader {
+        private final Taker taker;
+        private ByteBuffer begun = ByteBuffer.allocate(BUFFER_BYTES);
+
+        Reader(Taker taker) {
+            this.taker = taker;
+        }
+
+        /** Takes bytes, and hands on the frames that are complete. */
+        void read(ByteBuffer bytes) throws IOException {
+            if (begun.position() == 0) {
+                drain(bytes);
+            }
+            while (bytes.hasRemaining()) {
+                if (!begun.hasRemaining()) {
+                    begun = ByteBuffer.allocate(2 * begun.capacity()).put(begun.flip());
+                }
+                int count = Math.min(begun.remaining(), bytes.remaining());
+                begun.put(bytes.slice(bytes.position(), count));
+                bytes.position(bytes.position() + count);
+                begun.flip();
+                drain(begun);
+                begun.compact();
+            }
+        }
+
+        private void drain(ByteBuffer from) throws IOException {
+            while (from.remaining() >= Integer.BYTES) {
+                int length = from.getInt(from.position());
+                if (length < 0 || length > FRAME_BYTES_MAX) {
+                    throw new IOException("a frame of " + length + " bytes");
+                }
+                if (from.remaining() - Integer.BYTES < length) {
+                    return;
+                }
+                ByteBuffer frame = from.slice(from.position() + Integer.BYTES, length);
+                from.position(from.position() + Integer.BYTES + length);
+                taker.take(frame);
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package tutti.grid.node;
+
+import java.util.Set;
+
+/**
+ * What a node says of itself.
+ *
+ * @param view number of its view
+ * @param members of its view
+ * @param keys that it has
+ * @param kept transactions that it still remembers
+ * @param committing transactions that ran here and wait for the outcome of their commit
+ * @param committed transactions that ran here and have committed, reading ones included
+ * @param conflicts those that have failed because something that they read was written meanwhile
+ * @param deadlocks those that have waited for each other's locks
+ * @param lockTimeouts those that have waited for a lock for too long
+ * @param localReads reads of keys that it owns
+ * @param remoteReads others
+ * @param waitingReads reads at this node that had to wait for a transaction on its way
+ * @param messages that it has sent
+ */
+public record GridStatus(long view, Set<Integer> members, int keys, int kept, int committing, long committed,
+        long conflicts,
+        long deadlocks, long lockTimeouts, long localReads, long remoteReads, long waitingReads, long messages) {}

@@ -1,0 +1,231 @@
+package tutti.grid.node;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
+import tutti.grid.GridException;
+import tutti.grid.IsolationLevel;
+import tutti.grid.commit.CommitRequest;
+import tutti.grid.commit.Result;
+import tutti.grid.multicast.MulticastMessages;
+import tutti.grid.store.Key;
+import tutti.grid.store.Version;
+
+/**
+ * A transaction at the node where it runs. What it writes is kept here until it commits. Everything happens on the node's loop, answers
+ * too. One question at a time.
+ */
+public final class GridTransaction {
+    /** Told how a question has ended. */
+    public interface Answer<T> {
+        /** With this. */
+        void is(T value);
+
+        /** It was not answered. */
+        void failed(GridException why);
+    }
+
+    /** A value that was read: null if there is none, with the stamp of who wrote it; 0 if nobody did, or this transaction. */
+    public record Value(byte @Nullable [] bytes, long stamp) {}
+
+    private enum State {
+        ACTIVE,
+        COMMITTING,
+        ENDED
+    }
+
+    private final GridNode node;
+    private final TransactionId id;
+    private final IsolationLevel level;
+    private final boolean readOnly;
+    private final long begin;
+    private final long deadlineNanos;
+    private final Map<Key, CommitRequest.Write> writes = new LinkedHashMap<>();
+    private final Map<Key, Version> reads = new LinkedHashMap<>();
+    private State state = State.ACTIVE;
+    private boolean expired;
+    private long bytes;
+
+    GridTransaction(GridNode node, TransactionId id, IsolationLevel level, boolean readOnly, long begin,
+            long deadlineNanos) {
+        this.node = node;
+        this.id = id;
+        this.level = level;
+        this.readOnly = readOnly;
+        this.begin = begin;
+        this.deadlineNanos = deadlineNanos;
+    }
+
+    /** Its name. */
+    public TransactionId id() {
+        return id;
+    }
+
+    /** What its node had seen when it began; the stamp of its snapshot, if it reads one. */
+    public long beginStamp() {
+        return begin;
+    }
+
+    long deadlineNanos() {
+        return deadlineNanos;
+    }
+
+    private boolean readsSnapshot() {
+        return readOnly || level == IsolationLevel.SERIALIZABLE;
+    }
+
+    private @Nullable GridException unusable() {
+        if (state == State.ACTIVE) {
+            return null;
+        }
+        return expired
+                ? new GridException(GridException.Reason.TIMEOUT, "the transaction was open for longer than "
+                        + node.config().transactionTimeout().toMillis() + " ms and was rolled back")
+                : new GridException(GridException.Reason.ENDED, "the transaction has ended");
+    }
+
+    /** Reads a key: what this transaction wrote, or else as its isolation level says. */
+    public void read(Key key, Answer<Value> answer) {
+        GridException unusable = unusable();
+        CommitRequest.Write written = writes.get(key);
+        Version known = reads.get(key);
+        if (unusable != null) {
+            node.loop().execute(() -> answer.failed(unusable));
+        } else if (written != null) {
+            node.loop().execute(() -> answer.is(new Value(written.value(), 0)));
+        } else if (known != null) {
+            node.loop().execute(() -> answer.is(new Value(known.value(), known.stamp())));
+        } else {
+            node.read(key, begin, !readsSnapshot(), new Answer<>() {
+                @Override
+                public void is(Version version) {
+                    if (level != IsolationLevel.READ_COMMITTED || readOnly) {
+                        reads.put(key, version);
+                    }
+                    answer.is(new Value(version.value(), version.stamp()));
+                }
+
+                @Override
+                public void failed(GridException why) {
+                    answer.failed(why);
+                }
+            });
+        }
+    }
+
+    /**
+     * Writes a key.
+     *
+     * @param value null to remove it; not to be modified
+     * @throws GridException if the transaction has ended, is read-only, or becomes larger than may be
+     */
+    public void write(Key key, byte @Nullable [] value) {
+        GridException unusable = unusable();
+        if (unusable != null) {
+            throw unusable;
+        }
+        if (readOnly) {
+            throw new GridException(GridException.Reason.ENDED, "a read-only transaction cannot write " + key);
+        }
+        bytes += key.bytes().length + (value == null ? 0 : value.length) + Long.BYTES;
+        if (key.bytes().length > Key.BYTES_MAX || bytes > MulticastMessages.PAYLOAD_BYTES_MAX / 2) {
+            throw new GridException(GridException.Reason.TOO_LARGE, "key " + key.bytes().length + " bytes, value "
+                    + (value == null ? 0 : value.length) + " bytes, transaction " + bytes
+                    + " bytes: keys may have " + Key.BYTES_MAX + ", transactions "
+                    + MulticastMessages.PAYLOAD_BYTES_MAX / 2);
+        }
+        writes.put(key, new CommitRequest.Write(key, value));
+    }
+
+    /** Commits. The answer is the stamp at which it has committed, or that of its snapshot if it has written nothing. */
+    public void commit(Answer<Long> answer) {
+        GridException unusable = unusable();
+        if (unusable != null) {
+            node.loop().execute(() -> answer.failed(unusable));
+            return;
+        }
+        if (writes.isEmpty()) {
+            end(true);
+            node.loop().execute(() -> answer.is(begin));
+            return;
+        }
+        state = State.COMMITTING;
+        node.commit(id, new CommitRequest(begin, new ArrayList<>(writes.values()), checks()), new Answer<>() {
+            @Override
+            public void is(Result result) {
+                end(result.kind() == Result.Kind.COMMITTED);
+                if (result.kind() == Result.Kind.COMMITTED) {
+                    answer.is(result.stamp());
+                } else {
+                    answer.failed(failure(result.kind()));
+                }
+            }
+
+            @Override
+            public void failed(GridException why) {
+                end(false);
+                answer.failed(why);
+            }
+        });
+    }
+
+    /**
+     * What must be found as it was read. A latest version was read when all up to {@link #begin} were there, so nothing that comes
+     * to be there later than it is below the larger of both.
+     */
+    private List<CommitRequest.Check> checks() {
+        List<CommitRequest.Check> checks = new ArrayList<>();
+        reads.forEach((key, version) -> {
+            switch (level) {
+                case READ_COMMITTED, REPEATABLE_READ -> {
+                    // Nothing is promised.
+                }
+                case REPEATABLE_READ_WRITE_SKEW -> {
+                    if (writes.containsKey(key)) {
+                        checks.add(new CommitRequest.Check(key, Math.max(begin, version.stamp())));
+                    }
+                }
+                case SERIALIZABLE -> checks.add(new CommitRequest.Check(key, begin));
+            }
+        });
+        return checks;
+    }
+
+    private static GridException failure(Result.Kind kind) {
+        return switch (kind) {
+            case CONFLICT -> new GridException(GridException.Reason.CONFLICT,
+                    "another transaction has written what this one has read: run it again");
+            case DEADLOCK -> new GridException(GridException.Reason.DEADLOCK,
+                    "this transaction and another one have waited for each other's locks: run it again");
+            case LOCK_TIMEOUT -> new GridException(GridException.Reason.LOCK_TIMEOUT,
+                    "a lock was not free in time: run the transaction again");
+            case OWNER_UNAVAILABLE -> new GridException(GridException.Reason.OWNER_UNAVAILABLE,
+                    "all owners of a key that this transaction writes or has read have crashed");
+            case COMMITTED -> throw new IllegalArgumentException("that is no failure");
+        };
+    }
+
+    /** Ends without having changed anything. Without effect if it has ended, or commits already. */
+    public void rollback() {
+        if (state == State.ACTIVE) {
+            end(false);
+        }
+    }
+
+    void expire() {
+        if (state == State.ACTIVE) {
+            expired = true;
+            end(false);
+        }
+    }
+
+    private void end(boolean committed) {
+        if (state != State.ENDED) {
+            state = State.ENDED;
+            node.ended(this, committed);
+        }
+    }
+}

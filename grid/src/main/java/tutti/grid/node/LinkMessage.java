@@ -1,0 +1,75 @@
+package tutti.grid.node;
+
+import java.util.List;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
+
+/** What is said on a connection between two nodes besides what it carries. */
+sealed interface LinkMessage extends Encoded {
+    /** All of them. */
+    static MessageSet<LinkMessage> set() {
+        return Holder.SET;
+    }
+
+    /** Made when it is first used, after the messages. */
+    final class Holder {
+        private static final MessageSet<LinkMessage> SET = new MessageSet<>("grid links",
+                "On a connection between two nodes of a grid, each behind its length of four bytes: hello from who"
+                        + " connects, then its frames; the others from who accepts. A frame is the sender's view and clock, of eight"
+                        + " bytes each, and a message of grid messages.",
+                List.of(Hello.SCHEMA, Welcome.SCHEMA, Refused.SCHEMA, Received.SCHEMA));
+
+        private Holder() {}
+    }
+
+    /** The first on a connection. */
+    record Hello(int node, long process, String agreement) implements LinkMessage {
+        static final Schema<Hello> SCHEMA = Schema.message("hello", 1, Hello.class, "Who connects.").of(
+                Field.of("node", Types.u8(0, 255), Hello::node), Field.of("process", Types.LONG, Hello::process),
+                Field.of("agreement", Types.text(1 << 16), Hello::agreement), Hello::new);
+
+        @Override
+        public Schema<Hello> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** The connection is accepted; so many frames of this process have come before. */
+    record Welcome(long process, long received) implements LinkMessage {
+        static final Schema<Welcome> SCHEMA = Schema
+                .message("welcome", 2, Welcome.class, "It is accepted; so many frames have come before.").of(
+                        Field.of("process", Types.LONG, Welcome::process),
+                        Field.of("received", Types.NATURAL, Welcome::received), Welcome::new);
+
+        @Override
+        public Schema<Welcome> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** It is not. */
+    record Refused(String why) implements LinkMessage {
+        static final Schema<Refused> SCHEMA = Schema.message("refused", 3, Refused.class, "It is not accepted.").of(
+                Field.of("why", Types.text(1 << 16), Refused::why), Refused::new);
+
+        @Override
+        public Schema<Refused> schema() {
+            return SCHEMA;
+        }
+    }
+
+    /** So many frames have come. */
+    record Received(long frames) implements LinkMessage {
+        static final Schema<Received> SCHEMA = Schema
+                .message("received", 4, Received.class, "So many frames have come.").of(
+                        Field.of("frames", Types.NATURAL, Received::frames), Received::new);
+
+        @Override
+        public Schema<Received> schema() {
+            return SCHEMA;
+        }
+    }
+}

@@ -1,0 +1,324 @@
+package tutti.grid.node;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.schema.DecodeException;
+import tutti.grid.GridConfig;
+import tutti.runtime.Network;
+import tutti.runtime.PeerIdentity;
+
+/**
+ * Reliable channels to the other nodes, first in, first out, as long as both processes live. Every node keeps one connection to every other
+ * for what it sends. Frames are counted; the receiver says now and then how many have come, and when a connection is made anew,
+ * the sender repeats those that have not. A process has a number that no other has; the first one that comes as a node stays that
+ * node, since a node that was started anew has lost what it had.
+ *
+ * <p>
+ * Everything belongs to the network's loop.
+ */
+final class PeerLinks {
+    private static final Logger LOGGER = LoggerFactory.getLogger(PeerLinks.class);
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** After so many frames the receiver says how many have come. */
+    private static final int FRAMES_TOLD = 256;
+
+    /** What happens with frames. */
+    interface Receiver {
+        /**
+         * A frame has come.
+         *
+         * @param frame valid during the call only
+         * @throws IOException if no node would have sent it
+         */
+        void received(int from, ByteBuffer frame) throws IOException;
+
+        /** Another node does not accept this one. */
+        void refused(int by, String why);
+    }
+
+    private final GridConfig config;
+    private final long process;
+    private final Network network;
+    private final Receiver receiver;
+    private final Map<Integer, Outbound> outbound = new TreeMap<>();
+    private final Map<Integer, Inbound> inbound = new HashMap<>();
+    private boolean closed;
+
+    PeerLinks(GridConfig config, long process, Network network, Receiver receiver) throws IOException {
+        this.config = config;
+        this.process = process;
+        this.network = network;
+        this.receiver = receiver;
+        PeerIdentity identity = network.identity();
+        if (identity != null && identity.node() != config.self()) {
+            throw new IOException("node " + config.self() + " has the certificate of " + identity
+                    + ": give each node its own");
+        }
+        var _ = network.listen(config.nodes().get(config.self()), Incoming::new);
+    }
+
+    /** Begins to connect. */
+    void start() {
+        config.nodes().forEach((node, address) -> {
+            if (node != config.self()) {
+                outbound.put(node, new Outbound(node, address));
+            }
+        });
+        outbound.values().forEach(Outbound::connect);
+    }
+
+    /** Sends a message, now or when there is a connection. */
+    void send(int to, byte[] message) {
+        Outbound link = outbound.get(to);
+        if (link != null) {
+            link.send(Framing.frame(message));
+        }
+    }
+
+    /** Bytes that wait to be received by the node for which most do. */
+    long unsentBytes(Iterable<Integer> nodes) {
+        long most = 0;
+        for (int node : nodes) {
+            Outbound link = outbound.get(node);
+            most = Math.max(most, link == null ? 0 : link.bytes);
+        }
+        return most;
+    }
+
+    /** Tells senders how much has come. */
+    void acknowledge() {
+        inbound.values().forEach(Inbound::acknowledge);
+    }
+
+    void close() {
+        closed = true;
+    }
+
+    private static ByteBuffer control(LinkMessage message) {
+        return Framing.frame(message.bytes());
+    }
+
+    private boolean isPeer(Network.Stream stream, int node) {
+        PeerIdentity own = network.identity();
+        return own == null || new PeerIdentity(own.cluster(), node).equals(stream.peer());
+    }
+
+    /** The sending half. */
+    private final class Outbound implements Network.StreamListener {
+        private final int node;
+        private final InetSocketAddress address;
+        /** Sent and not known to have come, the first being number {@link #first}. */
+        private final Deque<ByteBuffer> unacknowledged = new ArrayDeque<>();
+        private long first;
+        private long bytes;
+        private Network.@Nullable Stream stream;
+        private boolean welcome;
+        private @Nullable Long theirProcess;
+        private Framing.Reader reader = new Framing.Reader(this::control);
+
+        Outbound(int node, InetSocketAddress address) {
+            this.node = node;
+            this.address = address;
+        }
+
+        void connect() {
+            if (!closed) {
+                welcome = false;
+                reader = new Framing.Reader(this::control);
+                stream = network.connect(InetSocketAddress.createUnresolved(address.getHostString(), address.getPort()),
+                        CONNECT_NANOS, this);
+            }
+        }
+
+        void send(ByteBuffer frame) {
+            unacknowledged.add(frame);
+            bytes += frame.remaining();
+            Network.Stream open = stream;
+            if (welcome && open != null) {
+                open.send(frame.duplicate());
+            }
+        }
+
+        @Override
+        public void connected() {
+            Network.Stream open = stream;
+            if (open == null || !isPeer(open, node)) {
+                end("it is another node");
+            } else {
+                open.send(PeerLinks.control(new LinkMessage.Hello(config.self(), process, config.agreement())));
+            }
+        }
+
+        @Override
+        public void received(ByteBuffer come) {
+            try {
+                reader.read(come);
+            } catch (IOException | DecodeException wrong) {
+                end(String.valueOf(wrong.getMessage()));
+            }
+        }
+
+        private void control(ByteBuffer frame) throws IOException {
+            switch (LinkMessage.set().decode(frame)) {
+                case LinkMessage.Welcome come -> welcome(come);
+                case LinkMessage.Received come -> received(come.frames());
+                case LinkMessage.Refused come -> receiver.refused(node, come.why());
+                case LinkMessage.Hello _ -> throw new IOException("a hello from who accepts");
+            }
+        }
+
+        private void welcome(LinkMessage.Welcome come) throws IOException {
+            Network.Stream open = stream;
+            if (open == null) {
+                return;
+            }
+            if (theirProcess != null && theirProcess != come.process()) {
+                // It has lost what it had; it counts as crashed.
+                throw new IOException("node " + node + " was started anew");
+            }
+            theirProcess = come.process();
+            received(come.received());
+            welcome = true;
+            unacknowledged.forEach(frame -> open.send(frame.duplicate()));
+        }
+
+        private void received(long count) throws IOException {
+            if (count < first || count > first + unacknowledged.size()) {
+                throw new IOException("node " + node + " says that " + count + " frames have come, of "
+                        + (first + unacknowledged.size()));
+            }
+            while (first < count) {
+                bytes -= unacknowledged.removeFirst().remaining();
+                first++;
+            }
+        }
+
+        @Override
+        public void closed(String why) {
+            LOGGER.debug("node {} has no connection to node {}: {}", config.self(), node, why);
+            stream = null;
+            welcome = false;
+            var _ = network.loop().schedule(RETRY_NANOS, this::connect);
+        }
+
+        private void end(String why) {
+            Network.Stream open = stream;
+            if (open != null) {
+                open.close();
+                closed(why);
+            }
+        }
+    }
+
+    /** What has come from a process, over all of its connections. */
+    private static final class Inbound {
+        private final long process;
+        private @Nullable Incoming connection;
+        private long received;
+        private long told;
+
+        Inbound(long process) {
+            this.process = process;
+        }
+
+        void acknowledge() {
+            Incoming open = connection;
+            if (open != null && told < received) {
+                told = received;
+                open.stream.send(control(new LinkMessage.Received(received)));
+            }
+        }
+    }
+
+    /** The receiving half of a connection. */
+    private final class Incoming implements Network.StreamListener {
+        private final Network.Stream stream;
+        private final Framing.Reader reader = new Framing.Reader(this::take);
+        private @Nullable Inbound from;
+        private int node;
+        private boolean over;
+
+        Incoming(Network.Stream stream) {
+            this.stream = stream;
+        }
+
+        @Override
+        public void received(ByteBuffer bytes) {
+            try {
+                reader.read(bytes);
+            } catch (IOException | DecodeException wrong) {
+                LOGGER.warn("node {} drops a connection of {}: {}", config.self(), stream.remote(), wrong.getMessage());
+                stream.close();
+                closed("");
+            }
+        }
+
+        private void take(ByteBuffer frame) throws IOException {
+            if (over) {
+                return;
+            }
+            Inbound known = from;
+            if (known == null) {
+                greeted(LinkMessage.set().decode(frame, LinkMessage.Hello.class));
+            } else if (known.connection == this) {
+                known.received++;
+                receiver.received(node, frame);
+                if (known.received - known.told >= FRAMES_TOLD) {
+                    known.acknowledge();
+                }
+            }
+        }
+
+        private void greeted(LinkMessage.Hello hello) {
+            Inbound known = inbound.get(hello.node());
+            String why = "";
+            if (!hello.agreement().equals(config.agreement())) {
+                why = "node " + config.self() + " is of grid " + config.agreement() + ", node " + hello.node()
+                        + " of grid " + hello.agreement() + ": give all nodes the same configuration";
+            } else if (!config.nodes().containsKey(hello.node()) || hello.node() == config.self()
+                    || !isPeer(stream, hello.node())) {
+                why = "node " + config.self() + " does not expect node " + hello.node() + " there";
+            } else if (known != null && known.process != hello.process()) {
+                why = "node " + hello.node() + " was there before, and what it had is lost: start all nodes anew";
+            }
+            if (!why.isEmpty()) {
+                stream.send(control(new LinkMessage.Refused(why)));
+                over = true;
+                return;
+            }
+            if (known == null) {
+                known = new Inbound(hello.process());
+                inbound.put(hello.node(), known);
+            }
+            Incoming before = known.connection;
+            if (before != null) {
+                before.over = true;
+                before.stream.close();
+            }
+            known.connection = this;
+            from = known;
+            node = hello.node();
+            known.told = known.received;
+            stream.send(control(new LinkMessage.Welcome(process, known.received)));
+        }
+
+        @Override
+        public void closed(String why) {
+            over = true;
+            if (from != null && from.connection == this) {
+                from.connection = null;
+            }
+        }
+    }
+}

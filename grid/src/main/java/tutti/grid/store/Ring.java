@@ -1,0 +1,60 @@
+package tutti.grid.store;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Which nodes own a key: consistent hashing (Karger and others, Consistent Hashing and Random Trees, 1997). Every node stands at many
+ * points of a ring of hashes; the owners of a key are the first different nodes that are met from its hash upwards. So nodes own
+ * equal shares, nearly, and a node more or less moves only keys that it gets or had. Immutable.
+ */
+public final class Ring {
+    /** Points of each node: with these the shares of ten nodes differ by about a tenth. */
+    static final int POINTS = 160;
+
+    private final long[] points;
+    /** By point: all nodes, in the order in which they are met from there. */
+    private final int[][] met;
+    private final int nodes;
+
+    /** Of these nodes. */
+    public Ring(Set<Integer> nodes) {
+        if (nodes.isEmpty()) {
+            throw new IllegalArgumentException("a ring without nodes");
+        }
+        this.nodes = nodes.size();
+        TreeMap<Long, Integer> ring = new TreeMap<>();
+        for (int node : nodes) {
+            for (int point = 0; point < POINTS; point++) {
+                // Two nodes at one point, if that ever happens: the lower one stays, on every node.
+                ring.merge(Hash.mix(Hash.mix(node + 1L) + point), node, Math::min);
+            }
+        }
+        points = ring.keySet().stream().mapToLong(Long::longValue).toArray();
+        met = new int[points.length][];
+        List<Map.Entry<Long, Integer>> all = new ArrayList<>(ring.entrySet());
+        for (int i = 0; i < met.length; i++) {
+            Set<Integer> order = new LinkedHashSet<>();
+            for (int j = 0; order.size() < nodes.size() && j < met.length; j++) {
+                order.add(all.get((i + j) % met.length).getValue());
+            }
+            met[i] = order.stream().mapToInt(Integer::intValue).toArray();
+        }
+    }
+
+    /**
+     * The owners of a key.
+     *
+     * @param degree how many, at least 1; if there are fewer nodes, all
+     */
+    public int[] owners(long hash, int degree) {
+        int found = Arrays.binarySearch(points, hash);
+        int at = found >= 0 ? found : -found - 1;
+        return Arrays.copyOf(met[at % points.length], Math.min(degree, nodes));
+    }
+}

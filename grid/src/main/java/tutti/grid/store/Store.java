@@ -1,0 +1,194 @@
+package tutti.grid.store;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The versions of the keys that a node owns, and what is about to write them. One thread.
+ *
+ * <p>
+ * <b>Reads.</b> A read has a stamp that its reader's node had seen when the transaction began; this node's clock has seen it, too, so
+ * what gets a stamp here from now on is above. The read waits for whatever is about to write the key and may have a stamp not
+ * above; then all such versions are there. It gets the newest version at or below its stamp, or, if it wants the latest, the
+ * newest of all, which is at least as new.
+ *
+ * <p>
+ * <b>What is dropped.</b> Below the horizon nobody reads: older versions than the newest one there, and a removal that is the newest.
+ */
+public final class Store {
+    private final Map<Key, Cell> cells = new HashMap<>();
+    /** What may be dropped when the horizon has passed it, roughly by stamp. */
+    private final Deque<Garbage> garbage = new ArrayDeque<>();
+    private long waitingReads;
+
+    private record Garbage(Key key, long stamp) {}
+
+    /** What is about to write a key. */
+    public interface Writer {
+        /** Its stamp will not be below this. */
+        long bound();
+    }
+
+    private record Read(long stamp, boolean latest, Consumer<Version> reader) {}
+
+    private static final class Cell {
+        private @Nullable Version newest;
+        private final List<Writer> writers = new ArrayList<>(1);
+        private final List<Read> reads = new ArrayList<>(0);
+
+        boolean isEmpty() {
+            return newest == null && writers.isEmpty() && reads.isEmpty();
+        }
+
+        /** Whether something may still write a version that a read must see. */
+        boolean mustWait(long stamp) {
+            for (Writer writer : writers) {
+                if (writer.bound() <= stamp) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        Version version(long stamp) {
+            Version version = newest;
+            while (version != null && version.stamp() > stamp) {
+                version = version.older;
+            }
+            return version == null ? Version.ABSENT : version;
+        }
+    }
+
+    private Cell cell(Key key) {
+        return cells.computeIfAbsent(key, _ -> new Cell());
+    }
+
+    /** How many keys have a version, a writer or a reader. */
+    public int size() {
+        return cells.size();
+    }
+
+    /** How many reads have had to wait so far. */
+    public long waitingReads() {
+        return waitingReads;
+    }
+
+    /**
+     * Reads a key.
+     *
+     * @param stamp seen by the clock of this node
+     * @param latest whether newer versions will do as well
+     * @param reader told the version, now or later
+     */
+    public void read(Key key, long stamp, boolean latest, Consumer<Version> reader) {
+        Cell cell = cells.get(key);
+        if (cell == null) {
+            reader.accept(Version.ABSENT);
+        } else if (cell.mustWait(stamp)) {
+            waitingReads++;
+            cell.reads.add(new Read(stamp, latest, reader));
+        } else {
+            reader.accept(cell.version(latest ? Long.MAX_VALUE : stamp));
+        }
+    }
+
+    /** The stamp of the newest version below a stamp that was applied; 0 if there is none. */
+    public long stampBelow(Key key, long stamp) {
+        Cell cell = cells.get(key);
+        return cell == null ? 0 : cell.version(stamp - 1).stamp();
+    }
+
+    /** The newest version that was applied, whatever is about to write. */
+    public Version newest(Key key) {
+        Cell cell = cells.get(key);
+        return cell == null || cell.newest == null ? Version.ABSENT : cell.newest;
+    }
+
+    /** Something is about to write a key. */
+    public void announce(Key key, Writer writer) {
+        cell(key).writers.add(writer);
+    }
+
+    /** It will not, or has. */
+    public void withdraw(Key key, Writer writer) {
+        cell(key).writers.remove(writer);
+        changed(key);
+    }
+
+    /** What is about to write a key, in the order of announcement. */
+    public List<Writer> writers(Key key) {
+        Cell cell = cells.get(key);
+        return cell == null ? List.of() : cell.writers;
+    }
+
+    /** Adds a version, at its place by stamp. */
+    public void apply(Key key, Version version) {
+        Cell cell = cell(key);
+        Version above = null;
+        Version below = cell.newest;
+        while (below != null && below.stamp() > version.stamp()) {
+            above = below;
+            below = below.older;
+        }
+        version.older = below;
+        if (above == null) {
+            cell.newest = version;
+        } else {
+            above.older = version;
+        }
+        if (above != null || below != null || version.value() == null) {
+            garbage.add(new Garbage(key, above == null ? version.stamp() : above.stamp()));
+        }
+    }
+
+    /** A bound of what is about to write a key has risen, or somebody writes it no more: reads may go on. */
+    public void changed(Key key) {
+        Cell cell = cells.get(key);
+        if (cell == null) {
+            return;
+        }
+        if (!cell.reads.isEmpty()) {
+            for (Read read : List.copyOf(cell.reads)) {
+                if (!cell.mustWait(read.stamp)) {
+                    cell.reads.remove(read);
+                    read.reader.accept(cell.version(read.latest ? Long.MAX_VALUE : read.stamp));
+                }
+            }
+        }
+        if (cell.isEmpty()) {
+            // A reader may have come back, and the cell may be another.
+            cells.remove(key, cell);
+        }
+    }
+
+    /** Nobody reads below this stamp any more: drops what only such reads would find. */
+    public void trim(long horizon) {
+        while (!garbage.isEmpty() && garbage.getFirst().stamp <= horizon) {
+            Key key = garbage.removeFirst().key;
+            Cell cell = cells.get(key);
+            if (cell == null || cell.newest == null) {
+                continue;
+            }
+            Version kept = cell.newest;
+            while (kept.stamp() > horizon && kept.older != null) {
+                kept = kept.older;
+            }
+            if (kept.stamp() <= horizon) {
+                kept.older = null;
+            }
+            if (Objects.equals(kept, cell.newest) && kept.value() == null && kept.stamp() <= horizon) {
+                cell.newest = null;
+            }
+            if (cell.isEmpty()) {
+                cells.remove(key);
+            }
+        }
+    }
+}

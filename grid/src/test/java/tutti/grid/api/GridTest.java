@@ -1,0 +1,226 @@
+package tutti.grid.api;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import tutti.grid.CommitProtocol;
+import tutti.grid.GridConfig;
+import tutti.grid.GridConfig.CacheConfig;
+import tutti.grid.GridException;
+import tutti.grid.GridException.Reason;
+import tutti.grid.IsolationLevel;
+
+/** Nodes in this process, over real sockets. */
+class GridTest {
+    private static final int NODES = 3;
+
+    private final List<Grid> grids = new ArrayList<>();
+
+    @AfterEach
+    void close() {
+        grids.forEach(Grid::close);
+    }
+
+    private void open(CommitProtocol protocol, IsolationLevel level, CacheConfig... caches) throws IOException {
+        Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>();
+        List<ServerSocket> taken = new ArrayList<>();
+        for (int i = 0; i < NODES; i++) {
+            ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+            taken.add(free);
+            nodes.put(i, new InetSocketAddress(InetAddress.getLoopbackAddress(), free.getLocalPort()));
+        }
+        for (ServerSocket free : taken) {
+            free.close();
+        }
+        for (int i = 0; i < NODES; i++) {
+            grids.add(Grid.open(GridConfig.of("test", i, nodes, List.of(caches), protocol)
+                    .withHeartbeat(Duration.ofMillis(50), Duration.ofSeconds(1)), level));
+        }
+    }
+
+    private static Cache<String, Integer> stock(Grid grid) {
+        return grid.cache("stock", Serializers.TEXT, Serializers.compact(Integer.class));
+    }
+
+    private static Reason reason(Runnable failing) {
+        return assertThrows(GridException.class, failing::run).reason();
+    }
+
+    @ParameterizedTest
+    @EnumSource(CommitProtocol.class)
+    void whatOneNodeCommitsAllNodesRead(CommitProtocol protocol) throws IOException {
+        open(protocol, IsolationLevel.REPEATABLE_READ_WRITE_SKEW, CacheConfig.of("stock", 2));
+        for (int i = 0; i < 30; i++) {
+            stock(grids.get(i % NODES)).put("key " + i, i);
+        }
+        // A node sees all that it has heard of, and this one hears of the last by reading.
+        Grid reader = grids.get((30 - 1) % NODES);
+        assertEquals(Optional.of(29), stock(reader).get("key 29"));
+        stock(reader).remove("key 29");
+        assertEquals(Optional.empty(), stock(reader).get("key 29"));
+        assertEquals(Optional.empty(), stock(reader).get("never there"));
+        assertTrue(reader.status().committed() > 10, reader.status().toString());
+    }
+
+    @ParameterizedTest
+    @EnumSource(CommitProtocol.class)
+    void noUpdateIsLostWhenAllNodesCountUpTheSameKey(CommitProtocol protocol)
+            throws IOException, InterruptedException, ExecutionException {
+        open(protocol, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 2));
+        int each = 20;
+        try (ExecutorService threads = Executors.newFixedThreadPool(2 * NODES)) {
+            List<Future<?>> running = new ArrayList<>();
+            for (int i = 0; i < 2 * NODES; i++) {
+                Grid grid = grids.get(i % NODES);
+                Cache<String, Integer> stock = stock(grid);
+                running.add(threads.submit(() -> {
+                    for (int j = 0; j < each; j++) {
+                        grid.run(in -> stock.put(in, "apples", stock.get(in, "apples").orElse(0) + 1));
+                    }
+                }));
+            }
+            for (Future<?> one : running) {
+                one.get();
+            }
+        }
+        Grid grid = grids.getFirst();
+        int total = grid.transact(in -> {
+            // To be compared with what is there, not with a snapshot of what this node has heard of.
+            int apples = stock(grid).get(in, "apples").orElse(0);
+            stock(grid).put(in, "apples", apples);
+            return apples;
+        });
+        assertEquals(each * 2 * NODES, total);
+    }
+
+    @ParameterizedTest
+    @EnumSource(CommitProtocol.class)
+    void aCrashLosesNothingThatHasAnotherOwner(CommitProtocol protocol) throws IOException {
+        open(protocol, IsolationLevel.READ_COMMITTED, CacheConfig.of("stock", 2), CacheConfig.of("alone", 1),
+                new CacheConfig("careful", 3, 3));
+        Grid grid = grids.getFirst();
+        Cache<String, Integer> alone = grid.cache("alone", Serializers.TEXT, Serializers.compact(Integer.class));
+        Cache<String, Integer> careful = grid.cache("careful", Serializers.TEXT, Serializers.compact(Integer.class));
+        int keys = 30;
+        for (int i = 0; i < keys; i++) {
+            stock(grid).put("key " + i, i);
+            alone.put("key " + i, i);
+        }
+        careful.put("key", 1);
+        grids.get(2).close();
+        int lost = 0;
+        for (int i = 0; i < keys; i++) {
+            int key = i;
+            stock(grid).put("other " + i, i);
+            assertEquals(Optional.of(i), stock(grid).get("key " + i));
+            try {
+                assertEquals(Optional.of(i), alone.get("key " + key));
+            } catch (GridException why) {
+                assertEquals(Reason.OWNER_UNAVAILABLE, why.reason());
+                lost++;
+            }
+        }
+        assertTrue(lost > 0 && lost < keys, lost + " keys had their only owner there");
+        assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(() -> careful.put("key", 2)));
+        assertEquals(Optional.of(1), careful.get("key"));
+        assertEquals(2, grid.status().members().size());
+        assertEquals(Reason.CLOSED, reason(() -> stock(grids.get(2)).put("key", 1)));
+    }
+
+    @Test
+    void aConflictIsTold() throws IOException {
+        open(CommitProtocol.TOM_3, IsolationLevel.REPEATABLE_READ_WRITE_SKEW, CacheConfig.of("stock", 2));
+        Grid grid = grids.getFirst();
+        Cache<String, Integer> stock = stock(grid);
+        Transaction first = grid.begin();
+        assertEquals(Optional.empty(), stock.get(first, "key"));
+        stock.put("key", 1);
+        assertEquals(Optional.empty(), stock.get(first, "key"), "it reads repeatably");
+        stock.put(first, "key", 2);
+        assertEquals(Optional.of(2), stock.get(first, "key"), "it reads what it wrote");
+        GridException why = assertThrows(GridException.class, first::commit);
+        assertEquals(Reason.CONFLICT, why.reason());
+        assertTrue(why.isRetryable());
+        assertEquals(Reason.ENDED, reason(() -> stock.put(first, "key", 3)));
+        assertEquals(Optional.of(1), stock.get("key"));
+        assertEquals(1, grid.status().conflicts());
+    }
+
+    @Test
+    void aReadOnlyTransactionSeesOneSnapshotWhateverTheLevel() throws IOException {
+        open(CommitProtocol.TOM_2, IsolationLevel.READ_COMMITTED, CacheConfig.of("stock", 2));
+        Grid grid = grids.getFirst();
+        Cache<String, Integer> stock = stock(grid);
+        grid.run(in -> {
+            stock.put(in, "a", 1);
+            stock.put(in, "b", 1);
+        });
+        try (Transaction reader = grid.begin(IsolationLevel.READ_COMMITTED, true);
+                Transaction other = grid.begin()) {
+            assertEquals(Optional.of(1), stock.get(reader, "a"));
+            grid.run(in -> {
+                stock.put(in, "a", 2);
+                stock.put(in, "b", 2);
+            });
+            assertEquals(Optional.of(1), stock.get(reader, "b"));
+            assertEquals(Optional.of(2), stock.get(other, "b"), "without being read-only it reads the latest");
+            reader.commit();
+        }
+    }
+
+    @Test
+    void rollbackChangesNothing() throws IOException {
+        open(CommitProtocol.TOM_3, IsolationLevel.READ_COMMITTED, CacheConfig.of("stock", 1));
+        Grid grid = grids.getFirst();
+        try (Transaction transaction = grid.begin()) {
+            stock(grid).put(transaction, "key", 1);
+        }
+        assertEquals(Optional.empty(), stock(grid).get("key"));
+        assertEquals(Reason.TOO_LARGE, reason(() -> stock(grid).put("k".repeat(100_000), 1)));
+        assertThrows(IllegalArgumentException.class,
+                () -> grid.cache("stok", Serializers.TEXT, Serializers.compact(Integer.class)));
+    }
+
+    @Test
+    void aDegreeAboveTheNumberOfNodesIsRefused() {
+        assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(() -> GridConfig.of("test", 0,
+                Map.of(0, new InetSocketAddress("localhost", 1)), List.of(CacheConfig.of("stock", 2)),
+                CommitProtocol.TOM_2)));
+    }
+
+    @Test
+    void compactValuesComeBackAndSmallOnesAreSmall() {
+        Serializer<Object> compact = Serializers.compact(Object.class);
+        List<Object> values = List.of(true, false, 0, -1, 63, Integer.MAX_VALUE, Integer.MIN_VALUE, Long.MAX_VALUE,
+                Long.MIN_VALUE, 1.5, "", "text", List.of(1, List.of("a")), Map.of("a", 1L));
+        for (Object value : values) {
+            assertEquals(value, compact.read(compact.write(value)));
+        }
+        assertArrayEquals(new byte[]{1, 2}, (byte[]) compact.read(compact.write(new byte[]{1, 2})));
+        assertEquals(2, compact.write(-1).length);
+        assertThrows(IllegalArgumentException.class, () -> compact.write(Duration.ZERO));
+        assertThrows(IllegalArgumentException.class, () -> compact.read(new byte[]{6, 100}));
+        assertThrows(IllegalArgumentException.class, () -> compact.read(new byte[]{1, 1}));
+        assertThrows(IllegalArgumentException.class, () -> Serializers.compact(String.class).read(compact.write(1)));
+    }
+}

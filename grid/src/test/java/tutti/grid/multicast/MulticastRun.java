@@ -1,0 +1,403 @@
+package tutti.grid.multicast;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
+
+/**
+ * A run of nodes that send messages to each other, decided by a seed: whatever may happen next happens with some probability,
+ * without any notion of time. Channels are first in, first out; a crash takes the end of what its node has sent along. Nodes are told
+ * of views one by one, at any moment. When nothing more can happen, the properties of section IV-B of the paper are checked.
+ */
+final class MulticastRun {
+    private static final int STEPS_MAX = 200_000;
+
+    /** Makes the state machine under test. */
+    interface Factory {
+        Multicast make(int self, Multicast.Steps steps, int crashes, LamportClock clock, Set<Integer> view,
+                Multicast.World world);
+    }
+
+    /** Sent in a view: a message, or null and how far the sender has delivered. */
+    private record Sent(int view, @Nullable MulticastMessage message, long settled) {}
+
+    private final class Node implements Multicast.World {
+        private final int number;
+        private final LamportClock clock;
+        private final Multicast multicast;
+        private final List<TransactionId> delivered = new ArrayList<>();
+        private final Map<Integer, Deque<Sent>> inbound = new HashMap<>();
+        private final Map<Integer, Long> settled = new HashMap<>();
+        private final List<Long> stamps = new ArrayList<>();
+        private int view;
+        private boolean crashed;
+        private boolean excluded;
+
+        Node(int number, Factory factory, Multicast.Steps steps) {
+            this.number = number;
+            this.clock = new LamportClock(number);
+            this.multicast = factory.make(number, steps, crashes, clock, views.getFirst(), this);
+        }
+
+        boolean isCorrect() {
+            return !crashed && !excluded;
+        }
+
+        @Override
+        public void send(int to, MulticastMessage message) {
+            Set<Integer> concerned = concerned(message.id());
+            if (!concerned.contains(number) || !concerned.contains(to)) {
+                fail("genuineness: node " + number + " sent " + message + " to node " + to);
+            }
+            nodes.get(to).inbound.computeIfAbsent(number, _ -> new ArrayDeque<>()).add(new Sent(view, message, 0));
+        }
+
+        @Override
+        public void announced(Ordered message) {
+            if (delivered.contains(message.id())) {
+                fail("node " + number + " was told again of " + message);
+            }
+        }
+
+        @Override
+        public void ordered(Ordered message) {
+            // Nothing follows here.
+        }
+
+        @Override
+        public void delivered(Ordered message) {
+            delivered.add(message.id());
+            stamps.add(message.stamp());
+        }
+
+        @Override
+        public void lost(Ordered message) {
+            lost.add(message.id());
+        }
+
+        /** Whether something from that node can be received now; drops what never can be. */
+        boolean canReceive(int from) {
+            Deque<Sent> channel = inbound.get(from);
+            if (crashed || channel == null) {
+                return false;
+            }
+            if (!views.get(view).contains(from)) {
+                channel.clear();
+            }
+            return !channel.isEmpty() && (!holding || channel.getFirst().view <= view);
+        }
+
+        void receive(int from) {
+            Sent sent = inbound.get(from).removeFirst();
+            if (sent.message != null) {
+                multicast.received(from, sent.message);
+            } else if (sent.view == view) {
+                settled.put(from, sent.settled);
+                forget();
+            }
+        }
+
+        /** As a heartbeat does. */
+        void announce() {
+            settled.put(number, multicast.settled());
+            for (int to : views.get(view)) {
+                if (to != number) {
+                    nodes.get(to).inbound.computeIfAbsent(number, _ -> new ArrayDeque<>())
+                            .add(new Sent(view, null, multicast.settled()));
+                }
+            }
+            forget();
+        }
+
+        private void forget() {
+            if (settled.keySet().containsAll(views.get(view))) {
+                multicast.forget(views.get(view).stream().mapToLong(settled::get).min().orElse(0));
+            }
+        }
+
+        boolean canChangeView() {
+            return isCorrect() && view < views.size() - 1;
+        }
+
+        void changeView() {
+            view++;
+            settled.clear();
+            multicast.view(view, views.get(view));
+        }
+    }
+
+    private final Random random;
+    private final int crashes;
+    private final List<Set<Integer>> views = new ArrayList<>();
+    private final List<Node> nodes = new ArrayList<>();
+    private final Map<TransactionId, Set<Integer>> destinations = new LinkedHashMap<>();
+    private final Set<TransactionId> lost = new HashSet<>();
+    private final List<String> failures = new ArrayList<>();
+    private final boolean forgets;
+    private boolean holding = true;
+    private int unsent;
+    private int crashesLeft;
+    private int steps;
+
+    /**
+     * A run of some nodes, messages and crashes.
+     *
+     * @param crashes at a time, for which uniformity is promised
+     */
+    MulticastRun(long seed, Factory factory, Multicast.Steps steps, int crashes) {
+        random = new Random(seed);
+        this.crashes = crashes;
+        int count = 2 + random.nextInt(5);
+        Set<Integer> all = new TreeSet<>();
+        for (int i = 0; i < count; i++) {
+            all.add(i);
+        }
+        views.add(all);
+        for (int i = 0; i < count; i++) {
+            nodes.add(new Node(i, factory, steps));
+            // Some have seen more than others.
+            nodes.get(i).clock.seen(random.nextInt(1 << 14));
+        }
+        unsent = 1 + random.nextInt(30);
+        crashesLeft = random.nextInt(4) == 0 ? 0 : random.nextInt(count);
+        forgets = random.nextBoolean();
+    }
+
+    /** From now on messages do not wait for the view in which they were sent: more than the state machine must bear. */
+    MulticastRun withoutHolding() {
+        holding = false;
+        return this;
+    }
+
+    private void fail(String what) {
+        failures.add(what);
+    }
+
+    private Set<Integer> concerned(TransactionId id) {
+        Set<Integer> concerned = new TreeSet<>(destinations.getOrDefault(id, Set.of()));
+        concerned.add(id.node());
+        return concerned;
+    }
+
+    /** Runs until nothing more can happen; what is wrong, or nothing. */
+    List<String> run() {
+        int sendWeight = 1 + random.nextInt(20);
+        int crashWeight = 1 + random.nextInt(5);
+        while (failures.isEmpty() && steps++ < STEPS_MAX) {
+            List<Runnable> possible = new ArrayList<>();
+            for (Node node : nodes) {
+                for (int from = 0; from < nodes.size(); from++) {
+                    if (node.canReceive(from)) {
+                        int sender = from;
+                        possible.add(() -> node.receive(sender));
+                    }
+                }
+                if (node.canChangeView()) {
+                    possible.add(node::changeView);
+                }
+            }
+            if (unsent > 0 && random.nextInt(20) < sendWeight) {
+                possible.add(this::sendOne);
+            }
+            if (crashesLeft > 0 && random.nextInt(40) < crashWeight && mayCrash()) {
+                possible.add(this::crash);
+            }
+            if (possible.isEmpty()) {
+                if (unsent == 0) {
+                    break;
+                }
+                continue;
+            }
+            possible.get(random.nextInt(possible.size())).run();
+            if (forgets && random.nextInt(10) == 0) {
+                nodes.get(random.nextInt(nodes.size())).announce();
+            }
+        }
+        if (failures.isEmpty()) {
+            check();
+        }
+        return failures;
+    }
+
+    int deliveries() {
+        return nodes.stream().mapToInt(node -> node.delivered.size()).sum();
+    }
+
+    int views() {
+        return views.size();
+    }
+
+    private void sendOne() {
+        List<Node> able = nodes.stream().filter(node -> !node.crashed).toList();
+        Node sender = able.get(random.nextInt(able.size()));
+        Set<Integer> to = new TreeSet<>();
+        List<Integer> members = List.copyOf(views.get(sender.view));
+        int wanted = 1 + random.nextInt(Math.min(4, members.size()));
+        while (to.size() < wanted) {
+            to.add(members.get(random.nextInt(members.size())));
+        }
+        TransactionId id = new TransactionId(sender.number, destinations.size());
+        destinations.put(id, to);
+        unsent--;
+        sender.multicast.send(id, to, new byte[0]);
+    }
+
+    /** So many at a time as is promised: all must have recovered from those before. */
+    private boolean mayCrash() {
+        return nodes.stream().filter(Node::isCorrect)
+                .allMatch(node -> node.view == views.size() - 1 && node.multicast.isSettled());
+    }
+
+    private void crash() {
+        int most = Math.max(1, crashes);
+        int now = Math.min(crashesLeft, 1 + random.nextInt(most));
+        crashesLeft -= now;
+        Set<Integer> left = new TreeSet<>(views.getLast());
+        for (int i = 0; i < now && left.size() > 1; i++) {
+            int number = List.copyOf(left).get(random.nextInt(left.size()));
+            left.remove(number);
+            Node node = nodes.get(number);
+            if (random.nextInt(4) == 0) {
+                // It lives, and does not know that the others go on without it.
+                node.excluded = true;
+            } else {
+                node.crashed = true;
+                for (Node to : nodes) {
+                    Deque<Sent> channel = to.inbound.getOrDefault(number, new ArrayDeque<>());
+                    for (int cut = random.nextInt(channel.size() + 1); cut > 0; cut--) {
+                        channel.removeLast();
+                    }
+                }
+            }
+        }
+        views.add(left);
+    }
+
+    // ------------------------------------------------------------------------------------------ the properties
+
+    private void check() {
+        if (steps >= STEPS_MAX) {
+            fail("it does not come to rest");
+            return;
+        }
+        // What is promised of nodes that crashed depends on how many may crash at a time.
+        List<Node> bound = nodes.stream().filter(node -> crashes > 0 || node.isCorrect()).toList();
+        integrity();
+        for (Node node : nodes) {
+            if (node.isCorrect() && !node.multicast.pending().isEmpty()) {
+                fail("liveness: node " + node.number + " waits for " + node.multicast.pending());
+            }
+            for (int i = 1; i < node.stamps.size(); i++) {
+                if (node.stamps.get(i) <= node.stamps.get(i - 1)) {
+                    fail("node " + node.number + " delivered " + node.delivered.get(i) + " not by its stamp");
+                }
+            }
+        }
+        destinations.forEach((id, to) -> agreement(id, to, bound));
+        for (Node one : bound) {
+            for (Node other : bound) {
+                prefixOrder(one, other);
+            }
+        }
+        acyclic(bound);
+    }
+
+    private void integrity() {
+        for (Node node : nodes) {
+            if (new HashSet<>(node.delivered).size() != node.delivered.size()) {
+                fail("uniform integrity: node " + node.number + " delivered twice: " + node.delivered);
+            }
+            for (TransactionId id : node.delivered) {
+                if (!destinations.getOrDefault(id, Set.of()).contains(node.number)) {
+                    fail("uniform integrity: node " + node.number + " delivered " + id + ", not meant for it");
+                }
+            }
+        }
+    }
+
+    private void agreement(TransactionId id, Set<Integer> to, List<Node> bound) {
+        boolean owed = nodes.get(id.node()).isCorrect() || bound.stream().anyMatch(node -> node.delivered.contains(id));
+        for (int number : to) {
+            Node node = nodes.get(number);
+            if (owed && node.isCorrect() && !node.delivered.contains(id)) {
+                fail("validity or uniform agreement: node " + number + " has not delivered " + id + " to " + to);
+            }
+        }
+        if (lost.contains(id) && to.stream().anyMatch(number -> nodes.get(number).isCorrect())) {
+            fail("a message was given up with a destination left: " + id + " to " + to);
+        }
+    }
+
+    private void prefixOrder(Node one, Node other) {
+        for (TransactionId m : one.delivered) {
+            for (TransactionId n : other.delivered) {
+                boolean both = destinations.get(m).contains(other.number) && destinations.get(n).contains(one.number);
+                if (both && !m.equals(n) && !before(one.delivered, n, m) && !before(other.delivered, m, n)) {
+                    fail("uniform prefix order: node " + one.number + " delivered " + m + " and not " + n
+                            + " before; node " + other.number + " delivered " + n + " and not " + m + " before");
+                    return;
+                }
+            }
+        }
+    }
+
+    private static boolean before(List<TransactionId> delivered, TransactionId first, TransactionId second) {
+        int at = delivered.indexOf(first);
+        return at >= 0 && at < delivered.indexOf(second);
+    }
+
+    /** Takes away, again and again, a message that no node has delivered after another one that is left. */
+    private void acyclic(List<Node> bound) {
+        Map<TransactionId, Integer> before = new HashMap<>();
+        Map<TransactionId, List<TransactionId>> after = new HashMap<>();
+        for (Node node : bound) {
+            for (int i = 0; i < node.delivered.size(); i++) {
+                before.merge(node.delivered.get(i), i > 0 ? 1 : 0, Integer::sum);
+                if (i > 0) {
+                    after.computeIfAbsent(node.delivered.get(i - 1), _ -> new ArrayList<>())
+                            .add(node.delivered.get(i));
+                }
+            }
+        }
+        Deque<TransactionId> free = new ArrayDeque<>();
+        before.forEach((id, count) -> {
+            if (count == 0) {
+                free.add(id);
+            }
+        });
+        int taken = 0;
+        while (!free.isEmpty()) {
+            taken++;
+            for (TransactionId next : after.getOrDefault(free.remove(), List.of())) {
+                if (before.merge(next, -1, Integer::sum) == 0) {
+                    free.add(next);
+                }
+            }
+        }
+        if (taken < before.size()) {
+            fail("uniform acyclic order: " + (before.size() - taken) + " messages lie on or behind a cycle");
+        }
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("views ").append(views).append(", messages ").append(destinations);
+        for (Node node : nodes) {
+            text.append("\n node ").append(node.number).append(node.crashed ? " crashed" : "")
+                    .append(node.excluded ? " excluded" : "").append(" delivered ").append(node.delivered)
+                    .append(Arrays.toString(node.stamps.toArray()));
+        }
+        return text.toString();
+    }
+}

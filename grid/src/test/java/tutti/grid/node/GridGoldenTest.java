@@ -1,0 +1,56 @@
+package tutti.grid.node;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import tutti.core.schema.Catalogue;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.GoldenContract;
+import tutti.core.txn.TransactionId;
+import tutti.grid.commit.CommitMessage;
+import tutti.grid.commit.CommitRequest;
+import tutti.grid.commit.Result;
+import tutti.grid.multicast.MulticastMessage;
+import tutti.grid.store.Key;
+import tutti.grid.view.View;
+import tutti.grid.view.ViewMessage;
+
+class GridGoldenTest extends GoldenContract {
+    private static final TransactionId ID = new TransactionId(2, 7L << 32 | 9);
+    private static final TransactionId OTHER = new TransactionId(0, 5L << 32 | 1);
+    private static final Key KEY = new Key(1, new byte[]{1, 2, 3});
+    private static final View VIEW = new View(4, Set.of(0, 2, 3));
+
+    @Override
+    protected Catalogue catalogue() {
+        return new GridCatalogue();
+    }
+
+    @Override
+    protected Map<String, List<? extends Encoded>> samples() {
+        return Map.of("grid links",
+                List.of(new LinkMessage.Hello(3, 77, "test, TOM_2"), new LinkMessage.Welcome(78, 12),
+                        new LinkMessage.Refused("another grid"), new LinkMessage.Received(13)),
+                "grid messages",
+                List.of(new MulticastMessage.Data(ID, new int[]{0, 2}, new byte[]{9}),
+                        new MulticastMessage.Propose(ID, 514), new MulticastMessage.Order(ID, 770),
+                        new MulticastMessage.Ack(ID),
+                        new MulticastMessage.Query(ID, 4, new int[]{0, 2}, new byte[]{9}),
+                        new MulticastMessage.State(ID, 4, 770), new MulticastMessage.Renew(ID, 4),
+                        new MulticastMessage.Renewed(ID, 4, 1026), new ViewMessage.Prepare(4, 258),
+                        new ViewMessage.Promise(4, 258, 257, VIEW), new ViewMessage.Accept(258, VIEW),
+                        new ViewMessage.Accepted(4, 258), new ViewMessage.Installed(VIEW),
+                        new CommitMessage.Vote(ID, true, 770), new CommitMessage.Outcome(ID, true, 770),
+                        new CommitMessage.Prepare(ID, new int[]{0, 2}, new byte[]{9}),
+                        new CommitMessage.Refused(ID, Result.Kind.DEADLOCK), new CommitMessage.Done(ID),
+                        new CommitMessage.Waits(ID, OTHER), new CommitMessage.Orphan(ID, new int[]{0, 2}),
+                        new CommitMessage.Inquire(ID, 4), new CommitMessage.Known(ID, 4, 770),
+                        new GridMessage.Heartbeat(4, 1000), new GridMessage.Read(6, KEY, 1000, true),
+                        new GridMessage.Value(6, 770, new byte[]{5, 6})),
+                "grid payloads",
+                List.of(new CommitRequest(1000,
+                        List.of(new CommitRequest.Write(KEY, new byte[]{5, 6}),
+                                new CommitRequest.Write(new Key(0, new byte[0]), null)),
+                        List.of(new CommitRequest.Check(KEY, 770)))));
+    }
+}

@@ -1,0 +1,372 @@
+package tutti.grid.node;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import tutti.check.CheckResult;
+import tutti.check.history.History;
+import tutti.check.history.HistoryRecorder;
+import tutti.check.isolation.Isolation;
+import tutti.check.isolation.IsolationCheck;
+import tutti.core.txn.TransactionId;
+import tutti.grid.CommitProtocol;
+import tutti.grid.GridConfig;
+import tutti.grid.GridException;
+import tutti.grid.IsolationLevel;
+import tutti.grid.commit.CommitRequest;
+import tutti.grid.store.Key;
+import tutti.grid.view.View;
+import tutti.sim.fault.EngineFaults;
+import tutti.sim.fault.FaultPlan;
+import tutti.sim.fault.Injector;
+import tutti.sim.host.Host;
+import tutti.sim.host.HostConfig;
+import tutti.sim.kernel.Kernel;
+import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
+import tutti.sim.machine.SimMachine;
+import tutti.sim.net.LinkConfig;
+import tutti.sim.net.Network;
+import tutti.sim.net.Segment;
+import tutti.sim.thread.Threads;
+
+/**
+ * A grid on simulated machines, with clients on each, some of which crash for good. When all have come to rest, the history is checked
+ * for what the isolation level promises, the owners of each key for agreement, and what was answered for being there.
+ */
+final class GridRun {
+    private static final int PORT = 7000;
+    private static final long REST_NANOS = 8 * Nanos.SECOND;
+    private static final int TRANSACTIONS = 12;
+    private static final int CLIENTS = 3;
+    private static final long INITIAL = 0;
+
+    /** What to run. */
+    record Setting(CommitProtocol protocol, IsolationLevel level, int nodes, int degree, int keys, int crashes,
+            int crashing, boolean faults) {}
+
+    /** What came of it. */
+    record Outcome(List<String> failures, int committed, int conflicts, int others, long waitingReads,
+            String fingerprint) {}
+
+    private final Setting setting;
+    private final Kernel kernel;
+    private final Network network;
+    private final RandomStream random;
+    private final HistoryRecorder recorder = new HistoryRecorder();
+    private final Map<Long, TransactionId> byStamp = new HashMap<>();
+    /** By key and stamp: whether the version removes the key. */
+    private final Map<Key, TreeMap<Long, Boolean>> removals = new HashMap<>();
+    private final Map<TransactionId, CommitRequest> applied = new LinkedHashMap<>();
+    private final Map<TransactionId, Long> stamps = new HashMap<>();
+    private final Map<TransactionId, GridException.Reason> failed = new HashMap<>();
+    private final List<String> failures = new ArrayList<>();
+    private final List<Client> clients = new ArrayList<>();
+    private final TreeMap<Integer, GridNode> nodes = new TreeMap<>();
+    private final Map<Integer, Host> hosts = new TreeMap<>();
+    private final List<CheckedWrite> checkedWrites = new ArrayList<>();
+    private final @Nullable Injector injector;
+    private int committed;
+    private int conflicts;
+    private int others;
+
+    /** A transaction has read a version of a key and written the key. */
+    private record CheckedWrite(TransactionId id, Key key, long read) {}
+
+    GridRun(long seed, Setting setting) {
+        this.setting = setting;
+        kernel = new Kernel(seed);
+        random = kernel.random("run");
+        network = new Network(kernel);
+        Threads threads = new Threads(kernel);
+        Segment lan = network.segment("lan", LinkConfig.LAN);
+        Map<Integer, InetSocketAddress> members = new TreeMap<>();
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < setting.nodes; i++) {
+            members.put(i, InetSocketAddress.createUnresolved("n" + i, PORT));
+            names.add("n" + i);
+        }
+        for (int i = 0; i < setting.nodes; i++) {
+            int number = i;
+            Host host = new Host(kernel, threads, "n" + i, HostConfig.DEFAULT);
+            network.attach(host, lan);
+            hosts.put(i, host);
+            host.onBoot(_ -> boot(number, host, members));
+        }
+        injector = setting.faults
+                ? new Injector(kernel, network, EngineFaults.NONE, FaultPlan.random(seed,
+                        tutti.sim.fault.FaultProfile
+                                .parse("network,pause,clock-drift,scheduling-latency"),
+                        names, 2 * Nanos.SECOND))
+                : null;
+    }
+
+    private void boot(int number, Host host, Map<Integer, InetSocketAddress> members) {
+        GridConfig config = GridConfig
+                .of("test", number, members, List.of(GridConfig.CacheConfig.of("cache", setting.degree)),
+                        setting.protocol)
+                .withCrashes(setting.crashes)
+                .withHeartbeat(Duration.ofMillis(20), Duration.ofMillis(300))
+                .withTimeouts(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(5));
+        try {
+            GridNode node = new GridNode(config, new SimMachine(host, network), this::applied);
+            nodes.put(number, node);
+            for (int i = 0; i < CLIENTS; i++) {
+                clients.add(new Client(clients.size(), node));
+            }
+        } catch (IOException failure) {
+            failures.add(failure.toString());
+        }
+    }
+
+    private void applied(TransactionId id, long stamp, CommitRequest request) {
+        byStamp.put(stamp, id);
+        request.writes().forEach(write -> removals.computeIfAbsent(write.key(), _ -> new TreeMap<>()).put(stamp,
+                write.value() == null));
+        applied.put(id, request);
+        Long before = stamps.putIfAbsent(id, stamp);
+        if (before != null && before != stamp) {
+            failures.add(id + " was applied at " + stamp + " and at " + before);
+        }
+        recorder.committed(id, stamp);
+    }
+
+    Outcome run() {
+        hosts.values().forEach(Host::boot);
+        kernel.runUntil(100 * Nanos.MILLI);
+        clients.forEach(client -> client.node.loop().execute(client::next));
+        if (injector != null) {
+            injector.start();
+        }
+        List<Integer> victims = new ArrayList<>(hosts.keySet());
+        random.shuffle(victims);
+        for (int i = 0; i < setting.crashing; i++) {
+            // One at a time: the others go on before the next one.
+            kernel.runUntil(kernel.now() + random.between(0, 60) * Nanos.MILLI);
+            // In the middle of a commit, if there is one soon.
+            GridNode victim = nodes.get(victims.get(i));
+            for (int wait = 0; wait < 200 && victim.status().committing() == 0; wait++) {
+                kernel.runUntil(kernel.now() + 20 * Nanos.MICRO);
+            }
+            kernel.runUntil(kernel.now() + random.between(0, 400) * Nanos.MICRO);
+            hosts.get(victims.get(i)).crash();
+            kernel.runUntil(kernel.now() + 2 * Nanos.SECOND);
+        }
+        kernel.runUntil(kernel.now() + REST_NANOS);
+        List<Integer> crashed = victims.subList(0, setting.crashing);
+        crashed.forEach(nodes::remove);
+        check(crashed);
+        return new Outcome(failures, committed, conflicts, others,
+                nodes.values().stream().mapToLong(node -> node.status().waitingReads()).sum(), kernel.fingerprint());
+    }
+
+    // ------------------------------------------------------------------------------------------ clients
+
+    private static Key key(int number) {
+        return new Key(0, ByteBuffer.allocate(Integer.BYTES).putInt(number).array());
+    }
+
+    /** Runs transactions of some random reads and writes, one after the other. */
+    private final class Client {
+        private final int session;
+        private final GridNode node;
+        private final RandomStream dice;
+        private int left = TRANSACTIONS;
+        private boolean done;
+
+        Client(int session, GridNode node) {
+            this.session = session;
+            this.node = node;
+            this.dice = random.fork("client " + session);
+        }
+
+        void next() {
+            if (left-- == 0 || node.ended() != null) {
+                done = true;
+                return;
+            }
+            boolean readOnly = dice.chance(0.2);
+            GridTransaction transaction = node.begin(setting.level, readOnly);
+            recorder.begun(transaction.id(), session, kernel.now());
+            step(transaction, readOnly, dice.between(1, 6), new HashMap<>(), new HashMap<>());
+        }
+
+        private void step(GridTransaction transaction, boolean readOnly, long steps, Map<Key, Long> read,
+                Map<Key, Boolean> written) {
+            Key key = key(dice.nextInt(setting.keys));
+            if (steps == 0) {
+                commit(transaction, read, written);
+            } else if (!readOnly && dice.chance(0.4)) {
+                transaction.write(key, dice.chance(0.15) ? null : new byte[]{(byte) steps});
+                written.put(key, true);
+                recorder.write(transaction.id(), key.hash());
+                node.loop().schedule(dice.between(0, 500) * Nanos.MICRO,
+                        () -> step(transaction, readOnly, steps - 1, read, written));
+            } else {
+                transaction.read(key, new GridTransaction.Answer<>() {
+                    @Override
+                    public void is(GridTransaction.Value value) {
+                        if (!written.containsKey(key)) {
+                            saw(transaction, readOnly, key, value.stamp(), read);
+                        }
+                        step(transaction, readOnly, steps - 1, read, written);
+                    }
+
+                    @Override
+                    public void failed(GridException why) {
+                        transaction.rollback();
+                        ended(transaction, why);
+                    }
+                });
+            }
+        }
+
+        private void saw(GridTransaction transaction, boolean readOnly, Key key, long stamp, Map<Key, Long> read) {
+            Long before = read.putIfAbsent(key, stamp);
+            boolean repeats = setting.level != IsolationLevel.READ_COMMITTED || readOnly;
+            if (repeats && before != null && before != stamp) {
+                failures.add("unrepeatable read of " + key + " by " + transaction.id());
+            }
+            TransactionId writer = byStamp.get(stamp == INITIAL ? removal(key, transaction.beginStamp()) : stamp);
+            if (writer == null && stamp != INITIAL) {
+                failures.add(transaction.id() + " has read a version of " + key + " that nobody has applied");
+            }
+            recorder.read(transaction.id(), key.hash(), writer);
+        }
+
+        /** The newest version up to a stamp, if that is a removal, which may have been dropped; otherwise 0. */
+        private long removal(Key key, long upTo) {
+            Map.Entry<Long, Boolean> newest = removals.getOrDefault(key, new TreeMap<>()).floorEntry(upTo);
+            return newest != null && newest.getValue() ? newest.getKey() : INITIAL;
+        }
+
+        private void commit(GridTransaction transaction, Map<Key, Long> read, Map<Key, Boolean> written) {
+            transaction.commit(new GridTransaction.Answer<>() {
+                @Override
+                public void is(Long stamp) {
+                    committed++;
+                    recorder.answered(transaction.id(), kernel.now(), History.Answer.COMMITTED);
+                    if (!written.isEmpty()) {
+                        recorder.committed(transaction.id(), stamp);
+                        read.forEach((key, version) -> {
+                            if (written.containsKey(key)) {
+                                checkedWrites.add(new CheckedWrite(transaction.id(), key, version));
+                            }
+                        });
+                    }
+                    go();
+                }
+
+                @Override
+                public void failed(GridException why) {
+                    ended(transaction, why);
+                }
+            });
+        }
+
+        private void ended(GridTransaction transaction, GridException why) {
+            switch (why.reason()) {
+                case CONFLICT, DEADLOCK, LOCK_TIMEOUT -> {
+                    conflicts++;
+                    failed.put(transaction.id(), why.reason());
+                    recorder.answered(transaction.id(), kernel.now(), History.Answer.ABORTED);
+                }
+                default -> {
+                    others++;
+                    recorder.answered(transaction.id(), kernel.now(), History.Answer.NONE);
+                }
+            }
+            go();
+        }
+
+        private void go() {
+            node.loop().schedule(dice.between(0, 3000) * Nanos.MICRO, this::next);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ checks
+
+    private void check(List<Integer> crashed) {
+        View last = nodes.values().stream().map(GridNode::view).max((a, b) -> Long.compare(a.number(), b.number()))
+                .orElseThrow();
+        for (Client client : clients) {
+            if (!client.done && !crashed.contains(client.node.config().self())) {
+                failures.add("client " + client.session + " has not ended");
+            }
+        }
+        for (int i : crashed) {
+            if (last.has(i)) {
+                failures.add("node " + i + " crashed and is in " + last);
+            }
+        }
+        nodes.forEach((number, node) -> {
+            GridException ended = node.ended();
+            if (ended != null && (last.has(number) || String.valueOf(ended.getMessage()).contains("has failed"))) {
+                failures.add("node " + number + ": " + ended.getMessage());
+            }
+            if (ended == null && node.status().kept() > 0) {
+                failures.add("node " + number + " still keeps " + node.status().kept() + " transactions");
+            }
+        });
+        owners(last);
+        failed.keySet().stream().filter(applied::containsKey)
+                .forEach(id -> failures.add(id + " was applied, but its client was told " + failed.get(id)));
+        isolation();
+    }
+
+    /** Owners that are left have the same, and nothing that was applied anywhere is missing. */
+    private void owners(View last) {
+        Map<Key, Long> newest = new HashMap<>();
+        applied.forEach((id, request) -> request.writes()
+                .forEach(write -> newest.merge(write.key(), stamps.get(id), Math::max)));
+        newest.forEach((key, stamp) -> {
+            for (int owner : nodes.firstEntry().getValue().owners().of(key)) {
+                if (last.has(owner) && nodes.containsKey(owner)) {
+                    long there = nodes.get(owner).newest(key).stamp();
+                    TransactionId writer = byStamp.get(stamp);
+                    boolean removed = applied.get(writer).writes().stream()
+                            .anyMatch(write -> write.key().equals(key) && write.value() == null);
+                    if (there != stamp && !(removed && there == 0)) {
+                        failures.add("node " + owner + " has version " + there + " of " + key + ", the newest is "
+                                + stamp + " of " + writer + ", owners "
+                                + Arrays.toString(nodes.get(owner).owners().of(key)));
+                    }
+                }
+            }
+        });
+    }
+
+    private void isolation() {
+        Isolation promised = setting.level == IsolationLevel.SERIALIZABLE
+                ? Isolation.STRONG_SESSION_SERIALIZABLE
+                : Isolation.READ_COMMITTED;
+        CheckResult result = IsolationCheck.check(recorder.history(), promised);
+        result.violations().forEach(violation -> failures.add(violation.toString()));
+        if (setting.level == IsolationLevel.REPEATABLE_READ_WRITE_SKEW) {
+            lostUpdates();
+        }
+    }
+
+    /** Between the version that a transaction has read and the one that it wrote there is no other. */
+    private void lostUpdates() {
+        Map<Key, List<Long>> versions = new HashMap<>();
+        applied.forEach((id, request) -> request.writes().forEach(
+                write -> versions.computeIfAbsent(write.key(), _ -> new ArrayList<>()).add(stamps.get(id))));
+        for (CheckedWrite checked : checkedWrites) {
+            long own = stamps.get(checked.id);
+            versions.getOrDefault(checked.key, List.of()).stream()
+                    .filter(stamp -> stamp > checked.read && stamp < own)
+                    .forEach(stamp -> failures.add("lost update: " + checked + " wrote at " + own
+                            + ", and did not see version " + stamp));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package tutti.wire;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether a session's statements are asked for their rows, and which. They are not, from then on, if something in the session may have
+ * changed its role, which decides what it may read, or the isolation level behind the node's back: both would make a
+ * statement fail, or succeed, that otherwise would not. On the session's event loop.
+ */
+final class InBandCapture {
+    private static final Set<String> OWN_PARAMETERS = Set.of("options", "role", "session_authorization",
+            "session_replication_role");
+    /** How often a statement is prepared again before it is left as the client wrote it. */
+    private static final int TIMES_MAX = 3;
+    /** Which prepare and close nothing. */
+    private static final Pattern PLAIN = Pattern.compile("\\s*(show|set|reset)\\b.*",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    private static final Pattern ROLE = Pattern.compile("role|authorization|u&|\\bload\\b", Pattern.CASE_INSENSITIVE);
+    /** What may do the same from within a statement. Functions of users are looked at in the catalog. */
+    private static final Pattern INSIDE = Pattern.compile("set_config|\\bdo\\s+(language|[e$'])",
+            Pattern.CASE_INSENSITIVE);
+    private static final Pattern KEEPS_ROWS = Pattern.compile("\\s*(savepoint|release)\\b.*",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+
+    private final Session session;
+    private final TextSettings texts;
+    private final ActiveRequests active;
+    private final String role;
+    private boolean off;
+
+    /**
+     * Of a session.
+     *
+     * @param parameters with which it was started
+     */
+    InBandCapture(Session session, TextSettings texts, ActiveRequests active, Map<String, String> parameters) {
+        this.session = session;
+        this.texts = texts;
+        this.active = active;
+        this.role = parameters.getOrDefault("user", "");
+        this.off = parameters.keySet().stream().anyMatch(OWN_PARAMETERS::contains);
+    }
+
+    /**
+     * What is to be sent for a statement that may write.
+     *
+     * @return null if it has to be sent as it is, and its rows are captured by triggers
+     */
+    @Nullable
+    InBandStatement of(ClientSql sql) {
+        InBandStatement statement = of(sql.bytes(), sql.length());
+        if (statement == null) {
+            mayChangeRole(INSIDE, sql.text());
+        }
+        return statement;
+    }
+
+    private @Nullable InBandStatement of(byte[] sql, int length) {
+        return off || !texts.utf8() || !session.node().executesAtOnce() || session.node().needsClasses()
+                || active.possible()
+                        ? null
+                        : session.capture().inBand(sql, length, texts.standardStrings(), role);
+    }
+
+    /**
+     * The same for a statement that is prepared.
+     *
+     * @param message the client's Parse, if it has a name; otherwise empty
+     */
+    @Nullable
+    InBandParse parse(ClientSql sql, byte[] message) {
+        InBandStatement statement = of(sql);
+        return statement == null ? null : new InBandParse(statement, session.transaction().epoch(), 0, message);
+    }
+
+    /** COMMIT is prepared. */
+    InBandParse commit() {
+        return new InBandParse(InBandStatement.COMMIT, session.transaction().epoch(), 0, new byte[0]);
+    }
+
+    /** Whether nothing has been sent and not been answered but a Bind of this COMMIT, which cannot fail. */
+    boolean standsAlone(@Nullable InBandParse commit) {
+        return commit != null && commit.confirmed() && commit.epoch() == session.transaction().epoch()
+                && session.backend().awaitsBind();
+    }
+
+    /** The same for one that is prepared again; null if it is to be sent as it is. */
+    @Nullable
+    InBandParse parseAgain(InBandParse before) {
+        byte[] original = before.statement().original();
+        InBandStatement statement = before.times() < TIMES_MAX ? of(original, original.length) : null;
+        return statement == null || !statement.tellsRows()
+                ? null
+                : new InBandParse(statement, session.transaction().epoch(), before.times() + 1, before.message());
+    }
+
+    /**
+     * Whether the engine has under a statement's name what was prepared under it: since then, nothing has been executed in this session that
+     * might have put another in its place, under a schema that lets the node say so.
+     */
+    boolean trusts(InBandParse parse) {
+        return parse.epoch() == session.transaction().epoch()
+                && session.capture().schemaVersion().equals(parse.statement().version());
+    }
+
+    /** A prepared statement is executed; null if it was sent as it is. */
+    void executes(@Nullable InBandParse parse) {
+        if (parse == null || off || !trusts(parse)) {
+            executesUnproven();
+        } else {
+            rows().expect(parse);
+        }
+    }
+
+    /** A simple query is executed that was sent as this says. */
+    void executes(InBandStatement statement) {
+        InBandParse sent = new InBandParse(statement, session.transaction().epoch(), 0, new byte[0]);
+        sent.confirm();
+        rows().expect(sent);
+    }
+
+    /** Something is executed of which nothing is proven: it may change rows, and which statements are prepared. */
+    void executesUnproven() {
+        session.transaction().executesUnproven();
+    }
+
+    /** A statement is executed that changes no rows, but may change the session. */
+    void session(String sql) {
+        mayChangeRole(ROLE, sql);
+        if (!PLAIN.matcher(sql).matches()) {
+            executesUnproven();
+        }
+    }
+
+    /** A statement about savepoints is executed: rows of those that are rolled back are not told apart. */
+    void savepoint(String sql) {
+        if (!KEEPS_ROWS.matcher(sql).matches()) {
+            rows().lose();
+        }
+    }
+
+    private InBandRows rows() {
+        return session.transaction().work().inBand();
+    }
+
+    private void mayChangeRole(Pattern shown, String sql) {
+        off |= !off && shown.matcher(sql).find();
+    }
+}

@@ -1,0 +1,133 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
+
+/**
+ * Takes the column that an {@link InBandStatement} has for the node out of its result: the client sees the result that its own
+ * text has. On the session's event loop.
+ */
+final class InBandResults {
+    /** A row that is longer is not gathered, unless the client is shown a part of it. */
+    private static final int ROW_BYTES_MAX = InBandRows.BYTES_MAX + 1024;
+    private static final String SYNTAX_ERROR = "42601";
+
+    private final Session session;
+    private final ClientStream client;
+    /** Rows of the statement that is being answered. */
+    private long seen;
+
+    InBandResults(Session session) {
+        this.session = session;
+        this.client = session.client();
+    }
+
+    private InBandRows rows() {
+        return session.transaction().work().inBand();
+    }
+
+    /** How much of a row is looked at. */
+    int wanted(SentMessage first, int bodyLength) {
+        InBandStatement query = session.backend().parsing();
+        boolean shown = first == SentMessage.RETURNING_IN_BAND
+                || (first == SentMessage.QUERY_IN_BAND && query != null && query.returning());
+        return bodyLength <= ROW_BYTES_MAX || shown ? bodyLength : Short.BYTES;
+    }
+
+    /**
+     * A row.
+     *
+     * @return false: it does not go to the client as it is
+     */
+    boolean row(ByteBuf buffer, int start, int bodyLength) {
+        seen++;
+        int columns = buffer.getUnsignedShort(start) - 1;
+        if (columns == 0 && bodyLength > ROW_BYTES_MAX) {
+            rows().lose();
+            return false;
+        }
+        int at = start + Short.BYTES;
+        for (int i = 0; i < columns; i++) {
+            at += Integer.BYTES + Math.max(0, buffer.getInt(at));
+        }
+        int length = buffer.getInt(at);
+        rows().row(buffer, at + Integer.BYTES, Math.max(0, length));
+        if (columns > 0) {
+            ByteBuf out = client.buffer(Messages.HEADER + at - start);
+            out.writeByte(Backend.DATA_ROW).writeInt(Integer.BYTES + at - start).writeShort(columns)
+                    .writeBytes(buffer, start + Short.BYTES, at - start - Short.BYTES);
+            client.write(out);
+        }
+        return false;
+    }
+
+    /**
+     * What the columns are.
+     *
+     * @return false: it does not go to the client as it is
+     */
+    boolean description(SentMessage first, ByteBuf buffer, int start, int bodyLength) {
+        boolean describes = first == SentMessage.DESCRIBE_IN_BAND;
+        if (describes) {
+            session.backend().answered();
+        }
+        int columns = buffer.getUnsignedShort(start) - 1;
+        int at = start + Short.BYTES;
+        for (int i = 0; i < columns; i++) {
+            // name, table, column, type, length, modifier, format
+            at = Messages.end(buffer, at, start + bodyLength) + 1 + 4 + 2 + 4 + 2 + 4 + 2;
+        }
+        ByteBuf out = client.buffer(Messages.HEADER + at - start);
+        if (columns > 0) {
+            out.writeByte(Backend.ROW_DESCRIPTION).writeInt(Integer.BYTES + at - start).writeShort(columns)
+                    .writeBytes(buffer, start + Short.BYTES, at - start - Short.BYTES);
+        } else if (describes) {
+            Backend.empty(out, Backend.NO_DATA);
+        }
+        client.write(out);
+        return false;
+    }
+
+    /** The statement is complete: as many rows must have been seen as it says. */
+    void complete(ByteBuf buffer, int start, int bodyLength) {
+        String tag = buffer.toString(start, bodyLength - 1, StandardCharsets.UTF_8);
+        if (!tag.endsWith(" " + seen)) {
+            rows().lose();
+        }
+        seen = 0;
+    }
+
+    /** There are more rows, which the client may never ask for. */
+    void suspended() {
+        rows().lose();
+        seen = 0;
+    }
+
+    /** The statement has failed. */
+    void failed() {
+        seen = 0;
+    }
+
+    /** What the client hears of an error in its statement: nothing of what stands behind its own text. */
+    static ErrorFields error(ErrorFields fields, @Nullable InBandStatement statement) {
+        String position = fields.get('P');
+        if (statement == null || position == null || !fields.sqlState().equals(SYNTAX_ERROR)) {
+            return fields;
+        }
+        String client = new String(statement.original(), StandardCharsets.UTF_8);
+        String before = new String(statement.original(), 0, statement.appendedAt(), StandardCharsets.UTF_8);
+        int ends = before.codePointCount(0, before.length());
+        if (Integer.parseInt(position) <= ends) {
+            return fields;
+        }
+        int semicolon = client.indexOf(';', before.length());
+        return semicolon < 0
+                ? fields.with('M', "syntax error at end of input").with('P',
+                        String.valueOf(client.codePointCount(0, client.length()) + 1))
+                : fields.with('M', "syntax error at or near \";\"").with('P',
+                        String.valueOf(client.codePointCount(0, semicolon) + 1));
+    }
+}

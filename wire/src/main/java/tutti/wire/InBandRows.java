@@ -1,0 +1,133 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.catalog.InBandTables.Setting;
+
+/**
+ * The rows that a transaction has changed, as its statements' results have told them: complete as long as every statement that could
+ * change something was {@linkplain InBandStatement proven}, and its rows were seen. As soon as that is not so, they are forgotten, and the
+ * transaction is captured by triggers, which have their events up to the commit. Bounded: a transaction with more than
+ * {@link #BYTES_MAX} is captured by triggers. On the session's event loop.
+ */
+final class InBandRows {
+    /** Most bytes that are kept. */
+    static final int BYTES_MAX = 1 << 20;
+    private static final int FIRST_BYTES = 256;
+
+    private final Set<Long> targets = new HashSet<>();
+    private final Set<InBandParse> used = new HashSet<>();
+    private @Nullable Object version;
+    private boolean complete = true;
+    private boolean proven;
+    private byte[] entries = new byte[0];
+    private int size;
+    private long count;
+    private long limitBytes = BYTES_MAX;
+
+    /** Something has been sent that may change rows, and does not tell them. */
+    void lose() {
+        complete = false;
+        entries = new byte[0];
+        size = 0;
+    }
+
+    /** A statement has been sent that tells its rows, or changes none. */
+    void expect(InBandParse parse) {
+        InBandStatement statement = parse.statement();
+        used.add(parse);
+        if (version != null && !version.equals(statement.version())) {
+            lose();
+        }
+        version = statement.version();
+        proven = true;
+        if (statement.tellsRows()) {
+            targets.add(statement.target());
+            limitBytes = Math.min(limitBytes, statement.limitBytes());
+        }
+    }
+
+    /** Whether, if all rows come that are to come, it is known what the transaction has changed. */
+    boolean complete() {
+        return complete;
+    }
+
+    /** Whether there was a statement that {@link #expect} was told of. */
+    boolean proven() {
+        return proven;
+    }
+
+    /** Whether all of it holds under this version of the schema, of statements that the engine has parsed. */
+    boolean holdsFor(Object schemaVersion) {
+        return complete && (version == null || version.equals(schemaVersion))
+                && used.stream().allMatch(InBandParse::confirmed);
+    }
+
+    /** How many rows have been changed, a row that was changed twice counted twice. */
+    long count() {
+        return count;
+    }
+
+    /** What the triggers would have gathered; null if nothing was changed. */
+    byte @Nullable [] entries() {
+        return size == 0 ? null : Arrays.copyOf(entries, size);
+    }
+
+    /** A row has come: the text of the column, which lies here. */
+    void row(ByteBuf buffer, int start, int length) {
+        if (!complete) {
+            return;
+        }
+        int entry = entry(buffer, start, start + length);
+        int bytes = start + length - entry;
+        if (entry < 0 || size + bytes > limitBytes) {
+            lose();
+            return;
+        }
+        if (size + bytes > entries.length) {
+            entries = Arrays.copyOf(entries, Math.max(Math.max(FIRST_BYTES, 2 * entries.length), size + bytes));
+        }
+        buffer.getBytes(entry, entries, size, bytes);
+        size += bytes;
+        count++;
+    }
+
+    /** Where the entry begins behind what it begins with; -1 if that, or the table, is not what it has to be. */
+    private int entry(ByteBuf buffer, int start, int end) {
+        int at = start + InBandStatement.MARK.length;
+        if (at >= end) {
+            return -1;
+        }
+        for (int i = 0; i < InBandStatement.MARK.length; i++) {
+            if (buffer.getByte(start + i) != InBandStatement.MARK[i]) {
+                return -1;
+            }
+        }
+        while (at < end && buffer.getByte(at) >= 'A' && buffer.getByte(at) <= 'Z') {
+            int semicolon = buffer.indexOf(at, end, (byte) ';');
+            if (semicolon < 0 || !exact((char) buffer.getByte(at),
+                    buffer.toString(at + 1, semicolon - at - 1, StandardCharsets.UTF_8))) {
+                return -1;
+            }
+            at = semicolon + 1;
+        }
+        long table = 0;
+        for (int i = at + 1; i < end && buffer.getByte(i) >= '0' && buffer.getByte(i) <= '9'; i++) {
+            table = table * 10 + buffer.getByte(i) - '0';
+        }
+        return targets.contains(table) ? at : -1;
+    }
+
+    private static boolean exact(char letter, String value) {
+        for (Setting setting : Setting.values()) {
+            if (setting.letter() == letter) {
+                return setting.exact(value);
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,376 @@
+package tutti.wire;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.catalog.InBandTables;
+import tutti.engine.postgres.catalog.InBandTables.InBandTable;
+import tutti.engine.postgres.catalog.InBandTables.Setting;
+import tutti.engine.postgres.catalog.Table;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.wire.sql.SqlTokens;
+
+/**
+ * A statement whose only effects on rows are those on its target table, with a column appended to its RETURNING that tells them; or a
+ * query that only locks rows. Immutable.
+ *
+ * <p>
+ * <b>What is proven.</b> INSERT, UPDATE or DELETE of one table, without WITH, ON CONFLICT and further changing words, in which nothing
+ * is called but functions of the server's that are known to change nothing, and which names no function of a user's. The table
+ * ({@link InBandTables}) has no triggers, rules, policies, partitions, or referential actions that could change others, and no constraint
+ * that is checked later. Everything that a statement could call without naming it has been looked at there. If a proof should be
+ * wrong, the captures count one row more than the node has seen, and refuse the commit.
+ *
+ * <p>
+ * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
+ * of an update that assigns a column of some key or foreign key both rows. It begins with a letter that not every encoding has,
+ * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
+ *
+ * @param target the table's object id; 0 of a query that changes nothing
+ * @param original the client's text
+ * @param text what is sent; the client's text if nothing is appended
+ * @param appendedAt where the appended text begins
+ * @param returning whether the client has a RETURNING of its own
+ * @param limitBytes most bytes of rows of a transaction
+ * @param version of the schema for which this holds
+ */
+record InBandStatement(long target, byte[] original, byte[] text, int appendedAt, boolean returning, long limitBytes,
+        Object version) {
+    /** What a row's text begins with; it is written in ASCII in the statement, so that it depends on the result's encoding only. */
+    static final byte[] MARK = "\u00e9".getBytes(StandardCharsets.UTF_8);
+    /** A COMMIT, which is of interest only as long as it is what it was prepared as. */
+    static final InBandStatement COMMIT = new InBandStatement(0, new byte[0], new byte[0], 0, false, 0, "COMMIT");
+    private static final String MARK_WRITTEN = "E'\\u00e9";
+    private static final Set<String> REFUSED = Set.of("insert", "delete", "merge", "with", "conflict", "into", "call",
+            "execute", "declare", "copy");
+    /** What may stand before a parenthesis in a statement that changes rows, beside {@linkplain Classifier#isHarmless harmless calls}. */
+    private static final Set<String> BEFORE_PARENTHESIS = Set.of("set", "default", "into", "only");
+
+    /** Whether it tells its rows. */
+    boolean tellsRows() {
+        return target != 0;
+    }
+
+    /** Whether it is sent as this one is. */
+    boolean sameAs(@Nullable InBandStatement other) {
+        return other != null && target == other.target && Arrays.equals(text, other.text);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof InBandStatement that && sameAs(that) && version.equals(that.version);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(text);
+    }
+
+    @Override
+    public String toString() {
+        return new String(text, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Proves a statement.
+     *
+     * @param sql in UTF-8, as long as this
+     * @param role as which it is executed
+     * @return null if that cannot be
+     */
+    static @Nullable InBandStatement of(byte[] sql, int length, boolean standardStrings, InBandTables tables,
+            TableCatalog catalog, String role, Object version) {
+        return new Proof(sql, length, standardStrings, tables, catalog, role).statement(version);
+    }
+
+    private static final class Proof {
+        private final byte[] sql;
+        private final int length;
+        private final InBandTables tables;
+        private final TableCatalog catalog;
+        private final String role;
+        private int[] kinds = new int[64];
+        private int[] starts = new int[64];
+        private int[] ends = new int[64];
+        private int count;
+        private int at;
+        private boolean returning;
+        private boolean namesVersions;
+        private boolean several;
+        private int depth;
+
+        Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
+                String role) {
+            this.sql = sql;
+            this.length = length;
+            this.tables = tables;
+            this.catalog = catalog;
+            this.role = role;
+            read(standardStrings);
+        }
+
+        private void read(boolean standardStrings) {
+            SqlTokens tokens = new SqlTokens();
+            tokens.reset(sql, 0, length, standardStrings);
+            boolean over = false;
+            for (int kind = tokens.next(); kind != SqlTokens.END; kind = tokens.next()) {
+                over |= kind == ';';
+                several |= over && kind != ';';
+                if (over) {
+                    continue;
+                }
+                if (count == kinds.length) {
+                    kinds = Arrays.copyOf(kinds, 2 * count);
+                    starts = Arrays.copyOf(starts, 2 * count);
+                    ends = Arrays.copyOf(ends, 2 * count);
+                }
+                kinds[count] = kind;
+                starts[count] = tokens.start();
+                ends[count++] = tokens.position();
+            }
+        }
+
+        // -------------------------------------------------------------------------------------- tokens
+
+        private String raw(int token) {
+            return new String(sql, starts[token], ends[token] - starts[token], StandardCharsets.UTF_8);
+        }
+
+        private boolean is(int token, char punctuation) {
+            return token < count && kinds[token] == punctuation;
+        }
+
+        /** A word in lower case, as the server makes it; otherwise empty. */
+        private String word(int token) {
+            if (token >= count || kinds[token] != SqlTokens.WORD) {
+                return "";
+            }
+            char[] letters = raw(token).toCharArray();
+            for (int i = 0; i < letters.length; i++) {
+                if (letters[i] >= 'A' && letters[i] <= 'Z') {
+                    letters[i] = (char) (letters[i] | 0x20);
+                }
+            }
+            return new String(letters);
+        }
+
+        /** An identifier as the server understands it; null if the token is none, or not a plain one. */
+        private @Nullable String name(int token) {
+            if (token >= count) {
+                return null;
+            }
+            if (kinds[token] == SqlTokens.WORD) {
+                String word = word(token);
+                return word.chars().allMatch(letter -> letter < 0x80) ? word : null;
+            }
+            String raw = raw(token);
+            return kinds[token] == SqlTokens.QUOTED && raw.length() > 2 && raw.startsWith("\"") && raw.endsWith("\"")
+                    ? raw.substring(1, raw.length() - 1).replace("\"\"", "\"")
+                    : null;
+        }
+
+        private boolean accept(String word) {
+            if (word(at).equals(word)) {
+                at++;
+                return true;
+            }
+            return false;
+        }
+
+        // -------------------------------------------------------------------------------------- the statement
+
+        @Nullable
+        InBandStatement statement(Object version) {
+            return switch (several ? "" : word(0)) {
+                case "insert", "update", "delete" -> change(version);
+                case "select" -> {
+                    at = 1;
+                    yield harmless("") && !returning ? unchanged(version) : null;
+                }
+                default -> null;
+            };
+        }
+
+        private InBandStatement unchanged(Object version) {
+            byte[] same = Arrays.copyOf(sql, length);
+            return new InBandStatement(0, same, same, length, true, tables.limitBytes(), version);
+        }
+
+        private @Nullable InBandStatement change(Object version) {
+            String operation = word(0);
+            at = 1;
+            boolean target = switch (operation) {
+                case "insert" -> accept("into");
+                case "delete" -> accept("from");
+                default -> true;
+            };
+            if (!target) {
+                return null;
+            }
+            accept("only");
+            String schema = null;
+            String name = name(at);
+            if (is(at + 1, '.')) {
+                schema = name;
+                at += 2;
+                name = name(at);
+            }
+            int named = at++;
+            int reference = named;
+            InBandTable known = name == null ? null : tables.table(schema, name);
+            Table table = known == null ? null : catalog.table(known.oid());
+            if (known == null || table == null || is(at, '.') || !known.readers().contains(role)) {
+                return null;
+            }
+            if (is(at, '*')) {
+                at++;
+            }
+            boolean as = accept("as");
+            if (as || !(operation.equals("insert") || Set.of("set", "using", "where", "returning", "")
+                    .contains(word(at))) || (at < count && kinds[at] == SqlTokens.QUOTED)) {
+                if (name(at) == null || (operation.equals("insert") && !as)) {
+                    return null;
+                }
+                reference = at++;
+            }
+            if (operation.equals("insert") && is(at, '(')) {
+                at++;
+                depth = 1;
+            }
+            int rest = at;
+            if (!harmless(reference == named ? name : "")) {
+                return null;
+            }
+            String entry = entry(operation, table, rest);
+            boolean told = switch (entry) {
+                case "k" -> known.rekeys() && !namesVersions && !isVersion(name) && !isVersion(name(reference));
+                case "d" -> known.deletes();
+                default -> !entry.isEmpty();
+            };
+            return !told ? null : with(append(known, entry, raw(reference)), known, version);
+        }
+
+        private static boolean isVersion(@Nullable String name) {
+            return "old".equals(name) || "new".equals(name);
+        }
+
+        /** Whether what stands from here to the end calls nothing that could change anything. */
+        private boolean harmless(String target) {
+            boolean catalogued = false;
+            for (; at < count; at++) {
+                int kind = kinds[at];
+                depth += kind == '(' || kind == '[' ? 1 : kind == ')' || kind == ']' ? -1 : 0;
+                if (depth < 0) {
+                    return false;
+                }
+                boolean qualified = at > 0 && kinds[at - 1] == '.';
+                if (kind == SqlTokens.WORD || kind == SqlTokens.QUOTED) {
+                    String name = name(at);
+                    if (name == null || tables.functions().contains(name) || (qualified && name.equals(target))) {
+                        return false;
+                    }
+                    namesVersions |= isVersion(name);
+                    boolean calls = is(at + 1, '(');
+                    if (kind == SqlTokens.QUOTED ? calls : !word(name, qualified, catalogued, calls)) {
+                        return false;
+                    }
+                    catalogued = kind == SqlTokens.WORD && name.equals("pg_catalog") && !qualified;
+                }
+            }
+            return depth == 0;
+        }
+
+        private boolean word(String word, boolean qualified, boolean catalogued, boolean calls) {
+            if (qualified) {
+                return !calls || (catalogued && Classifier.isHarmless(word));
+            }
+            String before = word(at - 1);
+            if (word.equals("update")) {
+                return before.equals("for") || before.equals("key");
+            }
+            if (REFUSED.contains(word)) {
+                return false;
+            }
+            if (word.equals("returning") && depth == 0) {
+                boolean first = !returning;
+                returning = true;
+                return first;
+            }
+            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word);
+        }
+
+        /** The letter of its entries; empty if it is not understood. */
+        private String entry(String operation, Table table, int from) {
+            if (!operation.equals("update")) {
+                return operation.substring(0, 1);
+            }
+            Set<String> assigned = new HashSet<>();
+            if (!word(from).equals("set") || !assignments(from + 1, assigned)) {
+                return "";
+            }
+            List<Table.Column> columns = table.columns();
+            boolean rekeys = java.util.stream.Stream.concat(
+                    table.uniqueKeys().stream().flatMap(key -> key.watched().stream()),
+                    table.foreignKeys().stream().flatMap(key -> key.columns().stream()))
+                    .map(columns::get).anyMatch(column -> column.generated() || assigned.contains(column.name()));
+            return rekeys ? "k" : "u";
+        }
+
+        /** The names of the columns that are assigned. */
+        private boolean assignments(int from, Set<String> assigned) {
+            int inside = 0;
+            boolean begins = true;
+            boolean list = false;
+            for (int i = from; i < count; i++) {
+                String word = inside == 0 ? word(i) : "";
+                if (word.equals("where") || word.equals("returning")
+                        || (word.equals("from") && !word(i - 1).equals("distinct"))) {
+                    return !begins;
+                }
+                if (begins && is(i, '(')) {
+                    list = true;
+                } else if (begins || (list && (kinds[i] == SqlTokens.WORD || kinds[i] == SqlTokens.QUOTED))) {
+                    String name = name(i);
+                    if (name == null) {
+                        return false;
+                    }
+                    assigned.add(name);
+                }
+                inside += is(i, '(') || is(i, '[') ? 1 : is(i, ')') || is(i, ']') ? -1 : 0;
+                list &= inside > 0;
+                begins = inside == 0 && is(i, ',');
+            }
+            return !begins;
+        }
+
+        // -------------------------------------------------------------------------------------- the column
+
+        private String append(InBandTable table, String entry, String reference) {
+            StringBuilder out = new StringBuilder(returning ? ", " : " RETURNING ").append("pg_catalog.concat(")
+                    .append(MARK_WRITTEN);
+            for (Setting setting : Setting.values()) {
+                if (table.settings().contains(setting)) {
+                    out.append(setting.letter()).append("', pg_catalog.current_setting('").append(setting.variable())
+                            .append("'), ';");
+                }
+            }
+            out.append(entry).append("', ").append(reference).append(".tableoid, ");
+            return (entry.equals("k") ? out.append("old.*, new.*") : out.append(reference).append(".*")).append(')')
+                    .toString();
+        }
+
+        private InBandStatement with(String appended, InBandTable table, Object version) {
+            int end = ends[count - 1];
+            ByteArrayOutputStream out = new ByteArrayOutputStream(length + appended.length());
+            out.write(sql, 0, end);
+            out.writeBytes(appended.getBytes(StandardCharsets.UTF_8));
+            out.write(sql, end, length - end);
+            return new InBandStatement(table.oid(), Arrays.copyOf(sql, length), out.toByteArray(), end, returning,
+                    tables.limitBytes(), version);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+package tutti.wire;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoopGroup;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.Changes;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.BackendSettings.Credentials;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.QueryResult;
+import tutti.pgwire.ResponseHandler;
+import tutti.pgwire.TestServer;
+import tutti.pgwire.Transport;
+
+/**
+ * Three front ends before one captured database, with a scripted node: one on which every transaction must be captured in band, one on
+ * which none is, and one as they are.
+ */
+final class InBandFixture implements AutoCloseable {
+    static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final byte[] SECRET = "cluster secret".getBytes(StandardCharsets.UTF_8);
+
+    /** Whether transactions are captured in band. */
+    enum Way {
+        /** All are: to ask the triggers fails. */
+        IN_BAND,
+        /** None is. */
+        TRIGGERS,
+        /** Those are of which it can be proven. */
+        EITHER
+    }
+
+    final TestServer server;
+    final EventLoopGroup loops = Transport.eventLoops(2, "in-band-test");
+    final ScriptedNode node = new ScriptedNode();
+    final PostgresEngine engine;
+    final BackendConnection admin;
+    private final List<PostgresFrontEnd> frontEnds = new ArrayList<>();
+    private volatile @Nullable InBandStatement pretended;
+    private final List<InetSocketAddress> addresses = new ArrayList<>();
+
+    InBandFixture(String schema) throws Exception {
+        server = TestServer.start("max_replication_slots=10");
+        admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
+        node.admin = admin;
+        admin.execute("CREATE ROLE alice LOGIN PASSWORD 'wonderland'; GRANT ALL ON SCHEMA public TO PUBLIC;"
+                + " ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;"
+                + " ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC;" + schema, PATIENCE);
+        engine = PostgresEngine.open(loops, server.settings(),
+                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
+        for (Way way : Way.values()) {
+            PostgresFrontEnd frontEnd = new PostgresFrontEnd(
+                    FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
+                    node, new OneWay(way), (_, _) -> () -> {}, loops);
+            frontEnds.add(frontEnd);
+            addresses.add(frontEnd.start());
+        }
+    }
+
+    /** The engine's capture, one way only. */
+    private final class OneWay implements Capture {
+        private final Way way;
+        private final EngineCapture real = new EngineCapture(engine::catalog, engine::references,
+                engine::inBandTables, engine::refreshCatalog, engine.functions(), SECRET);
+
+        OneWay(Way way) {
+            this.way = way;
+        }
+
+        @Override
+        public Calls calls() {
+            Calls calls = real.calls();
+            // a function that takes other parameters
+            int finish = way == Way.IN_BAND ? calls.allow() : calls.finish();
+            return new Calls(way == Way.IN_BAND ? calls.beforeSetConstraints() : finish, calls.record(),
+                    calls.recordInBand(), calls.allow(), calls.beforeSetConstraints(), calls.afterSetConstraints(),
+                    calls.secret(), calls.settings(), calls.catalog());
+        }
+
+        @Override
+        public Captured close(byte[] gathered, List<@Nullable QueryResult> catalogs)
+                throws CaptureException, CatalogNeeded {
+            return real.close(gathered, catalogs);
+        }
+
+        @Override
+        public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
+            InBandStatement told = pretended;
+            return way == Way.TRIGGERS ? null : told != null ? told : real.inBand(sql, length, standardStrings, role);
+        }
+
+        @Override
+        public Object schemaVersion() {
+            return real.schemaVersion();
+        }
+
+        @Override
+        public Runnable schemaChanges() {
+            return real.schemaChanges();
+        }
+
+        @Override
+        public void schemaChanged() {
+            real.schemaChanged();
+        }
+
+        @Override
+        public byte[] statement(int place, String sql, List<@Nullable String> settings) {
+            return real.statement(place, sql, settings);
+        }
+
+        @Override
+        public KeySet barrierKeys() {
+            return real.barrierKeys();
+        }
+    }
+
+    /** What is sent for every statement from now on, whether it is true or not; null for what is proven. */
+    void pretend(@Nullable InBandStatement statement) {
+        pretended = statement;
+    }
+
+    /** Whether a statement is proven, for alice. */
+    boolean proven(String sql) {
+        byte[] text = sql.getBytes(StandardCharsets.UTF_8);
+        return InBandStatement.of(text, text.length, true, engine.inBandTables(), engine.catalog(), "alice",
+                "now") != null;
+    }
+
+    BackendConnection client(Way way) throws Exception {
+        return BackendConnection.connect(loops.next(), BackendSettings.of(addresses.get(way.ordinal()), "alice",
+                "postgres", new Credentials.Password("wonderland"))).get(20, TimeUnit.SECONDS);
+    }
+
+    String url(Way way) {
+        return "jdbc:postgresql://127.0.0.1:" + addresses.get(way.ordinal()).getPort()
+                + "/postgres?user=alice&password=wonderland&socketTimeout=60";
+    }
+
+    /** Executes past the nodes, so that nothing is captured. */
+    QueryResult past(String sql) throws Exception {
+        return admin.execute("SET session_replication_role = replica; " + sql + "; RESET session_replication_role",
+                PATIENCE);
+    }
+
+    /** The changes that have been committed since this was asked last, transaction by transaction, with their keys. */
+    List<String> committed() {
+        List<String> all = new ArrayList<>();
+        for (ScriptedNode.Open open = node.begun.poll(); open != null; open = node.begun.poll()) {
+            if (!open.writes.isEmpty()) {
+                all.add(shown(open.writes));
+            }
+        }
+        return all;
+    }
+
+    private static String shown(WriteSet writes) {
+        StringBuilder out = new StringBuilder();
+        for (Changes.Change change : Changes.read(writes.changes())) {
+            out.append(switch (change) {
+                case Changes.Change.Insert(var table, byte[] row) -> "insert " + table.name() + text(row);
+                case Changes.Change.Update(var table, byte[] row) -> "update " + table.name() + text(row);
+                case Changes.Change.Rekey(var table, byte[] before, byte[] after) ->
+                    "rekey " + table.name() + text(before) + text(after);
+                case Changes.Change.Delete(var table, byte[] row) -> "delete " + table.name() + text(row);
+                case Changes.Change.Truncate(var table) -> "truncate " + table.name();
+                case Changes.Change.Execute(byte[] statement) -> "execute " + text(statement);
+            }).append('\n');
+        }
+        KeySet keys = writes.keys();
+        for (int i = 0; i < keys.size(); i++) {
+            out.append(keys.kind(i)).append(' ').append(Long.toHexString(keys.hash(i))).append('\n');
+        }
+        return out.toString();
+    }
+
+    private static String text(byte[] row) {
+        return new String(row, StandardCharsets.UTF_8);
+    }
+
+    /** All but where in the server's source it was raised. */
+    private static String error(ErrorFields fields) {
+        StringBuilder all = new StringBuilder();
+        for (char code : "SVCMDHPpqWstcdnR".toCharArray()) {
+            all.append(code).append(fields.get(code)).append(' ');
+        }
+        return all.toString();
+    }
+
+    /** Everything that is answered to some messages, up to so many times ReadyForQuery. */
+    static String hears(BackendConnection client, Conversation.Batch batch, int cycles) throws Exception {
+        StringBuilder heard = new StringBuilder();
+        List<CompletableFuture<Void>> over = new ArrayList<>();
+        ByteBuf out = client.buffer();
+        batch.write(out);
+        for (int i = 0; i < cycles; i++) {
+            CompletableFuture<Void> end = new CompletableFuture<>();
+            over.add(end);
+            client.send(i == 0 ? out : client.buffer(), new ResponseHandler() {
+                @Override
+                public void message(byte type, ByteBuf body) {
+                    byte[] bytes = new byte[body.readableBytes()];
+                    body.getBytes(body.readerIndex(), bytes);
+                    heard.append((char) type).append(' ').append(type == 'T' || type == 'D' || type == 'C'
+                            ? new String(bytes, StandardCharsets.ISO_8859_1)
+                            : type == 'E' ? error(ErrorFields.read(body)) : Base64.getEncoder().encodeToString(bytes))
+                            .append('\n');
+                }
+
+                @Override
+                public void ready(byte status) {
+                    heard.append((char) status).append('\n');
+                    end.complete(null);
+                }
+
+                @Override
+                public void lost(Throwable cause) {
+                    end.completeExceptionally(cause);
+                }
+            });
+        }
+        for (CompletableFuture<Void> end : over) {
+            end.get(30, TimeUnit.SECONDS);
+        }
+        return heard.toString();
+    }
+
+    @Override
+    public void close() throws java.io.IOException {
+        for (PostgresFrontEnd frontEnd : frontEnds) {
+            frontEnd.close();
+        }
+        engine.close();
+        admin.close();
+        node.close();
+        server.close();
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+    }
+}

@@ -1,0 +1,244 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.engine.postgres.catalog.InBandTables;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.Frontend;
+import tutti.pgwire.PostgresException;
+import tutti.wire.InBandFixture.Way;
+
+/** A role tries to have rows replicated that no statement has changed, or to hide rows that one has. */
+@Timeout(120)
+class InBandForgedTest {
+    private static InBandFixture fixture;
+    private static String forged = "";
+    private BackendConnection alice;
+
+    @BeforeAll
+    static void start() throws Exception {
+        fixture = new InBandFixture("""
+                CREATE TABLE victim (id int PRIMARY KEY, word text);
+                CREATE TABLE mine (id int PRIMARY KEY, word text);
+                CREATE TABLE hidden (id int PRIMARY KEY);
+                CREATE TABLE watched (id int PRIMARY KEY);
+                REVOKE INSERT, UPDATE, DELETE ON victim FROM PUBLIC; GRANT CREATE ON SCHEMA public TO alice;
+                ALTER TABLE mine OWNER TO alice;
+                CREATE FUNCTION hide() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN INSERT INTO hidden VALUES (NEW.id); RETURN NULL; END';
+                CREATE TRIGGER hide AFTER INSERT ON watched FOR EACH ROW EXECUTE FUNCTION hide();
+                CREATE TABLE orders (id int PRIMARY KEY, what text);
+                CREATE FUNCTION obey() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN EXECUTE NEW.what; RETURN NULL; END';
+                CREATE CONSTRAINT TRIGGER obey AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION obey();
+                CREATE FUNCTION run(what text) RETURNS int LANGUAGE plpgsql AS 'BEGIN EXECUTE what; RETURN 1; END';
+                """);
+        forged = "E'\\u00e9u" + fixture.engine.catalog().table("public", "victim").oid() + "(1,forged)'";
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        fixture.close();
+    }
+
+    @BeforeEach
+    void rows() throws Exception {
+        fixture.node.reset();
+        fixture.past("DELETE FROM victim; DELETE FROM mine; DELETE FROM hidden; DELETE FROM watched; DELETE FROM orders;"
+                + " INSERT INTO victim VALUES (1, 'true'); INSERT INTO mine VALUES (1, 'a'), (2, 'b')");
+        fixture.committed();
+        fixture.node.forget();
+        alice = fixture.client(Way.EITHER);
+    }
+
+    private String say(String sql) throws Exception {
+        return Conversation.simple(alice, sql);
+    }
+
+    /** A schema change, which the scripted node knows in transactions only. */
+    private void schema(String sql) throws Exception {
+        say("begin");
+        String answer = say(sql);
+        assertFalse(answer.contains("E("), answer);
+        say("commit");
+        fixture.engine.refreshCatalog().get(20, java.util.concurrent.TimeUnit.SECONDS);
+        fixture.committed();
+    }
+
+    private String prepare(String name, String sql) throws Exception {
+        return Conversation.get(Conversation.send(alice, out -> {
+            Frontend.parse(out, name, sql);
+            Frontend.sync(out);
+        }));
+    }
+
+    private String execute(String name) throws Exception {
+        return Conversation.get(Conversation.send(alice, out -> {
+            Frontend.bind(out, "", name);
+            Frontend.execute(out, "", 0);
+            Frontend.sync(out);
+        }));
+    }
+
+    private static void nothingForged() throws Exception {
+        List<String> committed = fixture.committed();
+        assertFalse(committed.toString().contains("forged"), committed.toString());
+        assertFalse(committed.toString().contains("victim"), committed.toString());
+    }
+
+    @Test
+    void aStatementThatWasReplacedBySqlIsNotBelieved() throws Exception {
+        assertTrue(fixture.proven("update victim set word = 'x'"));
+        prepare("s", "update victim set word = 'x'");
+        for (String replace : List.of("deallocate s; prepare s as select " + forged,
+                "select run('deallocate s'), run($$prepare s as select " + forged + "$$)",
+                "do $$ begin execute 'deallocate all'; execute 'prepare s as update mine set word = word returning "
+                        + forged.replace("'", "''") + "'; end $$")) {
+            say(replace);
+            say("begin");
+            execute("s");
+            say("update mine set word = 'c' where id = 1");
+            say("commit");
+            nothingForged();
+            say("deallocate all");
+            prepare("s", "update victim set word = 'x'");
+        }
+    }
+
+    @Test
+    void aStatementThatTheEngineHasNotParsedIsNotBelieved() throws Exception {
+        say("prepare s as update mine set word = word where id = 1 returning " + forged);
+        assertTrue(prepare("s", "update victim set word = 'x'").contains("42P05"));
+        execute("s");
+        nothingForged();
+        Conversation.get(Conversation.send(alice, out -> {
+            Frontend.parse(out, "", "nonsense");
+            Frontend.closeStatement(out, "s");
+            Frontend.parse(out, "s", "update victim set word = 'x'");
+            Frontend.sync(out);
+        }));
+        execute("s");
+        nothingForged();
+        Conversation.get(Conversation.send(alice, out -> {
+            Frontend.parse(out, "s", "update victim set word = 'x'");
+            Frontend.bind(out, "", "s");
+            Frontend.execute(out, "", 0);
+            Frontend.sync(out);
+        }));
+        execute("s");
+        nothingForged();
+    }
+
+    @Test
+    void aPortalThatWasReplacedBySqlIsNotBelieved() throws Exception {
+        say("begin");
+        Conversation.get(Conversation.send(alice, out -> {
+            Frontend.parse(out, "", "update mine set word = 'c' returning id");
+            Frontend.bind(out, "p", "");
+            Frontend.sync(out);
+        }));
+        say("close p");
+        say("declare p cursor for select 1, " + forged);
+        Conversation.get(Conversation.send(alice, out -> {
+            Frontend.execute(out, "p", 0);
+            Frontend.sync(out);
+        }));
+        say("commit");
+        nothingForged();
+    }
+
+    @Test
+    void aStatementThatATransactionsTriggersReplaceAtItsEndIsNotBelieved() throws Exception {
+        say("begin");
+        say("insert into orders values (1, 'deallocate s'), (2, $$prepare s as update mine set word = word where id = 1 returning "
+                + forged + "$$)");
+        prepare("s", "update victim set word = 'x'");
+        say("commit");
+        fixture.committed();
+        execute("s");
+        nothingForged();
+    }
+
+    @Test
+    void rowsOfTheClientsOwnTextAreNoRows() throws Exception {
+        say("update mine set word = " + forged + " where id = 1 returning word");
+        say("select " + forged + " from mine where id = 1 for update");
+        List<String> committed = fixture.committed();
+        assertEquals(1, committed.size());
+        assertTrue(committed.getFirst().startsWith("update mine(1,"), committed.toString());
+    }
+
+    @Test
+    void whatIsCountedIsOutOfReach() throws Exception {
+        for (String attempt : List.of("select nextval('tutti.events')", "select setval('tutti.events', 1)",
+                "select tutti.record_in_band('x', 1, 100)",
+                "select set_config('session_preload_libraries', 'tutti.p100', true)",
+                "set session_preload_libraries = 'tutti.p100'",
+                "select tutti.capture_insert()")) {
+            String answer = say(attempt);
+            assertTrue(answer.contains("E("), attempt + ": " + answer);
+        }
+    }
+
+    /** If a proof should be wrong, the triggers count one row more than the node has seen. */
+    @Test
+    void aRowThatNoStatementHasToldKeepsTheTransactionFromCommitting() throws Exception {
+        byte[] sql = "insert into watched values (1)".getBytes(StandardCharsets.UTF_8);
+        byte[] text = "insert into watched values (1) RETURNING pg_catalog.concat(E'\\u00e9i', watched.tableoid, watched.*)"
+                .getBytes(StandardCharsets.UTF_8);
+        fixture.pretend(new InBandStatement(fixture.engine.catalog().table("public", "watched").oid(), sql, text,
+                sql.length, false,
+                1 << 20, fixture.engine.catalog()));
+        BackendConnection client = fixture.client(Way.IN_BAND);
+        client.execute("insert into watched values (1)", InBandFixture.PATIENCE);
+        client.close();
+        fixture.pretend(null);
+        assertEquals("55000", ScriptedNode.take(fixture.node.failures));
+        assertEquals("0", fixture.admin.execute("SELECT count(*) FROM hidden", InBandFixture.PATIENCE).value());
+    }
+
+    @Test
+    void aChangedSchemaEndsWhatWasProven() throws Exception {
+        prepare("u", "update mine set word = 'e' where id = 1");
+        assertEquals("2C(UPDATE 1)/I", execute("u"));
+        assertEquals(1, fixture.committed().size());
+        schema("alter table mine add column at timestamptz default '2026-01-01'");
+        schema("create trigger hide after update on mine for each row execute function hide()");
+        assertEquals("2C(UPDATE 1)/I", execute("u"));
+        assertTrue(fixture.committed().getFirst().contains("insert hidden(1)"));
+        schema("drop trigger hide on mine");
+        assertEquals("2C(UPDATE 1)/I", execute("u"));
+        assertTrue(fixture.committed().getFirst().contains("update mine(1,e,\"2026-01-01"));
+        schema("alter table mine drop column at");
+        assertEquals("2C(UPDATE 1)/I", execute("u"));
+        assertTrue(fixture.committed().getFirst().contains("update mine(1,e)"));
+    }
+
+    @Test
+    void nothingIsKnownOfTablesWhileSomethingMayBeCalledUnnamed() throws Exception {
+        assertTrue(fixture.proven("delete from mine"));
+        schema("create function same(a text, b text) returns boolean language plpgsql immutable as 'begin return true; end'");
+        schema("create operator public.= (leftarg = text, rightarg = text, function = same)");
+        assertEquals(InBandTables.NONE.tables(), fixture.engine.inBandTables().tables());
+        schema("drop operator public.= (text, text)");
+        assertTrue(fixture.proven("delete from mine"));
+        schema("drop function same(text, text)");
+    }
+
+    @Test
+    void aRoleWithoutRightsIsToldTheSame() throws Exception {
+        assertThrows(PostgresException.class,
+                () -> alice.execute("update victim set word = 'x'", InBandFixture.PATIENCE));
+        assertEquals(List.of(), fixture.committed());
+    }
+}

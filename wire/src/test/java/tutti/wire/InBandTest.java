@@ -1,0 +1,537 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.Frontend;
+import tutti.wire.InBandFixture.Way;
+
+/** What statements tell of the rows that they change is what the triggers would have captured, and no client sees it. */
+@Timeout(240)
+class InBandTest {
+    private static final String SCHEMA = """
+            CREATE TYPE mood AS ENUM ('sad', 'happy');
+            CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL, note text, at timestamptz, raw bytea,
+                rate float8, amount numeric(12,2), numbers int[], mood mood, span interval, CHECK (balance > -1000));
+            CREATE TABLE child (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, account int REFERENCES account,
+                code text UNIQUE, doubled int GENERATED ALWAYS AS (account * 2) STORED);
+            CREATE TABLE "Odd Name" ("Key" int PRIMARY KEY, "select" text, odd int DEFAULT 7);
+            CREATE TABLE dir (id int PRIMARY KEY);
+            CREATE TABLE leaf (id int PRIMARY KEY, dir int REFERENCES dir ON DELETE CASCADE ON UPDATE CASCADE);
+            CREATE TABLE later (id int PRIMARY KEY, dir int REFERENCES dir DEFERRABLE);
+            CREATE TABLE part (id int PRIMARY KEY) PARTITION BY RANGE (id);
+            CREATE TABLE part_low PARTITION OF part FOR VALUES FROM (0) TO (100);
+            CREATE TABLE base (id int PRIMARY KEY);
+            CREATE TABLE derived (CHECK (true)) INHERITS (base);
+            CREATE TABLE guarded (id int PRIMARY KEY);
+            ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+            CREATE TABLE ruled (id int PRIMARY KEY);
+            CREATE RULE quiet AS ON DELETE TO ruled DO INSTEAD NOTHING;
+            CREATE TABLE log (id int PRIMARY KEY);
+            CREATE TABLE watched (id int PRIMARY KEY);
+            CREATE FUNCTION log_it() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN INSERT INTO log VALUES (NEW.id); RETURN NULL; END';
+            CREATE TRIGGER note AFTER INSERT ON watched FOR EACH ROW EXECUTE FUNCTION log_it();
+            CREATE FUNCTION writes(n int) RETURNS int LANGUAGE plpgsql AS
+                'BEGIN INSERT INTO log VALUES (n); RETURN n; END';
+            CREATE TABLE computed (id int PRIMARY KEY, n int DEFAULT writes(1));
+            CREATE VIEW accounts AS SELECT * FROM account;
+            CREATE TABLE place (id int PRIMARY KEY, location point);
+            CREATE TABLE secret (id int PRIMARY KEY, word text);
+            CREATE TABLE copied (id int PRIMARY KEY, account int, note text);
+            REVOKE ALL ON secret FROM PUBLIC; GRANT INSERT, UPDATE ON secret TO alice;
+            """;
+    private static final String ROWS = """
+            TRUNCATE account, child, "Odd Name", leaf, dir, later, log, watched, copied, secret, computed;
+            INSERT INTO account SELECT i, 100 * i, 'note ' || i, timestamptz '2026-01-01 00:00+00' + i * interval '1 hour',
+                decode('00ff', 'hex'), i / 3.0, i, ARRAY[i, NULL], 'sad', interval '1 day' FROM generate_series(1, 10) i;
+            INSERT INTO child OVERRIDING SYSTEM VALUE SELECT i, i, 'c' || i FROM generate_series(1, 5) i;
+            ALTER SEQUENCE child_id_seq RESTART 1000;
+            INSERT INTO "Odd Name" VALUES (1, 'x', 1), (2, 'y', 2); INSERT INTO dir VALUES (1); INSERT INTO leaf VALUES (1, 1);
+            INSERT INTO secret VALUES (1, 'x')
+            """;
+    private static InBandFixture fixture;
+
+    @BeforeAll
+    static void start() throws Exception {
+        fixture = new InBandFixture(SCHEMA);
+    }
+
+    @AfterAll
+    static void stop() throws Exception {
+        fixture.close();
+    }
+
+    @BeforeEach
+    void rows() throws Exception {
+        fixture.node.reset();
+        reset();
+    }
+
+    private static void reset() throws Exception {
+        fixture.admin.execute("SET session_replication_role = replica", InBandFixture.PATIENCE);
+        for (String statement : ROWS.split(";", -1)) {
+            if (statement.contains("ALTER SEQUENCE")) {
+                fixture.admin.execute("SELECT setval('child_id_seq', 1001)", InBandFixture.PATIENCE);
+            } else {
+                fixture.admin.execute(statement, InBandFixture.PATIENCE);
+            }
+        }
+        fixture.admin.execute("RESET session_replication_role", InBandFixture.PATIENCE);
+        fixture.node.forget();
+        fixture.committed();
+    }
+
+    // ------------------------------------------------------------------------------------------ what is proven
+
+    @ParameterizedTest
+    @ValueSource(strings = {"update account set balance = balance + 1 where id = 1",
+            "delete from child using account a where a.id = 1",
+            "insert into account (id, balance) values ($1, $2)",
+            "INSERT INTO copied SELECT id, balance, note FROM account",
+            "update only public.account as a set note = c.code from child c where c.account = a.id returning a.id",
+            "insert into copied values (1, 2, 'x') -- a comment", "delete from account where id = 3 ; ",
+            "update \"Odd Name\" set \"select\" = 'now' where \"Key\" = 1",
+            "select * from account where id = 1 for update",
+            "update child set account = 2 where id = 1", "update account set at = now(), mood = 'happy'",
+            "update account set note = upper(note) where id in (select account from child where code like 'c%')",
+            "insert into copied default values returning *", "update account set (balance, note) = (1, 'x')",
+            "delete from log", "update account set balance = case when id > 3 then 1 else 2 end"})
+    void isProven(String sql) {
+        assertTrue(fixture.proven(sql), sql);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"delete from dir where id = 1", "update dir set id = 2 where id = 1",
+            "insert into later values (1, 1)", "insert into dir values (3)",
+            "insert into part values (1)", "insert into part_low values (1)", "update base set id = 2",
+            "insert into derived values (1)",
+            "insert into guarded values (1)", "delete from ruled", "insert into watched values (1)",
+            "update account set balance = writes(1)",
+            "insert into computed values (1)", "insert into accounts (id, balance) values (20, 1)",
+            "insert into place values (1, '(1,2)')",
+            "with x as (delete from log returning id) delete from account",
+            "insert into account (id, balance) values (1, 1) on conflict do nothing",
+            "update secret set word = 'y'",
+            "update account set note = query_to_xml('delete from log', true, true, '')::text",
+            "select writes(1)", "select id into x from account for update",
+            "update account set balance = 1; update account set balance = 2",
+            "merge into account a using child c on a.id = c.id when matched then delete",
+            "update account a set note = (a).writes",
+            "update nothing set x = 1", "update account new set id = 5 where id = 4", "truncate account",
+            "update pg_class set relname = 'x'",
+            "insert into log values (\"writes\"(1))", "delete from log where public.writes(id) = 1",
+            "update account set balance = 1 where (id = 1",
+            "update other.account set balance = 1", "do $$ begin end $$", "copy account from stdin", "execute x",
+            "update account set note = set_config('a.b', 'c', true)"})
+    void isNotProven(String sql) {
+        assertFalse(fixture.proven(sql), sql);
+    }
+
+    // ------------------------------------------------------------------------------------------ conversations
+
+    /** What a client says; the same is answered, committed and left in the tables both ways. */
+    private static void sameBothWays(Way proven, int cycles, Conversation.Batch... batches) throws Exception {
+        String inBand = run(proven, cycles, batches);
+        reset();
+        assertEquals(run(Way.TRIGGERS, cycles, batches), inBand);
+    }
+
+    private static String run(Way way, int cycles, Conversation.Batch... batches) throws Exception {
+        BackendConnection client = fixture.client(way);
+        StringBuilder all = new StringBuilder();
+        for (Conversation.Batch batch : batches) {
+            all.append(InBandFixture.hears(client, batch, cycles)).append("----\n");
+        }
+        client.close();
+        all.append(String.join("----\n", fixture.committed()));
+        for (String table : List.of("account", "child", "\"Odd Name\"", "leaf", "dir", "log", "copied", "secret")) {
+            all.append(table).append(' ').append(fixture.admin
+                    .execute("SELECT string_agg(t::text, ' ' ORDER BY t::text) FROM " + table + " t",
+                            InBandFixture.PATIENCE)
+                    .value()).append('\n');
+        }
+        return all.toString();
+    }
+
+    private static void simple(Way way, String... queries) throws Exception {
+        Conversation.Batch[] batches = new Conversation.Batch[queries.length];
+        for (int i = 0; i < queries.length; i++) {
+            String sql = queries[i];
+            batches[i] = out -> Frontend.query(out, sql);
+        }
+        sameBothWays(way, 1, batches);
+    }
+
+    private static void extended(Way way, String... statements) throws Exception {
+        Conversation.Batch[] batches = new Conversation.Batch[statements.length];
+        for (int i = 0; i < statements.length; i++) {
+            String sql = statements[i];
+            batches[i] = out -> {
+                Frontend.parse(out, "", sql);
+                describeStatement(out, "");
+                Frontend.bind(out, "", "");
+                Frontend.describePortal(out, "");
+                Frontend.execute(out, "", 0);
+                Frontend.sync(out);
+            };
+        }
+        sameBothWays(way, 1, batches);
+    }
+
+    private static final String[] STATEMENTS = {"update account set balance = balance + 1 where id <= 3",
+            "insert into account (id, balance, note) values (20, 1, 'ä \"quoted\" (x,y) \\ end'), (21, 2, null) returning id, note",
+            "insert into copied select id, balance, note from account where id < 4",
+            "update account a set note = c.code from child c where c.account = a.id returning a.id, c.code, a.*",
+            "delete from child using account a where a.id = child.account and a.balance > 200 returning *",
+            "update \"Odd Name\" o set \"select\" = 'now', \"Key\" = 10 where \"Key\" = 1",
+            "update child set account = 2 where id = 1",
+            "update account set id = id + 100 where id > 8", "update account set id = id, note = 'same key'",
+            "update account set balance = 5 where false",
+            "insert into child (account, code) values (1, 'new') returning id",
+            "select * from account where id = 1 for update", "delete from copied",
+            "update account set note = case when balance is distinct from 100 then 'a' else 'b' end, id = 77 where id = 7 -- end",
+            "insert into \"Odd Name\" (\"Key\") values (9) ; "};
+
+    @Test
+    void statementsTellWhatTriggersCapture() throws Exception {
+        simple(Way.IN_BAND, STATEMENTS);
+        reset();
+        extended(Way.IN_BAND, STATEMENTS);
+    }
+
+    @Test
+    void blocksTellWhatTriggersCapture() throws Exception {
+        List<String> block = new ArrayList<>(List.of("begin"));
+        block.addAll(List.of(STATEMENTS));
+        block.addAll(List.of("savepoint a", "update account set note = 'in a'", "release a",
+                "select count(*) from account", "commit"));
+        simple(Way.IN_BAND, block.toArray(String[]::new));
+        reset();
+        extended(Way.IN_BAND, block.toArray(String[]::new));
+    }
+
+    @Test
+    void whatIsNotProvenIsCapturedByTriggers() throws Exception {
+        for (String[] block : List.of(
+                new String[]{"update account set balance = 7 where id = 1", "delete from dir where id = 1"},
+                new String[]{"update account set balance = 7 where id = 1", "insert into watched values (1)"},
+                new String[]{"update account set balance = writes(7) where id = 1"},
+                new String[]{"insert into computed values (1)", "update account set balance = 8 where id = 1"},
+                new String[]{"update account set balance = 1 where id = 1", "savepoint s",
+                        "update account set balance = 2 where id = 2",
+                        "rollback to s", "update account set balance = 3 where id = 3"},
+                new String[]{"set local datestyle = 'German'", "update account set balance = 1 where id = 1"},
+                new String[]{"set local extra_float_digits = 0", "update account set balance = 1 where id = 1"},
+                new String[]{"set local bytea_output = 'escape'", "update account set balance = 1 where id = 1"},
+                new String[]{"set local intervalstyle = 'sql_standard'", "update account set balance = 1 where id = 1"},
+                new String[]{"update secret set word = 'known'"}, new String[]{"insert into secret values (2, 'new')"},
+                new String[]{"create temporary table account (id int primary key, balance int)",
+                        "insert into account values (1, 1)",
+                        "update public.account set balance = 9 where id = 1"},
+                new String[]{"update account set note = repeat('x', 600000) where id < 3"},
+                new String[]{
+                        "insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = 11"},
+                new String[]{
+                        "with gone as (delete from child returning id) update account set balance = (select count(*) from gone) where id = 1"},
+                new String[]{"set constraints all immediate", "update account set balance = 1 where id = 1"})) {
+            List<String> all = new ArrayList<>(List.of("begin"));
+            all.addAll(List.of(block));
+            all.add("commit");
+            simple(Way.EITHER, all.toArray(String[]::new));
+            reset();
+            extended(Way.EITHER, all.toArray(String[]::new));
+            reset();
+        }
+    }
+
+    @Test
+    void errorsArePlacedInTheClientsText() throws Exception {
+        String[] wrong = {"update account set balance = nothing where id = 1", "update account set balance = 1 where",
+                "update account set balance = 1 where ;", "insert into account (id, balance) values (1, 1)",
+                "insert into account (id) values (99)",
+                "update account set balance = 1 returning", "update account set balance = 1 returning id,",
+                "update account set balance = -5000",
+                "delete from account where note = 'ä' and", "update account set nothing = 1 -- ä",
+                "delete from account where id = 1",
+                "update account set balance = 1 where id = 'x'", "insert into account (id, balance) values (1,",
+                "update account set balance = 1 returning new.balance, nope",
+                "update account balance = 1"};
+        simple(Way.EITHER, wrong);
+        reset();
+        extended(Way.EITHER, wrong);
+    }
+
+    // ------------------------------------------------------------------------------------------ the extended protocol
+
+    private static void bindFormats(ByteBuf out, String portal, String statement, int... formats) {
+        int length = 4 + portal.length() + 1 + statement.length() + 1 + 2 + 2 + 2 + 2 * formats.length;
+        out.writeByte('B').writeInt(length)
+                .writeBytes((portal + "\0" + statement + "\0").getBytes(StandardCharsets.UTF_8)).writeShort(0)
+                .writeShort(0).writeShort(formats.length);
+        for (int format : formats) {
+            out.writeShort(format);
+        }
+    }
+
+    private static void describeStatement(ByteBuf out, String name) {
+        out.writeByte('D').writeInt(4 + 1 + name.length() + 1)
+                .writeBytes(("S" + name + "\0").getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void resultsHaveTheFormatsThatTheClientAskedFor() throws Exception {
+        String returning = "update account set balance = balance + 1 where id < 4 returning id, note, balance";
+        for (int[] formats : new int[][]{{}, {0}, {1}, {1, 0, 1}, {0, 1, 0}}) {
+            sameBothWays(Way.IN_BAND, 1, out -> {
+                Frontend.parse(out, "s", returning);
+                bindFormats(out, "", "s", formats);
+                Frontend.describePortal(out, "");
+                Frontend.execute(out, "", 0);
+                Frontend.sync(out);
+            });
+            reset();
+        }
+        for (int[] formats : new int[][]{{}, {0}, {1}, {1, 0, 1}}) {
+            sameBothWays(Way.IN_BAND, 1, out -> {
+                Frontend.parse(out, "s", "update account set balance = balance + 1 where id < 4");
+                bindFormats(out, "", "s", formats);
+                Frontend.describePortal(out, "");
+                Frontend.execute(out, "", 1);
+                Frontend.sync(out);
+            });
+            reset();
+        }
+    }
+
+    @Test
+    void portalsGiveTheirRowsInParts() throws Exception {
+        sameBothWays(Way.EITHER, 1, out -> Frontend.query(out, "begin"), out -> {
+            Frontend.parse(out, "s", "update account set balance = balance + 1 where id < 8 returning id, note");
+            describeStatement(out, "s");
+            Frontend.bind(out, "p", "s");
+            Frontend.describePortal(out, "p");
+            Frontend.execute(out, "p", 3);
+            Frontend.execute(out, "p", 3);
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.execute(out, "p", 3);
+            Frontend.execute(out, "p", 3);
+            Frontend.closePortal(out, "p");
+            Frontend.sync(out);
+        }, out -> Frontend.query(out, "commit"));
+    }
+
+    @Test
+    void pipelinesAreCommittedWithTheirLastStatement() throws Exception {
+        sameBothWays(Way.IN_BAND, 1, out -> {
+            Frontend.statement(out, "begin");
+            Frontend.statement(out, "update account set balance = 1 where id = 1");
+            Frontend.statement(out, "insert into copied values (1, 1, 'x') returning id");
+            Frontend.statement(out, "commit");
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.statement(out, "update account set balance = 2 where id = 2");
+            Frontend.statement(out, "update account set balance = 3 where id = 3 returning balance");
+            Frontend.sync(out);
+        });
+        reset();
+        sameBothWays(Way.EITHER, 1, out -> {
+            Frontend.statement(out, "update account set balance = 2 where id = 2");
+            Frontend.statement(out, "insert into account (id, balance) values (1, 1)");
+            Frontend.statement(out, "update account set balance = 3 where id = 3 returning balance");
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.statement(out, "update account set balance = 2 where id = 2");
+            Frontend.sync(out);
+        });
+    }
+
+    /** The engine skips what follows an error: a name stands for what it stood for before. */
+    @Test
+    void namesAreThoseThatTheEngineKnows() throws Exception {
+        sameBothWays(Way.EITHER, 1, out -> {
+            Frontend.parse(out, "s", "select id from account where id < 3 order by id");
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.parse(out, "bad", "select nothing");
+            Frontend.closeStatement(out, "s");
+            Frontend.parse(out, "s", "update account set balance = 1 where id = 1");
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.bind(out, "", "s");
+            Frontend.execute(out, "", 0);
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.parse(out, "s", "update account set balance = 1 where id = 1");
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.bind(out, "", "s");
+            Frontend.execute(out, "", 0);
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.parse(out, "u", "update account set balance = 1 where id = 1");
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.parse(out, "u", "select id, note from account where id = 2");
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.bind(out, "", "u");
+            Frontend.describePortal(out, "");
+            Frontend.execute(out, "", 0);
+            Frontend.sync(out);
+        }, out -> {
+            Frontend.closeStatement(out, "u");
+            Frontend.bind(out, "", "u");
+            Frontend.sync(out);
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------ drivers
+
+    private static String throughDriver(Way way, String mode) throws Exception {
+        StringBuilder all = new StringBuilder();
+        try (Connection connection = DriverManager.getConnection(
+                fixture.url(way) + "&prepareThreshold=2&preferQueryMode=" + mode)) {
+            connection.setAutoCommit(false);
+            try (PreparedStatement update = connection
+                    .prepareStatement("update account set balance = balance + ? where id = ?");
+                    PreparedStatement insert = connection.prepareStatement(
+                            "insert into child (account, code) values (?, ?)",
+                            Statement.RETURN_GENERATED_KEYS);
+                    PreparedStatement returning = connection.prepareStatement(
+                            "update account set note = ? where id < ? returning id, at, raw, rate, amount, note")) {
+                for (int i = 1; i <= 6; i++) {
+                    update.setInt(1, i);
+                    update.setInt(2, i);
+                    all.append(update.executeUpdate());
+                    insert.setInt(1, i);
+                    insert.setString(2, "driver " + i);
+                    all.append(insert.executeUpdate());
+                    try (ResultSet keys = insert.getGeneratedKeys()) {
+                        while (keys.next()) {
+                            all.append(keys.getLong(1)).append(' ').append(keys.getMetaData().getColumnCount());
+                        }
+                    }
+                    returning.setString(1, "round " + i);
+                    returning.setInt(2, i);
+                    returning.setFetchSize(i % 2 == 0 ? 2 : 0);
+                    try (ResultSet rows = returning.executeQuery()) {
+                        while (rows.next()) {
+                            all.append(rows.getInt(1)).append(rows.getTimestamp(2)).append(rows.getDouble(4))
+                                    .append(rows.getString(6));
+                        }
+                        all.append(rows.getMetaData().getColumnCount()).append('\n');
+                    }
+                    if (i % 3 == 0) {
+                        connection.rollback();
+                    } else {
+                        connection.commit();
+                    }
+                }
+                for (int i = 1; i <= 20; i++) {
+                    update.setInt(1, i);
+                    update.setInt(2, 1 + i % 10);
+                    update.addBatch();
+                    insert.setInt(1, 1 + i % 10);
+                    insert.setString(2, "batch " + i);
+                    insert.addBatch();
+                }
+                all.append(java.util.Arrays.toString(update.executeBatch()))
+                        .append(java.util.Arrays.toString(insert.executeBatch()));
+                connection.commit();
+            }
+        }
+        all.append(String.join("----\n", fixture.committed()));
+        return all.toString();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"extended", "simple", "extendedForPrepared", "extendedCacheEverything"})
+    void driversSeeTheSame(String mode) throws Exception {
+        String inBand = throughDriver(Way.EITHER, mode);
+        reset();
+        assertEquals(throughDriver(Way.TRIGGERS, mode), inBand);
+    }
+
+    // ------------------------------------------------------------------------------------------ a random one
+
+    @Test
+    void anyStatementsTellWhatTriggersCapture() throws Exception {
+        for (long seed = 1; seed <= 25; seed++) {
+            String[] statements = random(new Random(seed));
+            if (seed % 2 == 0) {
+                simple(Way.EITHER, statements);
+            } else {
+                extended(Way.EITHER, statements);
+            }
+            reset();
+        }
+    }
+
+    private static String[] random(Random random) {
+        List<String> all = new ArrayList<>();
+        boolean block = random.nextBoolean();
+        if (block) {
+            all.add("begin");
+        }
+        for (int i = 0; i < 8; i++) {
+            int id = 1 + random.nextInt(12);
+            String condition = switch (random.nextInt(4)) {
+                case 0 -> " where id = " + id;
+                case 1 -> " where id between " + id + " and " + (id + 2);
+                case 2 -> " where id in (select account from child where code > 'c" + id + "')";
+                default -> "";
+            };
+            String set = switch (random.nextInt(9)) {
+                case 0 -> "balance = balance + " + id;
+                case 1 -> "note = null, at = null";
+                case 2 -> "note = 'it''s, (\"" + id + "\") \\', raw = '\\x0" + (id % 8) + "'";
+                case 3 -> "rate = id / 7.0, amount = " + id + ".5";
+                case 4 -> "numbers = array[" + id + ", null, 3], mood = 'happy'";
+                case 5 -> "id = id + 1000";
+                case 6 ->
+                    "span = interval '" + id + " months 3 hours', at = timestamptz '2026-02-0" + (1 + id % 8) + "'";
+                case 7 -> "(balance, note) = (" + id + ", upper(note))";
+                default -> "id = id, balance = 3";
+            };
+            String returning = random.nextInt(3) == 0 ? " returning id, note, *" : "";
+            all.add(switch (random.nextInt(8)) {
+                case 0 -> "insert into account (id, balance, rate) values (" + (100 * i + id) + ", 1, " + id + " / 3.0)"
+                        + returning;
+                case 1 -> "insert into child (account, code) select id, 'i" + i + "-' || id from account" + condition;
+                case 2 -> "delete from child" + (random.nextBoolean() ? " where account = " + id : "") + " returning *";
+                case 3 ->
+                    "delete from account where id not in (select account from child where account is not null) and id > "
+                            + id + returning;
+                case 4 -> "update child set code = code || '" + i + "', account = "
+                        + (random.nextBoolean() ? id : "null") + " where id = " + id;
+                case 5 -> block ? "savepoint s" + i : "select count(*) from account";
+                default -> "update account set " + set + condition + returning;
+            });
+        }
+        if (block) {
+            all.add(random.nextInt(6) == 0 ? "rollback" : "commit");
+        }
+        return all.toArray(String[]::new);
+    }
+}
