@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -255,7 +257,15 @@ public abstract class EngineContract {
         applier().execute(2, harness.createTable(), second);
         assertFalse(second.success().tookEffect());
         assertTrue(second.success().response().length > 0);
+        assertEquals(1, position(harness.engine()), "what becomes of it others decide");
+        Result<ExecuteResult> skipped = new Result<>();
+        applier().skip(2, Objects.requireNonNull(second.success().refusal()), skipped);
+        assertFalse(skipped.success().tookEffect());
+        assertTrue(skipped.success().response().length > 0);
         assertEquals(2, position(harness.engine()));
+        Result<Set<Long>> positions = new Result<>();
+        harness.engine().skippedPositions(positions);
+        assertEquals(Set.of(2L), positions.success());
         apply(3, harness.put(1, "a")).success();
         commit(3);
         assertEquals(Map.of(1, "a"), harness.contents());
