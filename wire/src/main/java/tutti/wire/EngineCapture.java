@@ -44,6 +44,7 @@ public final class EngineCapture implements Capture {
     private final Supplier<TableCatalog> catalog;
     private final Supplier<References> references;
     private final Supplier<InBandTables> inBand;
+    private volatile Judged judged = new Judged(InBandTables.NONE, false);
     private final Supplier<? extends CompletionStage<?>> refreshCatalog;
     /** Schema changes of local transactions that the catalog may not have yet. */
     private final AtomicInteger refreshing = new AtomicInteger();
@@ -182,9 +183,27 @@ public final class EngineCapture implements Capture {
     @Override
     public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
         TableCatalog now = catalog.get();
-        return refreshing.get() > 0
+        InBandTables tables = inBand.get();
+        return refreshing.get() > 0 || !judged(tables).readsAreReads()
                 ? null
-                : InBandStatement.of(sql, length, standardStrings, inBand.get(), now, role, now);
+                : InBandStatement.of(sql, length, standardStrings, tables, now, role, now);
+    }
+
+    /** Whether no function of a user's has a name by which a query counts as a read: it could run unnoticed. */
+    private record Judged(InBandTables tables, boolean readsAreReads) {
+        static Judged of(InBandTables tables) {
+            return new Judged(tables, tables.functions().stream()
+                    .noneMatch(name -> name.startsWith("pg_") || Classifier.isHarmless(name)));
+        }
+    }
+
+    private Judged judged(InBandTables tables) {
+        Judged last = judged;
+        if (!last.tables().equals(tables)) {
+            last = Judged.of(tables);
+            judged = last;
+        }
+        return last;
     }
 
     @Override

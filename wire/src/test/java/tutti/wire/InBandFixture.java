@@ -74,7 +74,7 @@ final class InBandFixture implements AutoCloseable {
     /** The engine's capture, one way only. */
     private final class OneWay implements Capture {
         private final Way way;
-        private final EngineCapture real = new EngineCapture(engine::catalog, engine::references,
+        private final Capture real = new EngineCapture(engine::catalog, engine::references,
                 engine::inBandTables, engine::refreshCatalog, engine.functions(), SECRET);
 
         OneWay(Way way) {
@@ -132,6 +132,12 @@ final class InBandFixture implements AutoCloseable {
     /** What is sent for every statement from now on, whether it is true or not; null for what is proven. */
     void pretend(@Nullable InBandStatement statement) {
         pretended = statement;
+    }
+
+    /** Whether a statement would be sent so that it tells its rows, for alice. */
+    boolean tells(String sql) {
+        byte[] text = sql.getBytes(StandardCharsets.UTF_8);
+        return new OneWay(Way.EITHER).inBand(text, text.length, true, "alice") != null;
     }
 
     /** Whether a statement is proven, for alice. */

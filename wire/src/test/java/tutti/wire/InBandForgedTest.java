@@ -54,8 +54,9 @@ class InBandForgedTest {
     @BeforeEach
     void rows() throws Exception {
         fixture.node.reset();
-        fixture.past("DELETE FROM victim; DELETE FROM mine; DELETE FROM hidden; DELETE FROM watched; DELETE FROM orders;"
-                + " INSERT INTO victim VALUES (1, 'true'); INSERT INTO mine VALUES (1, 'a'), (2, 'b')");
+        fixture.past(
+                "DELETE FROM victim; DELETE FROM mine; DELETE FROM hidden; DELETE FROM watched; DELETE FROM orders;"
+                        + " INSERT INTO victim VALUES (1, 'true'); INSERT INTO mine VALUES (1, 'a'), (2, 'b')");
         fixture.committed();
         fixture.node.forget();
         alice = fixture.client(Way.EITHER);
@@ -233,6 +234,15 @@ class InBandForgedTest {
         schema("drop operator public.= (text, text)");
         assertTrue(fixture.proven("delete from mine"));
         schema("drop function same(text, text)");
+    }
+
+    @Test
+    void nothingIsToldWhileAFunctionOfAUsersPassesForARead() throws Exception {
+        assertTrue(fixture.tells("delete from mine"));
+        schema("create function lower(a int) returns text language plpgsql as 'begin return a; end'");
+        assertFalse(fixture.tells("delete from mine"));
+        schema("drop function lower(int)");
+        assertTrue(fixture.tells("delete from mine"));
     }
 
     @Test
