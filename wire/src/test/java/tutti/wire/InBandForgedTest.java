@@ -54,8 +54,9 @@ class InBandForgedTest {
     @BeforeEach
     void rows() throws Exception {
         fixture.node.reset();
-        fixture.past("DELETE FROM victim; DELETE FROM mine; DELETE FROM hidden; DELETE FROM watched; DELETE FROM orders;"
-                + " INSERT INTO victim VALUES (1, 'true'); INSERT INTO mine VALUES (1, 'a'), (2, 'b')");
+        fixture.past(
+                "DELETE FROM victim; DELETE FROM mine; DELETE FROM hidden; DELETE FROM watched; DELETE FROM orders;"
+                        + " INSERT INTO victim VALUES (1, 'true'); INSERT INTO mine VALUES (1, 'a'), (2, 'b')");
         fixture.committed();
         fixture.node.forget();
         alice = fixture.client(Way.EITHER);
