@@ -212,7 +212,7 @@ def refusals():
     with connect(0, autocommit=True) as db:
         db.execute("DROP TABLE IF EXISTS py_keyless")
         db.execute("CREATE TABLE py_keyless (a int)")
-        assert "primary key" in refused(db, "INSERT INTO py_keyless VALUES (1)", "55000")
+        db.execute("INSERT INTO py_keyless VALUES (1)")
         for sql in (
             "LISTEN a",
             "NOTIFY a",

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,7 +53,7 @@ class MutantsTest {
     void allFitTheClassesThatTheyBreak() {
         assertTrue(Mutants.all().size() >= MUTANTS_MIN, () -> Mutants.all().size() + " mutants");
         Set<String> names = new HashSet<>();
-        for (Mutant mutant : Mutants.all()) {
+        for (Mutant mutant : Stream.concat(Mutants.all().stream(), Mutants.escaping().stream()).toList()) {
             assertTrue(names.add(mutant.name()), mutant.name());
             assertFalse(mutant.mutations().get().toString().isEmpty());
         }

@@ -257,6 +257,20 @@ class DatabaseTest {
         assertEquals(List.of("apply done", "late done"), heard.subList(1, 3));
     }
 
+    /** Else it could wait for one who waits for what is ordered behind it. */
+    @Test
+    void whileAnApplierGoesFirstOthersThatAreOrderedGetRows() {
+        use(EngineKind.H2);
+        WriteSet first = remote(append(A, 9));
+        WriteSet second = remote(append(B, 9));
+        new Client("holder", append(A, 1)).step();
+        engine.openApplier().apply(5, List.of(first), noted("first"));
+        kernel.runUntil(kernel.now() + 20 * Nanos.MILLI);
+        engine.openApplier().apply(6, List.of(second), noted("second"));
+        kernel.runUntil(kernel.now() + 20 * Nanos.MILLI);
+        assertEquals(List.of("holder done", "second done"), heard);
+    }
+
     /** Whoever was pushed aside by what all replicas execute and ran again at once kept it from ever being alone. */
     @ParameterizedTest
     @EnumSource(EngineKind.class)

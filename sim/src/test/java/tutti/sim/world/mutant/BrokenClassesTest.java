@@ -24,6 +24,7 @@ class BrokenClassesTest {
     private static final String JDBC = "tutti.jdbc.";
     private static final String ENGINE = "tutti.engine.jdbc.";
     private static final String MACRO = "tutti.engine.macro.";
+    private static final String DATABASE = "tutti.sim.world.database.";
 
     /** Those whose test is quick. */
     static List<BrokenClass> quick() {
@@ -34,6 +35,14 @@ class BrokenClassesTest {
                 new BrokenClass("cut-end-comes-back", "What was cut from the log's end stays in the file.",
                         Edit.of(LOG, "truncateFrom", new Change.LeftOut("truncate")), LOG + "Test",
                         "whatWasRemovedFromTheEndNeverComesBack"),
+                new BrokenClass("appliers-kept-out",
+                        "An applier that waits for a local transaction keeps other appliers out.",
+                        Edit.of(DATABASE + "SimApplier", "kept", new Change.Body(1)), DATABASE + "DatabaseTest",
+                        "whileAnApplierGoesFirstOthersThatAreOrderedGetRows"),
+                new BrokenClass("locks-outlive-the-server",
+                        "Whoever used a simulated server that has died holds what it held there.",
+                        Edit.of(DATABASE + "Locks", "forget", new Change.LeftOut("forEach")).at(1, 2),
+                        DATABASE + "LocksTest", "whatWasHeldWhenTheServerDiedIsNotGrantedInItsNextLife"),
                 new BrokenClass("former-life-counts", "What a node has shown counts in its next life.",
                         Edit.of(JDBC + "Node", "life(Ljava/lang/String;", new Change.Given("equals", 1)).at(1, 2),
                         JDBC + "NodeTest", "whatItHasShownCountsInThatLifeOnly"),
