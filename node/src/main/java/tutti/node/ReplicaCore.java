@@ -70,7 +70,6 @@ final class ReplicaCore {
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
 
-    /* Of the loop. */
     private Set<Integer> orderers = Set.of();
     /** Position of this life's first message, 0 until it has come. */
     private long joinedAt;
@@ -216,6 +215,11 @@ final class ReplicaCore {
         return logKeeping;
     }
 
+    /** Has a message ordered, in a version that all nodes can read. */
+    void send(Control message) {
+        parts.send(message);
+    }
+
     /** Any thread. */
     long visiblePosition() {
         return visiblePosition;
@@ -349,7 +353,6 @@ final class ReplicaCore {
             send(messages.said(message));
         }
 
-        /** In a version that all nodes can read. */
         @Override
         public void send(Control control) {
             if (lifecycle.state() != State.EXCLUDED) {
