@@ -69,7 +69,6 @@ final class ReplicaCore {
     /* Read from any thread. */
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
-
     private Set<Integer> orderers = Set.of();
     /** Position of this life's first message, 0 until it has come. */
     private long joinedAt;

@@ -68,11 +68,6 @@ final class Greeting {
             this(node, process, directory, Versions.SPOKEN, CAPABILITIES, cluster);
         }
 
-        @Override
-        public Schema<Hello> schema() {
-            return SCHEMA;
-        }
-
         /** As it travels. */
         ByteBuffer framed() {
             byte[] hello = bytes(Versions.FOREVER.newest());
@@ -95,11 +90,6 @@ final class Greeting {
         /** One of this build. */
         Answer(String refusal) {
             this(refusal, Versions.SPOKEN, CAPABILITIES);
-        }
-
-        @Override
-        public Schema<Answer> schema() {
-            return SCHEMA;
         }
 
         /** As it travels. */

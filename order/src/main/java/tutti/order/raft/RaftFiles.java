@@ -21,11 +21,6 @@ final class RaftFiles {
         static final Schema<Identity> SCHEMA = Schema
                 .message("identity", 1, Identity.class, "Which node of which cluster the directory is of.")
                 .of(Field.of("words", Types.text(1 << 20), Identity::words), Identity::new);
-
-        @Override
-        public Schema<Identity> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The current term, and whom this node voted for in it, if for anybody. */
@@ -33,11 +28,6 @@ final class RaftFiles {
         static final Schema<Vote> SCHEMA = Schema.message("vote", 2, Vote.class, "What Raft must not forget.").of(
                 Field.of("term", Types.COUNT, Vote::term),
                 Field.of("votedFor", Types.optional(Types.INT), Vote::votedFor), Vote::new);
-
-        @Override
-        public Schema<Vote> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Number of the last start of the node. */
@@ -45,11 +35,6 @@ final class RaftFiles {
         static final Schema<Incarnation> SCHEMA = Schema
                 .message("incarnation", 3, Incarnation.class, "Number of the last start of the node.")
                 .of(Field.of("last", Types.NATURAL, Incarnation::last), Incarnation::new);
-
-        @Override
-        public Schema<Incarnation> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Number of a directory, this one or another node's, which no other has. */
@@ -57,11 +42,6 @@ final class RaftFiles {
         static final Schema<DirectoryNumber> SCHEMA = Schema
                 .message("number", 5, DirectoryNumber.class, "Number of a directory, this one or another node's.")
                 .of(Field.of("of", Types.LONG, DirectoryNumber::of), DirectoryNumber::new);
-
-        @Override
-        public Schema<DirectoryNumber> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Id of the cluster that a directory belongs to. */
@@ -69,11 +49,6 @@ final class RaftFiles {
         static final Schema<ClusterId> SCHEMA = Schema
                 .message("cluster", 6, ClusterId.class, "Id of the cluster that the directory belongs to.")
                 .of(Field.of("id", Types.text(ID_BYTES_MAX), ClusterId::id), ClusterId::new);
-
-        @Override
-        public Schema<ClusterId> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */
