@@ -18,6 +18,31 @@ public sealed interface Action {
     /** The values of the kind's parameters, in their order, as plans have them. */
     List<String> values();
 
+    /** One that a host has, about which nothing else is to be said. */
+    sealed interface AtHost extends Action {
+        /** Its host. */
+        String host();
+
+        @Override
+        default List<String> values() {
+            return List.of(host());
+        }
+    }
+
+    /** One that a host has at a rate. */
+    sealed interface AtRate extends Action {
+        /** Its host. */
+        String host();
+
+        /** A probability, or how much a clock is fast. */
+        double rate();
+
+        @Override
+        default List<String> values() {
+            return List.of(host(), number(rate()));
+        }
+    }
+
     /** See {@link FaultKind#LOSS}. */
     record Loss(List<String> from, List<String> to, double rate) implements Action {
         public Loss {
@@ -143,7 +168,7 @@ public sealed interface Action {
     }
 
     /** See {@link FaultKind#CLOCK_DRIFT}: positive rates are slow clocks. */
-    record ClockDrift(String host, double rate) implements Action {
+    record ClockDrift(String host, double rate) implements AtRate {
         public ClockDrift {
             if (!(rate >= -0.4 && rate <= 4)) {
                 throw new IllegalArgumentException("a clock drifts at a rate from -0.4 to 4, not " + number(rate));
@@ -153,11 +178,6 @@ public sealed interface Action {
         @Override
         public FaultKind kind() {
             return FaultKind.CLOCK_DRIFT;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
         }
     }
 
@@ -202,15 +222,10 @@ public sealed interface Action {
     }
 
     /** See {@link FaultKind#PAUSE}. */
-    record Pause(String host) implements Action {
+    record Pause(String host) implements AtHost {
         @Override
         public FaultKind kind() {
             return FaultKind.PAUSE;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
         }
     }
 
@@ -277,20 +292,15 @@ public sealed interface Action {
     }
 
     /** See {@link FaultKind#FULL_DISK}. */
-    record FullDisk(String host) implements Action {
+    record FullDisk(String host) implements AtHost {
         @Override
         public FaultKind kind() {
             return FaultKind.FULL_DISK;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
     }
 
     /** See {@link FaultKind#FAILING_DISK}. */
-    record FailingDisk(String host, double rate) implements Action {
+    record FailingDisk(String host, double rate) implements AtRate {
         public FailingDisk {
             requireRate(rate);
         }
@@ -298,11 +308,6 @@ public sealed interface Action {
         @Override
         public FaultKind kind() {
             return FaultKind.FAILING_DISK;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
         }
     }
 
@@ -341,7 +346,7 @@ public sealed interface Action {
     }
 
     /** See {@link FaultKind#LOST_WRITES}. */
-    record LostWrites(String host, double rate) implements Action {
+    record LostWrites(String host, double rate) implements AtRate {
         public LostWrites {
             requireRate(rate);
         }
@@ -350,15 +355,10 @@ public sealed interface Action {
         public FaultKind kind() {
             return FaultKind.LOST_WRITES;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#MISDIRECTED_WRITES}. */
-    record MisdirectedWrites(String host, double rate) implements Action {
+    record MisdirectedWrites(String host, double rate) implements AtRate {
         public MisdirectedWrites {
             requireRate(rate);
         }
@@ -367,15 +367,10 @@ public sealed interface Action {
         public FaultKind kind() {
             return FaultKind.MISDIRECTED_WRITES;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#LYING_DISK}. */
-    record LyingDisk(String host, double rate) implements Action {
+    record LyingDisk(String host, double rate) implements AtRate {
         public LyingDisk {
             requireRate(rate);
         }
@@ -384,36 +379,21 @@ public sealed interface Action {
         public FaultKind kind() {
             return FaultKind.LYING_DISK;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#LOST_DISK}. */
-    record LostDisk(String host) implements Action {
+    record LostDisk(String host) implements AtHost {
         @Override
         public FaultKind kind() {
             return FaultKind.LOST_DISK;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
     }
 
     /** See {@link FaultKind#OLD_COPY}. */
-    record OldCopy(String host) implements Action {
+    record OldCopy(String host) implements AtHost {
         @Override
         public FaultKind kind() {
             return FaultKind.OLD_COPY;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
         }
     }
 
@@ -458,46 +438,31 @@ public sealed interface Action {
     }
 
     /** See {@link FaultKind#ENGINE_OLD_CHECKPOINT}. */
-    record EngineOldCheckpoint(String host) implements Action {
+    record EngineOldCheckpoint(String host) implements AtHost {
         @Override
         public FaultKind kind() {
             return FaultKind.ENGINE_OLD_CHECKPOINT;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
     }
 
     /** See {@link FaultKind#ENGINE_HANG}. */
-    record EngineHang(String host) implements Action {
+    record EngineHang(String host) implements AtHost {
         @Override
         public FaultKind kind() {
             return FaultKind.ENGINE_HANG;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
     }
 
     /** See {@link FaultKind#ENGINE_DOWN}. */
-    record EngineDown(String host) implements Action {
+    record EngineDown(String host) implements AtHost {
         @Override
         public FaultKind kind() {
             return FaultKind.ENGINE_DOWN;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
     }
 
     /** See {@link FaultKind#ENGINE_ABORTS}. */
-    record EngineAborts(String host, double rate) implements Action {
+    record EngineAborts(String host, double rate) implements AtRate {
         public EngineAborts {
             requireRate(rate);
         }
@@ -506,15 +471,10 @@ public sealed interface Action {
         public FaultKind kind() {
             return FaultKind.ENGINE_ABORTS;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#ENGINE_REFUSES}. */
-    record EngineRefuses(String host, double rate) implements Action {
+    record EngineRefuses(String host, double rate) implements AtRate {
         public EngineRefuses {
             requireRate(rate);
         }
@@ -523,15 +483,10 @@ public sealed interface Action {
         public FaultKind kind() {
             return FaultKind.ENGINE_REFUSES;
         }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#OWN_ROWS}. */
-    record OwnRows(String host, double rate) implements Action {
+    record OwnRows(String host, double rate) implements AtRate {
         public OwnRows {
             requireRate(rate);
         }
@@ -539,11 +494,6 @@ public sealed interface Action {
         @Override
         public FaultKind kind() {
             return FaultKind.OWN_ROWS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
         }
     }
 
@@ -578,15 +528,18 @@ public sealed interface Action {
     }
 
     /** See {@link FaultKind#GONE}. */
-    record Gone(String host) implements Action {
+    record Gone(String host) implements AtHost {
         @Override
         public FaultKind kind() {
             return FaultKind.GONE;
         }
+    }
 
+    /** See {@link FaultKind#LOST_SIGHT}. */
+    record LostSight(String host) implements AtHost {
         @Override
-        public List<String> values() {
-            return List.of(host);
+        public FaultKind kind() {
+            return FaultKind.LOST_SIGHT;
         }
     }
 

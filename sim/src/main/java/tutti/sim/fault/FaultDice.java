@@ -145,6 +145,7 @@ final class FaultDice {
             case KILL_BEHIND -> new Action.KillBehind(dice.pick(hosts), dice.pick(List.of(Disk.Rare.values())),
                     dice.between(1, dice.pick(KILL_BEHIND_OPERATIONS)), unsynced(dice));
             case GONE -> new Action.Gone(dice.pick(hosts));
+            case LOST_SIGHT -> new Action.LostSight(dice.pick(hosts));
         };
     }
 

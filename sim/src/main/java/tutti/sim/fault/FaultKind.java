@@ -79,7 +79,9 @@ public enum FaultKind {
      */
     KILL_BEHIND(Promise.RECOVERS, "kill-behind", "host", "rare", "operation", "unsynced"),
     /** A host crashes, and never boots again. */
-    GONE(Promise.REFUSES, "gone", "host");
+    GONE(Promise.REFUSES, "gone", "host"),
+    /** The clients of a host cannot reach it any more once it commits for them; most ask other nodes what became of that. */
+    LOST_SIGHT(Promise.RECOVERS, "lost-sight", "host");
 
     /** What a system that keeps its data on a majority of disks promises under a kind of fault. */
     public enum Promise {

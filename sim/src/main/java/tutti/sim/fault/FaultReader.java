@@ -80,6 +80,7 @@ final class FaultReader {
             case KILL_BEHIND -> new Action.KillBehind(given.host(), given.oneOf("rare", Disk.Rare.values()),
                     given.whole("operation"), given.oneOf("unsynced", Unsynced.values()));
             case GONE -> new Action.Gone(given.host());
+            case LOST_SIGHT -> new Action.LostSight(given.host());
         };
     }
 

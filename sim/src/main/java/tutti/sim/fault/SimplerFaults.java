@@ -107,7 +107,7 @@ final class SimplerFaults {
                     .forEach(milder -> simpler
                             .add(new Action.KillBehind(a.host(), a.rare(), a.operation(), milder)));
             case Action.Gone a -> simpler.add(new Action.Crash(a.host(), Unsynced.KEPT));
-            case Action.FullDisk _,Action.LostDisk _,Action.OldCopy _,Action.LostDirectory _,Action.OldDirectory _,Action.EngineOldCheckpoint _,Action.EngineHang _,Action.EngineDown _ -> {
+            case Action.FullDisk _,Action.LostDisk _,Action.OldCopy _,Action.LostDirectory _,Action.OldDirectory _,Action.EngineOldCheckpoint _,Action.EngineHang _,Action.EngineDown _,Action.LostSight _ -> {
                 // Only its time can be simpler.
             }
             case Action.FailingDisk a ->
