@@ -251,6 +251,9 @@ public sealed interface Action {
     /** See {@link FaultKind#GONE}. */
     record Gone(String host) implements Action {}
 
+    /** See {@link FaultKind#LOST_SIGHT}. */
+    record LostSight(String host) implements Action {}
+
     private static void requireOperation(int operation) {
         if (operation < 1 || operation > 1_000_000) {
             throw new IllegalArgumentException("a process is killed at operation 1 to 1000000, not " + operation);

@@ -146,6 +146,7 @@ final class FaultDice {
             case KILL_BEHIND -> new Action.KillBehind(dice.pick(hosts), dice.pick(List.of(Disk.Rare.values())),
                     operation(dice, KILL_BEHIND_OPERATIONS), unsynced(dice));
             case GONE -> new Action.Gone(dice.pick(hosts));
+            case LOST_SIGHT -> new Action.LostSight(dice.pick(hosts));
         };
     }
 
