@@ -233,7 +233,7 @@ public final class Mutants {
                     Edit.of(RAFT + "Delivery", "deliver", new Change.Condition("after", 1, Jump.PASSED)).at(2, 2),
                     raft("si", "crash,kill"), new Finder(By.ASSERTION, "the order has a gap or repeats itself"), 3),
             mended("lost-directory-welcome", "A node that has lost its order's directory takes part as if it had not.",
-                    Edit.of(RAFT + "NodeDirectory", "knows", new Change.Body(1)),
+                    Edit.of(RAFT + "MetNodes", "knows", new Change.Body(1)),
                     raft("si", "lost-disk,crash,pause,partition"), new Finder(By.TOTAL_ORDER, "uniform total order"),
                     100),
             // ------------------------------------------------------------------------------ group communication
