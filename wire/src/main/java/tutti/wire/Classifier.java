@@ -34,7 +34,6 @@ final class Classifier {
     private static final long AS = SqlTokens.key("as");
     private static final long TABLE = SqlTokens.key("table");
     private static final long COLUMN = SqlTokens.key("column");
-    private static final long MATERIALIZED = SqlTokens.key("materialized");
     private static final long PG_TEMP = SqlTokens.key("pg_temp");
     private static final long SETVAL = SqlTokens.key("setval");
     private static final long PG_NOTIFY = SqlTokens.key("pg_notify");
@@ -96,9 +95,6 @@ final class Classifier {
             "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
     private static final String NO_NOTIFY = "LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would"
             + " not reach the clients of other nodes: poll a table instead";
-    private static final String IN_BLOCK = "a statement that makes a table or materialized view from a query cannot be"
-            + " used in a transaction block, because every replica would run the query on what it has by then:"
-            + " use it outside of a block, or create the table first and fill it with INSERT ... SELECT";
     private static final long[] PER_SERVER = keys("database tablespace subscription system");
     private static final long[] QUESTIONS = keys("tutti_outcome tutti_position tutti_wait");
     private final SqlTokens tokens = new SqlTokens();
@@ -114,7 +110,7 @@ final class Classifier {
     private boolean locks;
     private boolean readOnly;
     private boolean question;
-    private @Nullable String inBlockRefusal;
+    private boolean fills;
     private int targetStart;
     private int targetEnd;
     /** The token at which the statement being judged stands. */
@@ -151,7 +147,7 @@ final class Classifier {
         temporary = false;
         readOnly = false;
         question = false;
-        inBlockRefusal = null;
+        fills = false;
         targetEnd = 0;
         targetStart = 0;
         tokens.reset(sql, from, to, standardConformingStrings);
@@ -234,10 +230,9 @@ final class Classifier {
         return needsBlock && count == 1;
     }
 
-    /** Why the first such statement cannot be used in a transaction block, or null. */
-    @Nullable
-    String inBlockRefusal() {
-        return inBlockRefusal;
+    /** Whether a schema change makes a table from a query. */
+    boolean fills() {
+        return fills;
     }
 
     /** The relation that a single schema change is about, if it may be a temporary one; from here to {@link #targetEnd}. */
@@ -451,7 +446,7 @@ final class Classifier {
                     temporary = true;
                     return StatementKind.WRITE;
                 }
-                inBlockRefusal = IN_BLOCK;
+                fills = true;
                 return StatementKind.SCHEMA;
             }
             if (kind == SqlTokens.WORD && token == '(' && word == SETVAL) {
@@ -512,9 +507,6 @@ final class Classifier {
             return StatementKind.WRITE;
         }
         boolean table = create && at(TABLE);
-        if (refresh || (create && at(MATERIALIZED))) {
-            inBlockRefusal = IN_BLOCK;
-        }
         target = Target.NONE;
         if (token == SqlTokens.WORD) {
             target = among(RELATIONS, tokens.word())
@@ -555,7 +547,7 @@ final class Classifier {
             depth += token == '(' ? 1 : token == ')' ? -1 : 0;
             if (token == SqlTokens.WORD) {
                 if (table && depth == 0 && tokens.word() == AS) {
-                    inBlockRefusal = IN_BLOCK;
+                    fills = true;
                 }
                 concurrent |= tokens.word() == CONCURRENTLY;
                 if (begin && tokens.word() == ATOMIC) {
