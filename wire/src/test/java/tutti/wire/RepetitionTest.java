@@ -256,6 +256,19 @@ class RepetitionTest {
     }
 
     @Test
+    void whoLosesAgainBeforeItHasComeAsFarAsBeforeIsRunAgain() throws Exception {
+        simple(client, "begin");
+        simple(client, "update account set balance = balance + 1 where id = 1");
+        assertEquals("TDC(SELECT 1)/T", simple(client, "select pg_sleep(1)"));
+        take(node.begun).rollBack(new AbortReason.Victim(3));
+        fixture.awaitSleeping();
+        take(node.begun).rollBack(new AbortReason.Victim(4));
+        assertEquals("C(UPDATE 1)/T", simple(client, "update account set balance = balance + 1 where id = 2"));
+        assertEquals("C(COMMIT)/I", simple(client, "commit"));
+        assertEquals("1:11 2:21", fixture.accounts());
+    }
+
+    @Test
     void aBlockInOneQueryIsRunAgain() throws Exception {
         node.manual = true;
         CompletableFuture<String> answer = query(
