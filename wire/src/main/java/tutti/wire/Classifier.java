@@ -72,9 +72,6 @@ final class Classifier {
             "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
     private static final String NO_NOTIFY = "LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would"
             + " not reach the clients of other nodes: poll a table instead";
-    private static final String IN_BLOCK = "a statement that makes a table or materialized view from a query cannot be"
-            + " used in a transaction block, because every replica would run the query on what it has by then:"
-            + " use it outside of a block, or create the table first and fill it with INSERT ... SELECT";
     private static final long[] QUESTIONS = SqlCursor.keys("tutti_outcome tutti_position tutti_wait");
     private final SqlCursor sql = new SqlCursor();
     private final SchemaStatement schema;
@@ -88,7 +85,7 @@ final class Classifier {
     private boolean locks;
     private boolean readOnly;
     private boolean question;
-    private @Nullable String inBlockRefusal;
+    private boolean fills;
 
     /**
      * A classifier.
@@ -112,7 +109,7 @@ final class Classifier {
         refusal = null;
         readOnly = false;
         question = false;
-        inBlockRefusal = null;
+        fills = false;
         schema.forget();
         sql.reset(text, from, to, standardConformingStrings);
         while (!sql.atEnd()) {
@@ -192,10 +189,9 @@ final class Classifier {
         return needsBlock && count == 1;
     }
 
-    /** Why the first such statement cannot be used in a transaction block, or null. */
-    @Nullable
-    String inBlockRefusal() {
-        return inBlockRefusal;
+    /** Whether a schema change makes a table from a query. */
+    boolean fills() {
+        return fills;
     }
 
     /** The relation that a single schema change is about, if it may be a temporary one; from here to {@link #targetEnd}. */
@@ -384,7 +380,7 @@ final class Classifier {
                 if (sql.atWord(TEMP) || sql.atWord(TEMPORARY)) {
                     return StatementKind.WRITE;
                 }
-                inBlockRefusal = IN_BLOCK;
+                fills = true;
                 return StatementKind.SCHEMA;
             }
             if (kind == SqlTokens.WORD && sql.at('(') && word == SETVAL) {
@@ -434,9 +430,7 @@ final class Classifier {
 
     private StatementKind schemaChange(boolean refresh, boolean create, boolean changes) {
         StatementKind kind = schema.judge(refresh, create, changes);
-        if (schema.isFromQuery()) {
-            inBlockRefusal = IN_BLOCK;
-        }
+        fills |= schema.isFromQuery();
         return kind == StatementKind.REFUSED ? refuse(schema.refusal()) : kind;
     }
 

@@ -13,7 +13,6 @@ final class SchemaStatement {
     private static final long AS = SqlTokens.key("as");
     private static final long TABLE = SqlTokens.key("table");
     private static final long COLUMN = SqlTokens.key("column");
-    private static final long MATERIALIZED = SqlTokens.key("materialized");
     private static final long PG_TEMP = SqlTokens.key("pg_temp");
     private static final long ATOMIC = SqlTokens.key("atomic");
     private static final long BEGIN = SqlTokens.key("begin");
@@ -69,7 +68,7 @@ final class SchemaStatement {
         return refusal;
     }
 
-    /** Whether the statement judged last makes a table or materialized view from a query. */
+    /** Whether the statement judged last makes a table from a query. */
     boolean isFromQuery() {
         return fromQuery;
     }
@@ -110,7 +109,6 @@ final class SchemaStatement {
             return StatementKind.WRITE;
         }
         boolean table = create && sql.atWord(TABLE);
-        fromQuery = refresh || (create && sql.atWord(MATERIALIZED));
         target = Target.NONE;
         if (sql.atWord()) {
             target = sql.atAny(RELATIONS)

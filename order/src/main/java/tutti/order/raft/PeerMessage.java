@@ -43,6 +43,25 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("payload", Types.bytes(Types.BYTES_MAX), Letter::payload), Letter::new);
     }
 
+    /**
+     * How far the sender has got, so that the receiver knows the sender's directory again.
+     *
+     * @param term the highest that it has told
+     * @param voted whether it has voted in it
+     * @param index the last entry that it has for good: committed, and on its disk
+     */
+    record Kept(int term, boolean voted, long index) implements PeerMessage {
+        static final Schema<Kept> SCHEMA = Schema
+                .message("kept", 12, Kept.class, "How far the sender has got, which its disk holds.").of(
+                        Field.of("term", Types.COUNT, Kept::term), Field.of("voted", Types.BOOLEAN, Kept::voted),
+                        Field.of("index", Types.NATURAL, Kept::index), Kept::new);
+
+        @Override
+        public Schema<Kept> schema() {
+            return SCHEMA;
+        }
+    }
+
     /** What Raft says; {@link MessageCodec} knows it in MicroRaft's form. */
     sealed interface Raft extends PeerMessage {
         /** The sender's term. */
@@ -160,5 +179,5 @@ sealed interface PeerMessage extends Encoded {
                     + " bytes, and the message.",
             List.of(Submit.SCHEMA, Truncated.SCHEMA, Letter.SCHEMA, Append.SCHEMA, Appended.SCHEMA, NotAppended.SCHEMA,
                     VoteRequest.SCHEMA, VoteResponse.SCHEMA, PreVoteRequest.SCHEMA, PreVoteResponse.SCHEMA,
-                    Lead.SCHEMA));
+                    Lead.SCHEMA, Kept.SCHEMA));
 }

@@ -201,7 +201,9 @@ public sealed interface Action {
     /** See {@link FaultKind#OLD_DIRECTORY}: which of {@link #OF}. */
     record OldDirectory(String host, String directory) implements Action {
         /** Directories that it may be about. */
-        static final List<String> OF = List.of("node", "database");
+        static final List<String> OF = List.of("order", "node", "database");
+        /** Those of which a node itself sees that they are old; an order's only the other nodes can tell. */
+        static final List<String> TOLD = List.of("node", "database");
 
         public OldDirectory {
             requireOneOf(directory, OF);
@@ -250,6 +252,9 @@ public sealed interface Action {
 
     /** See {@link FaultKind#GONE}. */
     record Gone(String host) implements Action {}
+
+    /** See {@link FaultKind#LOST_SIGHT}. */
+    record LostSight(String host) implements Action {}
 
     private static void requireOperation(int operation) {
         if (operation < 1 || operation > 1_000_000) {

@@ -134,7 +134,7 @@ final class FaultDice {
             case LOST_DISK -> new Action.LostDisk(dice.pick(hosts));
             case OLD_COPY -> new Action.OldCopy(dice.pick(hosts));
             case LOST_DIRECTORY -> new Action.LostDirectory(dice.pick(hosts), dice.pick(Action.LostDirectory.OF));
-            case OLD_DIRECTORY -> new Action.OldDirectory(dice.pick(hosts), dice.pick(Action.OldDirectory.OF));
+            case OLD_DIRECTORY -> new Action.OldDirectory(dice.pick(hosts), dice.pick(Action.OldDirectory.TOLD));
             case ENGINE_OLD_CHECKPOINT -> new Action.EngineOldCheckpoint(dice.pick(hosts));
             case ENGINE_HANG -> new Action.EngineHang(dice.pick(hosts));
             case ENGINE_DOWN -> new Action.EngineDown(dice.pick(hosts));
@@ -146,6 +146,7 @@ final class FaultDice {
             case KILL_BEHIND -> new Action.KillBehind(dice.pick(hosts), dice.pick(List.of(Disk.Rare.values())),
                     operation(dice, KILL_BEHIND_OPERATIONS), unsynced(dice));
             case GONE -> new Action.Gone(dice.pick(hosts));
+            case LOST_SIGHT -> new Action.LostSight(dice.pick(hosts));
         };
     }
 

@@ -82,7 +82,9 @@ public enum FaultKind {
      */
     KILL_BEHIND(Promise.RECOVERS, Action.KillBehind.class),
     /** A host crashes, and never boots again. */
-    GONE(Promise.REFUSES, Action.Gone.class);
+    GONE(Promise.REFUSES, Action.Gone.class),
+    /** The clients of a host cannot reach it any more once it commits for them; most ask other nodes what became of that. */
+    LOST_SIGHT(Promise.RECOVERS, Action.LostSight.class);
 
     /** What a system that keeps its data on a majority of disks promises under a kind of fault. */
     public enum Promise {

@@ -198,6 +198,10 @@ public final class Injector {
                     last(false, action -> (action instanceof Action.EngineDown d && d.host().equals(a.host()))
                             ? true
                             : null)));
+            case Action.LostSight a -> engine(fault, a.host(), () -> engines.lostSight(a.host(),
+                    last(false, action -> (action instanceof Action.LostSight l && l.host().equals(a.host()))
+                            ? true
+                            : null)));
             case Action.EngineOldCheckpoint a -> {
                 long before = engines.happened(a.host(), FaultKind.ENGINE_OLD_CHECKPOINT);
                 engines.backToCheckpoint(a.host());
