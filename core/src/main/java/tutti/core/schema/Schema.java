@@ -25,12 +25,12 @@ public final class Schema<R> extends Type<R> {
     private final Function<@Nullable Object[], R> make;
     private final Field<R, ?>[] fields;
 
-    @SuppressWarnings("unchecked") // An array of what the list has.
+    @SuppressWarnings("unchecked") // It holds what the list has.
     private Schema(Head<R> head, Function<@Nullable Object[], R> make, List<Field<R, ?>> fields) {
         super(fields.stream().filter(field -> field.since == 0).mapToInt(field -> field.type.bytesMin()).sum());
         this.head = head;
         this.make = make;
-        this.fields = fields.toArray(new Field[0]);
+        this.fields = (Field<R, ?>[]) fields.toArray(new Field<?, ?>[0]);
         Set<String> names = new HashSet<>();
         for (Field<R, ?> field : fields) {
             if (!names.add(field.name)) {
