@@ -373,7 +373,7 @@ public final class Injector {
 
     private void wallClock(String host) {
         network.host(host).setWallClock(last(0L, action -> action instanceof Action.ClockJump a && a.host().equals(host)
-                ? a.jump() == Action.Jump.AHEAD ? a.nanos() : -a.nanos()
+                ? a.jump() == Action.Jump.AHEAD ? a.time().toNanos() : -a.time().toNanos()
                 : null));
     }
 
