@@ -31,13 +31,14 @@ public final class Schema<R> extends Type<R> {
 
     private final Head<R> head;
     private final Function<@Nullable Object[], R> make;
-    private final List<Field<R, ?>> fields;
+    private final Field<R, ?>[] fields;
 
+    @SuppressWarnings("unchecked") // It holds what the list has.
     private Schema(Head<R> head, Function<@Nullable Object[], R> make, List<Field<R, ?>> fields) {
         super(fields.stream().filter(field -> field.since == 0).mapToInt(field -> field.type.bytesMin()).sum());
         this.head = head;
         this.make = make;
-        this.fields = fields;
+        this.fields = (Field<R, ?>[]) fields.toArray(new Field<?, ?>[0]);
         Set<String> names = new HashSet<>();
         for (Field<R, ?> field : fields) {
             if (!names.add(field.name)) {
@@ -107,7 +108,7 @@ public final class Schema<R> extends Type<R> {
     }
 
     List<Field<R, ?>> fields() {
-        return fields;
+        return List.of(fields);
     }
 
     /** Whether it is itself of this version, or a field of it or of one of its parts is. */
@@ -146,7 +147,7 @@ public final class Schema<R> extends Type<R> {
 
     @Override
     boolean fixed() {
-        return fields.stream().allMatch(field -> field.since == 0 && field.type.fixed());
+        return fields().stream().allMatch(field -> field.since == 0 && field.type.fixed());
     }
 
     @Override
@@ -176,12 +177,12 @@ public final class Schema<R> extends Type<R> {
                     head.name + " in wire version " + from.version + ", but it is there only since " + head.since);
         }
         @Nullable
-        Object[] values = new @Nullable Object[fields.size()];
+        Object[] values = new @Nullable Object[fields.length];
         for (int i = 0; i < values.length; i++) {
             try {
-                values[i] = fields.get(i).read(from);
+                values[i] = fields[i].read(from);
             } catch (DecodeException wrong) {
-                throw wrong.within(fields.get(i).name);
+                throw wrong.within(fields[i].name);
             }
         }
         try {
