@@ -213,7 +213,8 @@ final class NodeLife implements AutoCloseable {
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
                 config.chosenProtocol(), config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
-                2_000_000_000L, 50_000, config.apply().linger().toNanos());
+                2_000_000_000L, 50_000, config.apply().linger().toNanos(),
+                new ReplicaNode.Retention(config.order().retentionBytes(), config.order().retentionTime().toNanos()));
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
         Function<ReplicaWorld, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);

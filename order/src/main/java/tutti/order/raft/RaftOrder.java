@@ -204,7 +204,6 @@ public final class RaftOrder extends DeliveringOrder {
             takePart();
         } else {
             var _ = loop.schedule(config.failureTimeout().toNanos() / 2, this::takePart);
-            tellKept();
         }
     }
 
@@ -213,6 +212,7 @@ public final class RaftOrder extends DeliveringOrder {
             return;
         }
         takesPart = true;
+        tellKept();
         checkStalled();
         checkForgottenPreVote();
         preference.watch();
@@ -445,14 +445,28 @@ public final class RaftOrder extends DeliveringOrder {
                         replicate(batch);
                     }
                 }
-                case PeerMessage.Kept(int term, boolean voted, long index) -> met.heard(from, term, voted, index);
+                case PeerMessage.Kept(int term, boolean voted, long index) -> {
+                    promises(from);
+                    met.heard(from, term, voted, index);
+                }
                 case PeerMessage.Truncated truncated -> transport.received(truncated);
                 case PeerMessage.Raft message -> {
                     if (takesPart) {
+                        promises(from);
                         transport.received(from, message);
                         note(from, message);
                     }
                 }
+            }
+        }
+
+        /** Notes whose promise is about to count. */
+        private void promises(int from) throws IOException {
+            try {
+                met.promises(from);
+            } catch (IOException broken) {
+                fail(broken);
+                throw broken;
             }
         }
 

@@ -145,6 +145,7 @@ class OldCopiesTest {
     void itIsRememberedHowFarNodesWereThatNeverLed() throws Exception {
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
         met.welcome(hello(5, 1, 3, false, 40));
+        met.promises(2);
         met.acknowledged(2, 3, 50, 45);
         assertEquals("", met.outdated(hello(5, 1, 3, false, 45)), "what is behind 45 was not committed");
         assertTrue(met.outdated(hello(5, 1, 3, false, 44)).contains("had entry 45 for good"));
@@ -164,6 +165,17 @@ class OldCopiesTest {
         }
     }
 
+    @Test
+    void whatWasTurnedAwayByOthersLeavesNoTrace() throws Exception {
+        MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
+        met.welcome(hello(5, 1, 3, false, 40));
+        met.promises(2);
+        met.welcome(hello(6, 2, 3, false, 40));
+        assertEquals("", met.outdated(hello(6, 3, 3, false, 40)), "life 6 of the old copy has promised nothing");
+        met.promises(2);
+        assertTrue(met.outdated(hello(6, 3, 3, false, 40)).contains("has met life 6"));
+    }
+
     private static Greeting.Hello hello(long life, long process, int term, boolean voted, long lastIndex) {
         return new Greeting.Hello(2, process, new Greeting.Standing(77, life, term, voted, lastIndex), "words");
     }
@@ -172,6 +184,7 @@ class OldCopiesTest {
     void whatALeaderHasWhoseTermIsOverCountsNoMore() throws Exception {
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
         met.welcome(hello(5, 1, 3, false, 40));
+        met.promises(2);
         met.acknowledged(2, 3, 50, 40);
         met.acknowledged(1, 4, 60, 55);
         assertEquals("", met.outdated(hello(5, 1, 4, true, 40)), "entries behind 40 may have been replaced");

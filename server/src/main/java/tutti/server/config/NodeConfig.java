@@ -349,7 +349,11 @@ public record NodeConfig(
                     + " transaction is an entry of its own.", byDefault = "1 MiB", min = "4 KiB", max = "64 MiB", bytes = true) long batchBytes,
             @Setting(doc = "Size at which a file of the log is closed and the next begun; the log is shortened by whole"
                     + " files.", byDefault = "16 MiB", min = "1 MiB", max = "1 GiB", bytes = true) long segmentBytes,
-            @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "1min") Duration electionTimeout) {}
+            @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "1min") Duration electionTimeout,
+            @Setting(doc = "How large this node's part of the log may become for the sake of members that are away or"
+                    + " excluded. Beyond it the log is no longer kept for them, and they need a copy of another node's database if"
+                    + " they come back too late: docs/operations.md.", byDefault = "8 GiB", min = "16 MiB", max = "64 TiB", bytes = true) long retentionBytes,
+            @Setting(doc = "How long a member may be away or excluded until the log is no longer kept for it.", byDefault = "72h", min = "1min", max = "8760h") Duration retentionTime) {}
 
     /** Bounds. */
     public record Limits(
