@@ -272,7 +272,11 @@ public record NodeConfig(
     public record Postgres(
             @Setting(doc = "Database that is replicated. Created if missing.", byDefault = "tutti", pattern = "[^\\x00]{1,63}") String database,
             @Setting(doc = "A server that this node starts, with its data under `data`, and stops.", byDefault = Setting.NONE) @Nullable Embedded embedded,
-            @Setting(doc = "A running server instead, not reached by clients in any other way.", byDefault = Setting.NONE, example = "postgresql://127.0.0.1:5433") @Nullable PostgresUrl url,
+            @Setting(doc = "A running server instead, not reached by clients in any other way. `?sslmode=require` behind it has"
+                    + " connections to it encrypted, `?sslmode=verify-full` also has the server prove its host's name; otherwise all goes"
+                    + " in clear.", byDefault = Setting.NONE, example = "postgresql://127.0.0.1:5433") @Nullable PostgresUrl url,
+            @Setting(doc = "With `sslmode=verify-full`: certificates of the authorities whose word is taken for who that server is, PEM;"
+                    + " without it, those that Java trusts. Relative to this file.", byDefault = Setting.NONE, example = "postgres-ca.crt") @Nullable Path authorities,
             @Setting(doc = "A superuser with which Tutti connects at first, to make a role of its own (`tutti_node`).", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
             @Setting(doc = "Its password then. An embedded server is set up with it at the first start. The default is refused"
                     + " unless only this host can connect.", byDefault = "tutti") String password) {
@@ -281,6 +285,10 @@ public record NodeConfig(
         public Postgres {
             if (embedded != null && url != null) {
                 throw new ImpossibleValue("url", "is given, and embedded too", "leave one of them out");
+            }
+            if (authorities != null && (url == null || url.encryption() != PostgresUrl.Encryption.VERIFY_FULL)) {
+                throw new ImpossibleValue("authorities", "is given, but url does not ask for sslmode=verify-full",
+                        "add it to url, or leave authorities out");
             }
             if (embedded == null && url == null) {
                 embedded = ConfigReader.defaults(Embedded.class);
