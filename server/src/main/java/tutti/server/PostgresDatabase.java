@@ -46,6 +46,7 @@ import tutti.server.http.NodeStatus;
 import tutti.wire.EngineCapture;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
+import tutti.wire.Places;
 import tutti.wire.PostgresFrontEnd;
 
 /** A PostgreSQL server, the node's own or a given one, and the pass-through front end before it. */
@@ -110,7 +111,8 @@ final class PostgresDatabase implements NodeDatabase {
     public FrontEnd frontEnd(ReplicaNode node) throws IOException {
         FrontEndSettings front = FrontEndSettings
                 .of(new InetSocketAddress(config.listen().host(), config.listen().port()), settings)
-                .withLimits(config.limits().sessions(), Duration.ofSeconds(60), 256 << 20)
+                .withLimits(new Places(config.limits().sessions(), config.limits().reservedSessions(),
+                        config.limits().sessionsPerAddress()), Duration.ofSeconds(60), 256 << 20)
                 .withRepetitions(config.limits().repetitions());
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {

@@ -23,7 +23,6 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.PostgresException;
-import tutti.pgwire.Scram;
 import tutti.pgwire.StartupPacket;
 
 /**
@@ -107,8 +106,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public boolean admit(Channel client) {
-        return port.admit(client, settings.connectionLimit());
+    public String admit(Channel client, boolean superuser) {
+        return port.admit(client, superuser, settings.places());
     }
 
     @Override
@@ -117,8 +116,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public CompletableFuture<Scram.@Nullable Verifier> verifier(String role) {
-        return roles.verifier(role);
+    public CompletableFuture<Handshake.@Nullable KnownRole> role(String name) {
+        return roles.role(name);
     }
 
     @Override

@@ -367,6 +367,10 @@ public record NodeConfig(
     public record Limits(
             @Setting(doc = "Largest write set of one transaction; beyond it the transaction fails.", byDefault = "32 MiB", min = "4 KiB", max = "1 GiB", bytes = true) long transactionBytes,
             @Setting(doc = "Client sessions at the same time; each has a connection to the node's PostgreSQL.", byDefault = "200", min = "1", max = "10000") int sessions,
+            @Setting(doc = "How many of these are kept for superusers; one at least is for others. Of PostgreSQL nodes. How many sessions"
+                    + " a role may have at a node is said in SQL: ALTER ROLE … CONNECTION LIMIT.", byDefault = "3", min = "0", max = "1000") int reservedSessions,
+            @Setting(doc = "Sessions of clients at one address, at the same time; superusers of PostgreSQL nodes are not held to it. 0 for"
+                    + " any number.", byDefault = "0", min = "0", max = "10000") int sessionsPerAddress,
             @Setting(doc = "Transactions of this node that may wait for the outcome of their commit at the same time;"
                     + " further ones wait their turn.", byDefault = "1000", min = "1", max = "100000") int transactionsInFlight,
             @Setting(doc = "How often a transaction that has lost to another is run again before its client hears 40001; only as long"
