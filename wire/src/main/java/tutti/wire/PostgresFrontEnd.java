@@ -33,6 +33,8 @@ import tutti.pgwire.StartupPacket;
  * Thread rules: {@link #start} and {@link #close} from any thread but an event loop; they wait.
  */
 public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
+    /** Of texts and values of prepared statements and portals, of all sessions. */
+    static final long KEPT_BYTES_MAX = 64 << 20;
     private final FrontEndSettings settings;
     private final SessionServices services;
     private final SessionRegistry registry;
@@ -85,7 +87,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.port = new ClientPort(loops);
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
-                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(), registry);
+                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(),
+                new KeptBytes.Shared(KEPT_BYTES_MAX), registry);
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }
@@ -98,6 +101,11 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public int sessions() {
         return sessions.size();
+    }
+
+    /** What sessions keep of prepared statements, in bytes. */
+    long keptBytes() {
+        return services.kept().kept();
     }
 
     @Override
