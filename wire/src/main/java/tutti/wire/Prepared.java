@@ -51,7 +51,7 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
 
     /** What is kept of a statement's text, which came in a message of so many bytes. */
     long bytes(int message) {
-        return (access == null && utility == null ? 0 : message)
+        return (access == null && utility == null ? 0L : message)
                 + (inBand == null ? 0 : inBand.message().length);
     }
 
