@@ -101,7 +101,7 @@ public interface DurableLog extends AutoCloseable {
         public TruncatedException(long after, long firstRetained) {
             super("the order's log begins at position " + firstRetained + " but this node needs position " + (after + 1)
                     + ": it was away for longer than the other nodes keep their log (order.retention-bytes,"
-                    + " order.retention-time), and needs a copy of another node's database");
+                    + " order.retention-time), and needs a copy of another node's data (docs/operations.md)");
         }
     }
 

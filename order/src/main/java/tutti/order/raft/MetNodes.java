@@ -32,7 +32,8 @@ import tutti.runtime.Directory;
  * the few seconds before a note was in its file.
  */
 final class MetNodes {
-    private static final String MET = "met-";
+    /** How the names of its files begin. */
+    static final String MET = "met-";
 
     /** What is known of one node. */
     private static final class Known {
@@ -206,6 +207,6 @@ final class MetNodes {
     /** What helps a node that has lost its directory. */
     String remedy(int node) {
         return "see that all other nodes run and are up to date, delete the file " + directory.location(MET + node)
-                + " and its like at each of them, and give the node a copy of another node's database";
+                + " and its like at each of them, and give the node a copy of another node's data (docs/operations.md)";
     }
 }

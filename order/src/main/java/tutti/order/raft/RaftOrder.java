@@ -165,10 +165,31 @@ public final class RaftOrder extends DeliveringOrder {
                     + directory.location()
                     + " cannot be trusted any more: remove it, see that all other nodes run and are"
                     + " up to date, delete the file met-" + config.self() + " in the order's directory of each of them,"
-                    + " and give the node a copy of another node's database");
+                    + " and give the node a copy of another node's data (docs/operations.md)");
             advised.initCause(damaged);
             throw advised;
         }
+    }
+
+    /**
+     * As {@link tutti.order.OrderDescriptor#adopt}.
+     *
+     * <p>
+     * The node begins with all that the other one had acknowledged, in the other one's term, in which it votes for nobody: for
+     * all that is known it has voted in it already, in the life that it has lost.
+     */
+    static void adopt(RaftOrderConfig config, Machine machine, Directory directory) throws IOException {
+        Directory logFiles = directory.directory("log");
+        if (!SegmentedLog.exists(logFiles)) {
+            throw new IOException(directory.location() + " holds no copy of another node's order directory");
+        }
+        int term;
+        try (SegmentedLog log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes())) {
+            Checkpoints.Checkpoint newest = new Checkpoints(directory, log).newest();
+            term = log.lastIndex() < log.firstIndex() ? newest.term() : log.term(log.lastIndex());
+        }
+        NodeDirectory.adopt(directory, config.identity(), config.self(), term,
+                machine.random("order directory " + config.self()).nextLong());
     }
 
     @Override
