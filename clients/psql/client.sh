@@ -94,7 +94,14 @@ UPDATE sql_item SET length = length(name);
 ALTER TABLE sql_item DROP COLUMN name;
 DELETE FROM sql_item WHERE id > 1000;
 CREATE INDEX ON sql_item (length);
+DROP MATERIALIZED VIEW IF EXISTS sql_view;
+DROP TABLE IF EXISTS sql_copy;
+CREATE TABLE sql_copy AS SELECT id, length, random() AS r FROM sql_item;
+CREATE MATERIALIZED VIEW sql_view AS SELECT sum(r) FROM sql_copy;
+UPDATE sql_copy SET r = 0 WHERE id = 1;
+REFRESH MATERIALIZED VIEW sql_view;
 SQL
+everywhere 'SELECT (SELECT sum(r) FROM sql_copy WHERE r <> 0) = (TABLE sql_view)' 't'
 everywhere 'SELECT count(*), sum(length) FROM sql_item' '1000|6893'
 settled 'UPDATE sql_item SET length = length WHERE id = 1'
 psql -Xq "${urls[1]}" -c 'TRUNCATE sql_item'

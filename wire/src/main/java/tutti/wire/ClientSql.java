@@ -74,7 +74,7 @@ final class ClientSql {
         return new UtilityStatement(text(), classifier.targetEnd() == 0
                 ? List.of()
                 : List.of(new String(bytes, target, classifier.targetEnd() - target, StandardCharsets.UTF_8)),
-                classifier.inBlockRefusal());
+                classifier.fills());
     }
 
     /** The question about the cluster that it is, or null. */

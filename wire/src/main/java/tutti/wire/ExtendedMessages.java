@@ -439,8 +439,6 @@ final class ExtendedMessages {
                 return refuse(refusal);
             }
             session.ordered().statement(statement, false, null);
-        } else if (statement.inBlockRefusal() != null) {
-            return refuse(Errors.notSupported(statement.inBlockRefusal()));
         } else {
             inBand.executesUnproven();
             session.schema().change(statement, Messages.copyToSend(buffer, start, bodyLength), SentMessage.EXECUTE);

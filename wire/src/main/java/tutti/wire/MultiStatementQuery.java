@@ -80,7 +80,7 @@ final class MultiStatementQuery {
             for (int i = 0; i < kinds.length; i++) {
                 targets.addAll(queries.utility(sql, starts[i], ends[i]).targets());
             }
-            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, null), this);
+            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, false), this);
         } else {
             oneByOne();
         }
@@ -238,10 +238,6 @@ final class MultiStatementQuery {
 
     private void schema(int from, boolean inTransaction) {
         UtilityStatement statement = queries.utility(sql, starts[from], ends[from]);
-        if (statement.inBlockRefusal() != null) {
-            queries.refuse(Errors.notSupported(statement.inBlockRefusal()));
-            return;
-        }
         if (!inTransaction) {
             session.beginImplicit(true);
         }

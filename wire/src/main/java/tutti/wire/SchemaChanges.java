@@ -62,7 +62,13 @@ final class SchemaChanges {
 
     private void allow(Waiting waiting, List<@Nullable String> settings, @Nullable QueryResult catalog) {
         int place = transaction.work().schemaChange(catalog);
-        backend.batch().allow(capture.statement(place, waiting.statement().sql(), settings)).sync(reply -> {
+        String recorded = waiting.statement().sql();
+        if (waiting.statement().fills()) {
+            // the capture makes a text from the table, and takes its rows
+            recorded = "";
+            transaction.work().mayChange(TransactionActivity.Change.ROWS);
+        }
+        backend.batch().allow(capture.statement(place, recorded, settings)).sync(reply -> {
             if (!refused(waiting, reply.error())) {
                 send(waiting);
             }

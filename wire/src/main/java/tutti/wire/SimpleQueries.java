@@ -152,8 +152,6 @@ final class SimpleQueries {
                 UtilityStatement statement = sql.utility();
                 if (backend.outsideOfTransaction()) {
                     everywhere(statement, null);
-                } else if (statement.inBlockRefusal() != null) {
-                    refuse(Errors.notSupported(statement.inBlockRefusal()));
                 } else {
                     session.schema().change(statement, Messages.copyToSend(buffer, start, bodyLength),
                             SentMessage.QUERY);

@@ -9,12 +9,12 @@ import tutti.engine.postgres.capture.Statement;
  *
  * @param sql its text, or the texts of several that every node executes together, separated by {@link Statement#SEPARATOR}
  * @param targets the relations that it is about, as written, if they may be temporary ones
- * @param inBlockRefusal why it cannot be used in a transaction block, or null if it can
+ * @param fills whether it makes a table from a query: from a transaction block other nodes get the table and its rows
  */
-record UtilityStatement(String sql, List<String> targets, @Nullable String inBlockRefusal) {
+record UtilityStatement(String sql, List<String> targets, boolean fills) {
     /** A statement of which only the text matters. */
     static UtilityStatement of(String sql) {
-        return new UtilityStatement(sql, List.of(), null);
+        return new UtilityStatement(sql, List.of(), false);
     }
 
     /** Whether one of the relations that {@link Capture.Calls#settings} was asked about, which returned this row, is a temporary one. */

@@ -112,11 +112,6 @@ final class Greeting {
                     : "node " + node + " is not another member of " + words + ": two nodes were given the id " + node;
         }
 
-        @Override
-        public Schema<Hello> schema() {
-            return SCHEMA;
-        }
-
         /** As it travels. */
         ByteBuffer framed() {
             byte[] hello = bytes(Versions.FOREVER.newest());
@@ -141,11 +136,6 @@ final class Greeting {
         /** One of this build. */
         Answer(String refusal, boolean lasting) {
             this(refusal, lasting, Versions.SPOKEN, CAPABILITIES);
-        }
-
-        @Override
-        public Schema<Answer> schema() {
-            return SCHEMA;
         }
 
         /** As it travels. */

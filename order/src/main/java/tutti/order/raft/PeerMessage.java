@@ -23,11 +23,6 @@ sealed interface PeerMessage extends Encoded {
             Batch.of(batch);
             return new Submit(batch);
         }
-
-        @Override
-        public Schema<Submit> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -39,11 +34,6 @@ sealed interface PeerMessage extends Encoded {
         static final Schema<Truncated> SCHEMA = Schema
                 .message("truncated", 2, Truncated.class, "The leader's log begins after what the receiver needs.").of(
                         Field.of("firstRetained", Types.NATURAL, Truncated::firstRetained), Truncated::new);
-
-        @Override
-        public Schema<Truncated> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What the sender's caller told this node outside of the order. */
@@ -51,11 +41,6 @@ sealed interface PeerMessage extends Encoded {
         static final Schema<Letter> SCHEMA = Schema
                 .message("letter", 10, Letter.class, "What the sender's node tells this one outside of the order.").of(
                         Field.of("payload", Types.bytes(Types.BYTES_MAX), Letter::payload), Letter::new);
-
-        @Override
-        public Schema<Letter> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -107,11 +92,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("query", Types.NATURAL, Append::query),
                         Field.of("flow", Types.NATURAL, Append::flow),
                         Field.of("entries", Types.list(Entry.SCHEMA, 1 << 20), Append::entries), Append::new);
-
-        @Override
-        public Schema<Append> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The receiver of an append has the entries. */
@@ -122,11 +102,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("lastIndex", Types.NATURAL, Appended::lastIndex),
                         Field.of("query", Types.NATURAL, Appended::query),
                         Field.of("flow", Types.NATURAL, Appended::flow), Appended::new);
-
-        @Override
-        public Schema<Appended> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -152,11 +127,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("query", Types.NATURAL, NotAppended::query),
                         Field.of("flow", Types.NATURAL, NotAppended::flow),
                         Field.of("end", LogEnd.SCHEMA, NotAppended::end), NotAppended::new);
-
-        @Override
-        public Schema<NotAppended> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Asks for a vote. */
@@ -167,11 +137,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("lastTerm", Types.COUNT, VoteRequest::lastTerm),
                         Field.of("lastIndex", Types.NATURAL, VoteRequest::lastIndex),
                         Field.of("sticky", Types.BOOLEAN, VoteRequest::sticky), VoteRequest::new);
-
-        @Override
-        public Schema<VoteRequest> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Answers it. */
@@ -180,11 +145,6 @@ sealed interface PeerMessage extends Encoded {
                 .of(
                         Field.of("term", Types.COUNT, VoteResponse::term),
                         Field.of("granted", Types.BOOLEAN, VoteResponse::granted), VoteResponse::new);
-
-        @Override
-        public Schema<VoteResponse> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Asks whether there would be a vote. */
@@ -194,11 +154,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("term", Types.COUNT, PreVoteRequest::term),
                         Field.of("lastTerm", Types.COUNT, PreVoteRequest::lastTerm),
                         Field.of("lastIndex", Types.NATURAL, PreVoteRequest::lastIndex), PreVoteRequest::new);
-
-        @Override
-        public Schema<PreVoteRequest> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Answers it. */
@@ -207,11 +162,6 @@ sealed interface PeerMessage extends Encoded {
                 .message("pre-vote-response", 9, PreVoteResponse.class, "Answers it.").of(
                         Field.of("term", Types.COUNT, PreVoteResponse::term),
                         Field.of("granted", Types.BOOLEAN, PreVoteResponse::granted), PreVoteResponse::new);
-
-        @Override
-        public Schema<PreVoteResponse> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The leader hands over. */
@@ -221,11 +171,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("term", Types.COUNT, Lead::term),
                         Field.of("lastTerm", Types.COUNT, Lead::lastTerm),
                         Field.of("lastIndex", Types.NATURAL, Lead::lastIndex), Lead::new);
-
-        @Override
-        public Schema<Lead> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */

@@ -21,11 +21,6 @@ final class RaftFiles {
         static final Schema<Identity> SCHEMA = Schema
                 .message("identity", 1, Identity.class, "Which node of which cluster the directory is of.")
                 .of(Field.of("words", Types.text(1 << 20), Identity::words), Identity::new);
-
-        @Override
-        public Schema<Identity> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The current term, and whom this node voted for in it, if for anybody. */
@@ -33,11 +28,6 @@ final class RaftFiles {
         static final Schema<Vote> SCHEMA = Schema.message("vote", 2, Vote.class, "What Raft must not forget.").of(
                 Field.of("term", Types.COUNT, Vote::term),
                 Field.of("votedFor", Types.optional(Types.INT), Vote::votedFor), Vote::new);
-
-        @Override
-        public Schema<Vote> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -51,11 +41,6 @@ final class RaftFiles {
                 .message("incarnation", 3, Incarnation.class, "Number of the last start of the node, and of its life.")
                 .of(Field.of("last", Types.NATURAL, Incarnation::last),
                         Field.of("life", Types.NATURAL, Incarnation::life), Incarnation::new);
-
-        @Override
-        public Schema<Incarnation> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Number of this directory, which no other has. */
@@ -63,11 +48,6 @@ final class RaftFiles {
         static final Schema<DirectoryNumber> SCHEMA = Schema
                 .message("number", 5, DirectoryNumber.class, "Number of this directory.")
                 .of(Field.of("of", Types.LONG, DirectoryNumber::of), DirectoryNumber::new);
-
-        @Override
-        public Schema<DirectoryNumber> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Id of the cluster that a directory belongs to. */
@@ -75,11 +55,6 @@ final class RaftFiles {
         static final Schema<ClusterId> SCHEMA = Schema
                 .message("cluster", 6, ClusterId.class, "Id of the cluster that the directory belongs to.")
                 .of(Field.of("id", Types.text(ID_BYTES_MAX), ClusterId::id), ClusterId::new);
-
-        @Override
-        public Schema<ClusterId> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -99,11 +74,6 @@ final class RaftFiles {
                         Field.of("process", Types.LONG, Met::process), Field.of("term", Types.COUNT, Met::term),
                         Field.of("voted", Types.BOOLEAN, Met::voted), Field.of("index", Types.NATURAL, Met::index),
                         Met::new);
-
-        @Override
-        public Schema<Met> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Why a directory is of no use any more: another node has found it to be an old copy. */
@@ -111,11 +81,6 @@ final class RaftFiles {
         static final Schema<Outdated> SCHEMA = Schema
                 .message("outdated", 8, Outdated.class, "Why the directory, an old copy, is of no use any more.")
                 .of(Field.of("why", Types.text(Greeting.BYTES_MAX), Outdated::why), Outdated::new);
-
-        @Override
-        public Schema<Outdated> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */

@@ -408,17 +408,92 @@ BEGIN
 END
 $function$;
 
--- Lets the transaction's next schema change happen, and records the statement among the row changes.
+-- Lets the transaction's next schema change happen, and records the statement among the row changes. One without a text makes a
+-- table from a query, which runs here only: it is recorded when the table is there, with its rows.
 CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 BEGIN
     IF sha256(secret) <> <secret_hash>::bytea THEN
         PERFORM tutti.refuse_secret();
     END IF;
+    IF substr(statement, tutti.text_place(statement), 2) = '0:' THEN
+        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', statement), true);
+        RETURN;
+    END IF;
     IF statement IS NOT NULL THEN
         PERFORM tutti.note(concat('s', octet_length(statement), ':', statement));
     END IF;
     PERFORM set_config('<mark>', 'tutti allowed', true);
+END
+$function$;
+
+-- Where a recorded statement's text begins, with its length: after its place and its role.
+CREATE OR REPLACE FUNCTION tutti.text_place(statement text) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    place int := 1;
+    colon int;
+BEGIN
+    FOR part IN 1..2 LOOP
+        colon := strpos(substr(statement, place, 12), ':');
+        place := place + colon + substr(statement, place, colon - 1)::int;
+    END LOOP;
+    IF substr(statement, place, 12) !~ '^[0-9]+:' THEN
+        RAISE EXCEPTION USING ERRCODE = 'XX000', MESSAGE = 'a recorded statement is damaged';
+    END IF;
+    RETURN place;
+END
+$function$;
+
+-- What makes a table as a query has made it, without its rows.
+CREATE OR REPLACE FUNCTION tutti.table_text(table_oid oid) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog
+    AS $function$
+    SELECT format('CREATE TABLE %I.%I (%s)%s', n.nspname, c.relname,
+            (SELECT string_agg(concat(quote_ident(a.attname), ' ', format_type(a.atttypid, a.atttypmod),
+                    (SELECT format(' COLLATE %I.%I', m.nspname, l.collname) FROM pg_collation l
+                        JOIN pg_namespace m ON m.oid = l.collnamespace JOIN pg_type y ON y.oid = a.atttypid
+                        WHERE l.oid = a.attcollation AND y.typcollation <> l.oid)), ', ' ORDER BY a.attnum)
+                FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0),
+            (SELECT format(' WITH (%s)', string_agg(format('%s = %L', o.option_name, o.option_value), ', '))
+                FROM pg_options_to_table(c.reloptions) o HAVING count(*) > 0))
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_oid
+$function$;
+
+-- Records a table that a query has made, and its rows as INSERT would have.
+CREATE OR REPLACE FUNCTION tutti.note_filled(table_oid oid, statement text) RETURNS void LANGUAGE plpgsql
+    SET search_path = pg_catalog SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
+    SET bytea_output = 'hex' SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
+DECLARE
+    place int := tutti.text_place(statement);
+    made text := tutti.table_text(table_oid);
+    -- the lengths of a statement's parts are in units of UTF-16
+    units int := length(made) + length(regexp_replace(made, '[^\U00010000-\U0010FFFF]', '', 'g'));
+    gathered text;
+BEGIN
+    statement := concat(left(statement, place - 1), units, ':', made, substr(statement, place + 2));
+    PERFORM tutti.note(concat('s', octet_length(statement), ':', statement));
+    EXECUTE format('SELECT string_agg(concat(%L, ROW(t.*)), NULL) FROM ONLY %s AS t', 'i' || table_oid, table_oid::regclass)
+        INTO gathered;
+    IF octet_length(gathered) > <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
+    ELSIF gathered IS NOT NULL THEN
+        PERFORM tutti.note(gathered);
+    END IF;
+END
+$function$;
+
+-- Every node executes ALTER TABLE: rows that it changes besides, by a function that it calls, would be changed twice. (PostgreSQL refuses
+-- the triggers that capture in the query of a materialized view.)
+CREATE OR REPLACE FUNCTION tutti.check_no_rows() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+DECLARE
+    entries bigint := (SELECT count(*) FROM tutti.pending WHERE transaction = pg_current_xact_id());
+BEGIN
+    PERFORM tutti.flush();
+    IF entries <> (SELECT count(*) FROM tutti.pending WHERE transaction = pg_current_xact_id()) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = 'ALTER TABLE cannot be replicated from a transaction block if a function that it calls changes rows',
+            HINT = 'Use it outside of a transaction block.';
+    END IF;
 END
 $function$;
 
@@ -601,6 +676,7 @@ DECLARE
     command record;
     mark text := current_setting('<mark>');
     permanent boolean := false;
+    filled oid;
 BEGIN
     IF mark = 'tutti adopting' OR TG_TAG = 'REINDEX'
             OR mark = 'tutti allowed extension' AND TG_TAG NOT IN ('CREATE EXTENSION', 'ALTER EXTENSION') THEN
@@ -624,9 +700,20 @@ BEGIN
         IF command.classid = 'pg_class'::regclass THEN
             PERFORM tutti.check_relation(command.objid);
         END IF;
+        IF split_part(mark, chr(10), 4) <> '' THEN
+            filled := command.objid;
+        END IF;
     END LOOP;
     IF starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', '', true);
+    END IF;
+    IF filled IS NOT NULL THEN
+        IF TG_TAG NOT IN ('CREATE TABLE AS', 'SELECT INTO') THEN
+            PERFORM tutti.refuse_schema_change(TG_TAG, filled::regclass::text);
+        END IF;
+        PERFORM tutti.note_filled(filled, substr(mark, length('tutti allowed') + 4));
+    ELSIF permanent AND TG_TAG = 'ALTER TABLE' AND current_setting('session_replication_role') <> 'replica' THEN
+        PERFORM tutti.check_no_rows();
     END IF;
     IF permanent THEN
         IF TG_TAG = 'ALTER TABLE' THEN

@@ -199,6 +199,54 @@ class ReplicationTest {
     }
 
     @Test
+    void whatAQueryMakesATableOfInsideATransactionIsMadeOnce() throws Exception {
+        try (Pair pair = new Pair("CREATE SCHEMA \"S\"",
+                "CREATE TABLE t (id int PRIMARY KEY, c text COLLATE \"C\", n numeric(6, 2))")) {
+            String query = "SELECT c, n, ARRAY[id] AS \"A'b\", random() AS t, current_setting('work_mem') AS w FROM t";
+            pair.session.execute("CREATE TEMP TABLE mine AS SELECT 7 AS id", "PREPARE p AS SELECT 'p' AS x");
+            TableCatalog before = LocalSession.catalog(pair.one);
+            pair.session.execute("SET LOCAL work_mem = '123kB'", "INSERT INTO t VALUES (1, 'a', 1.5), (2, NULL, NULL)",
+                    allow(pair, filled(0)), "CREATE TABLE \"S\".\"Q\" WITH (fillfactor = 70) AS " + query,
+                    "UPDATE \"S\".\"Q\" SET n = 2 WHERE n IS NULL");
+            pair.session.execute(allow(pair, filled(1)), "SELECT id INTO into_it FROM mine",
+                    allow(pair, filled(2)), "CREATE TABLE prepared AS EXECUTE p",
+                    allow(pair, filled(3)), "CREATE TABLE IF NOT EXISTS prepared AS SELECT 1",
+                    allow(pair, filled(4)), "CREATE TABLE without AS TABLE t WITH NO DATA",
+                    allow(pair, statement(5, "CREATE MATERIALIZED VIEW seen AS SELECT sum(n) FROM \"S\".\"Q\"")),
+                    "CREATE MATERIALIZED VIEW seen AS SELECT sum(n) FROM \"S\".\"Q\"");
+            byte[] gathered = pair.session.gather();
+            assertNotNull(gathered);
+            pair.session.connection().commit();
+            TableCatalog after = LocalSession.catalog(pair.one);
+            pair.apply(List.of(CaptureReader.read(before, List.of(before, after, after, after, after, after, after),
+                    gathered).writes()));
+            pair.assertEqual("t", "\"S\".\"Q\"", "into_it", "prepared", "seen");
+            pair.transaction("UPDATE \"S\".\"Q\" SET c = 'z'", "INSERT INTO without VALUES (1)");
+            pair.assertEqual("\"S\".\"Q\"", "without");
+        }
+    }
+
+    @Test
+    void aSchemaChangeThatChangesRowsIsRefusedInsideATransaction() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE u (id int PRIMARY KEY)",
+                "CREATE FUNCTION adds() RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (1) RETURNING id'")) {
+            pair.transaction("INSERT INTO u VALUES (2)");
+            Statement alter = statement(0, "ALTER TABLE u ALTER COLUMN id TYPE int USING adds()");
+            SQLException refused = assertThrows(SQLException.class,
+                    () -> pair.session.execute(allow(pair, alter), alter.sql()));
+            assertEquals("0A000", refused.getSQLState());
+        }
+    }
+
+    private static Statement filled(int place) {
+        return statement(place, "");
+    }
+
+    private static Statement statement(int place, String sql) {
+        return new Statement(place, sql, TestServer.USER, Map.of("search_path", "public"));
+    }
+
+    @Test
     void rowsOfATableThatOthersChangedMeanwhileAreToBeTriedAgain() throws Exception {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
             TableCatalog older = TableCatalog.EMPTY;

@@ -1,0 +1,285 @@
+"""The suites: where each client's tests come from, how they are made ready, and how they are run against a server.
+
+A suite prepares itself once in a directory of its own, and is then run against each server's URL. What it finds is written to a file of
+JSON lines, one for each test when it is known: its name, "passed", "failed" or "skipped", and what went wrong.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+ONE_TEST_S = 60
+
+
+class Unavailable(Exception):
+    """The sources or a tool of a suite cannot be had here."""
+
+
+def call(*command, cwd=None, env=None):
+    done = subprocess.run([str(part) for part in command], cwd=cwd, env=env, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise Unavailable(f"{' '.join(map(str, command))}: {done.stdout[-2000:]}")
+    return done.stdout
+
+
+def debian_source(package, directory):
+    """Gets a source package of Debian as it comes from upstream, and returns where it is unpacked."""
+    apt = directory / "apt"
+    (apt / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    (apt / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+    (apt / "sources.list").write_text("".join(
+        f"deb-src [signed-by={KEYRING}] http://deb.debian.org/debian {release} main\n" for release in ("sid", "trixie")))
+    (apt / "apt.conf").write_text(f'Dir::Etc::sourcelist "{apt}/sources.list";\nDir::Etc::sourceparts "-";\n'
+                                  f'Dir::State::lists "{apt}/lists";\nDir::Cache "{apt}/cache";\n')
+    env = os.environ | {"APT_CONFIG": str(apt / "apt.conf")}
+    call("apt-get", "-q", "update", env=env)
+    call("apt-get", "-q", "source", "--download-only", package, cwd=apt, env=env)
+    archive = next(path for path in apt.glob(f"{package}_*.orig.tar.*"))
+    unpacked = directory / "source"
+    unpacked.mkdir(exist_ok=True)
+    call("tar", "xf", archive, "--strip-components=1", "-C", unpacked)
+    return unpacked
+
+
+class Suite:
+    """One client's tests. `source` is where somebody has unpacked its repository; None if it is to be got."""
+
+    name = ""
+    about = ""
+    debian = None
+    timeout_minutes = 30
+
+    def __init__(self, directory, source):
+        self.directory = directory
+        self.given = source
+        self.version = "?"
+
+    def source(self):
+        if self.given is None:
+            done = self.directory / "source"
+            return done if done.exists() else debian_source(self.debian, self.directory)
+        return self.given
+
+    def prepare(self):
+        """Makes ready what is the same for all servers."""
+
+    def setup(self):
+        """Statements for a server before the tests."""
+        return []
+
+    def commands(self, url, outcomes, only):
+        """What is run one after the other: (command, working directory, environment), and writes to the file of outcomes."""
+        raise NotImplementedError
+
+    def read(self, printed, status, file, outcomes):
+        """Adds outcomes that a command has printed, if the suite's tests print them: it ended with a status, about a file."""
+
+
+def venv(directory, *packages):
+    python = directory / "venv" / "bin" / "python"
+    if not python.exists():
+        call(sys.executable, "-m", "venv", directory / "venv")
+        call(python, "-m", "pip", "-q", "install", *packages)
+    return python
+
+
+class Pytest(Suite):
+    """Tests run by pytest, with a plugin that writes outcomes."""
+
+    def pytest(self, directory, outcomes, *arguments):
+        env = os.environ | {"OUTCOMES": str(outcomes), "PYTHONPATH": str(HERE)}
+        # the plugins that count memory and shuffle tests would make runs incomparable
+        return ([str(self.python), "-m", "pytest", "-p", "outcomes", "-q", "--tb=short", "--timeout", str(ONE_TEST_S),
+                 "-p", "no:randomly", *map(str, arguments)], directory, env)
+
+
+class Psycopg(Pytest):
+    name = "psycopg"
+    about = "psycopg 3, sync and async, without the pool and what measures time"
+    debian = "psycopg3"
+    files = "test_*.py"
+
+    def prepare(self):
+        source = self.source()
+        project = (source / "psycopg" / "pyproject.toml").read_text()
+        self.version = re.search(r'^version = "([\d.]+?)(\.dev\d+)?"', project, re.M).group(1)
+        self.python = venv(self.directory, f"psycopg[binary]=={self.version}", "pytest<9", "pytest-timeout", "anyio",
+                           "pproxy")
+        for part in ("tests", "pyproject.toml"):
+            copy = self.directory / part
+            if not copy.exists():
+                (shutil.copytree if (source / part).is_dir() else shutil.copy)(source / part, copy)
+
+    def commands(self, url, outcomes, only):
+        shutil.rmtree(self.directory / ".pytest_cache", ignore_errors=True)
+        yield self.pytest(self.directory, outcomes, "--test-dsn", url, "-m",
+                          "not slow and not timing and not subprocess and not gevent and not dns",
+                          "--ignore=tests/pool", "--ignore=tests/crdb", "--ignore=tests/test_typing.py",
+                          "tests", *(["-k", only] if only else []))
+
+
+class SqlAlchemy(Pytest):
+    name = "sqlalchemy"
+    about = "SQLAlchemy's suite for dialects, and its tests of PostgreSQL's, with psycopg 3"
+
+    def prepare(self):
+        if self.given is None:
+            source = self.directory / "source"
+            if not source.exists():
+                call(sys.executable, "-m", "pip", "-q", "download", "--no-deps", "--no-binary", "SQLAlchemy", "SQLAlchemy",
+                     "-d", self.directory)
+                source.mkdir()
+                call("tar", "xf", next(self.directory.glob("[sS]*.tar.gz")), "--strip-components=1", "-C", source)
+        else:
+            source = self.directory / "source"
+            if not source.exists():
+                shutil.copytree(self.given, source)
+        text = (source / "lib" / "sqlalchemy" / "__init__.py").read_text()
+        self.version = re.search(r'__version__ = "([^"]+)"', text).group(1)
+        self.python = venv(self.directory, "psycopg[binary]", "pytest<9", "pytest-timeout", "greenlet",
+                           "typing-extensions")
+
+    def setup(self):
+        return ["CREATE SCHEMA test_schema", "CREATE SCHEMA test_schema_2", "CREATE EXTENSION hstore",
+                "CREATE EXTENSION citext",
+                "ALTER ROLE postgres SET default_text_search_config = 'pg_catalog.english'"]
+
+    def commands(self, url, outcomes, only):
+        command, directory, env = self.pytest(
+            self.directory / "source", outcomes, "-p", "no:warnings", "--dropfirst", "--dburi",
+            url.replace("postgresql:", "postgresql+psycopg:"), "--maxfail=100000",
+            "test/dialect/test_suite.py", "test/dialect/postgresql", *(["-k", only] if only else []))
+        env["PYTHONPATH"] += os.pathsep + str(self.directory / "source" / "lib")
+        yield command, directory, env | {"DISABLE_SQLALCHEMY_CEXT_RUNTIME": "1"}
+
+
+class Pgx(Suite):
+    name = "pgx"
+    about = "pgx v5, all packages"
+    module = "github.com/jackc/pgx/v5"
+
+    def prepare(self):
+        source = self.directory / "source"
+        if not source.exists():
+            if self.given is None:
+                got = json.loads(call("go", "mod", "download", "-json", f"{self.module}@latest", cwd=self.directory))
+                shutil.copytree(got["Dir"], source)
+                call("chmod", "-R", "u+w", source)
+            else:
+                shutil.copytree(self.given, source)
+        changes = (source / "CHANGELOG.md").read_text()
+        self.version = re.search(r"^# (\d\S*)", changes, re.M).group(1)
+
+    def setup(self):
+        return ["CREATE EXTENSION hstore", "CREATE EXTENSION ltree", "CREATE DOMAIN uint64 AS numeric(20,0)",
+                "CREATE USER \" tricky, ' } \"\" \\ test user \" SUPERUSER PASSWORD 'secret'",
+                "CREATE USER pgx_scram SUPERUSER PASSWORD 'secret'"]
+
+    def commands(self, url, outcomes, only):
+        parts = urllib.parse.urlsplit(url)
+        server = f"host={parts.hostname} port={parts.port} dbname={parts.path[1:]}"
+        env = os.environ | {
+            "PGX_TEST_DATABASE": f"{server} user={parts.username} password={parts.password}",
+            "PGX_TEST_TCP_CONN_STRING": f"{server} user={parts.username} password={parts.password}",
+            "PGX_TEST_SCRAM_PASSWORD_CONN_STRING": f"{server} user=pgx_scram password=secret",
+        }
+        yield (["go", "test", "-json", "-p", "1", "-count", "1", "-timeout", f"{self.timeout_minutes}m",
+                *(["-run", only] if only else []), "./..."], self.directory / "source", env)
+
+    def read(self, printed, status, file, outcomes):
+        said = {}
+        for line in printed.splitlines():
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            test = event.get("Test")
+            if test is None:
+                continue
+            name = event["Package"].removeprefix(self.module).lstrip("/") + ":" + test
+            if event["Action"] == "output":
+                said.setdefault(name, []).append(event["Output"])
+            elif event["Action"] == "run":
+                outcomes.append({"test": name, "outcome": "begun"})
+            elif event["Action"] in ("pass", "fail", "skip"):
+                outcomes.append({"test": name, "outcome": {"pass": "passed", "fail": "failed", "skip": "skipped"}[event["Action"]],
+                                 "message": "".join(said.pop(name, []))[-600:]})
+
+
+class NodePostgres(Suite):
+    name = "node-postgres"
+    about = "node-postgres: the files of pg, pg-pool, pg-cursor and pg-query-stream"
+    debian = "node-postgres"
+    timeout_minutes = 20
+
+    def prepare(self):
+        copy = self.directory / "packages"
+        if not copy.exists():
+            shutil.copytree(self.source() / "packages", copy)
+        package = json.loads((copy / "pg" / "package.json").read_text())
+        self.version = package["version"]
+        if not (self.directory / "node_modules").exists():
+            (self.directory / "package.json").write_text(json.dumps({"private": True, "dependencies": {
+                "async": "2.6.4", "bluebird": "3.7.2", "co": "4.6.0", "pg-copy-streams": "0.3.0", "mocha": "^10", "expect.js": "*",
+                "lodash": "^4", "concat-stream": "*", "JSONStream": "*", "stream-spec": "*", "tsx": "*", "@types/node": "*",
+                **{name: "*" for name in ("pg-pool", "pg-protocol", "pg-connection-string", "pg-cursor")},
+                "pg": self.version if self.given is None else "*", "pg-types": "2.2.0", "pgpass": "1.0.5"}}))
+            call("npm", "install", "--no-audit", "--no-fund", cwd=self.directory)
+
+    def commands(self, url, outcomes, only):
+        parts = urllib.parse.urlsplit(url)
+        env = os.environ | {"PGHOST": parts.hostname, "PGPORT": str(parts.port), "PGUSER": parts.username,
+                            "PGPASSWORD": parts.password, "PGDATABASE": parts.path[1:], "PGTESTNOSSL": "1"}
+        packages = self.directory / "packages"
+        for file in sorted((packages / "pg" / "test" / "integration").rglob("*-tests.js")):
+            name = str(file.relative_to(packages))
+            if not only or only in name:
+                yield self.one(name, ["node", file.name], file.parent, env)
+        mocha = self.directory / "node_modules" / ".bin" / "mocha"
+        for package in ("pg-pool", "pg-cursor", "pg-query-stream"):
+            for file in sorted((packages / package / "test").iterdir()):
+                name = str(file.relative_to(packages))
+                if file.suffix in (".js", ".ts") and (not only or only in name):
+                    yield self.one(name, [str(mocha), "--exit", "--reporter", "json-stream", "--require", "tsx/cjs",
+                                          str(file)], packages / package, env)
+
+    def one(self, name, command, directory, env):
+        return ["timeout", "-s", "KILL", str(ONE_TEST_S), *command], directory, env | {"SUITES_FILE": name}
+
+    def read(self, printed, status, file, outcomes):
+        """A file of pg's is one test; mocha tells each."""
+        tests = []
+        for line in printed.splitlines():
+            try:
+                kind, event = json.loads(line)
+            except (ValueError, TypeError):
+                continue
+            if kind in ("pass", "fail"):
+                tests.append({"test": f"{file}:{event['fullTitle']}", "outcome": "passed" if kind == "pass" else "failed",
+                              "message": event.get("err", "")})
+        for test in tests:
+            outcomes.append(test)
+        if "/integration/" in file or (not tests and status != 0):
+            outcomes.append({"test": file, "outcome": "failed" if status else "passed", "message": printed[-600:]})
+
+
+class Pgjdbc(Suite):
+    name = "pgjdbc"
+    about = "pgjdbc, its JUnit 5 tests without replication, SSL and what needs other servers"
+    debian = "libpgjava"
+    timeout_minutes = 60
+    libraries = ()
+
+    def prepare(self):
+        raise Unavailable("not written yet")
+
+
+ALL = (Psycopg, SqlAlchemy, Pgx, NodePostgres)
