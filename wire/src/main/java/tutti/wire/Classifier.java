@@ -36,7 +36,6 @@ final class Classifier {
     private static final long COLUMN = SqlTokens.key("column");
     private static final long PG_TEMP = SqlTokens.key("pg_temp");
     private static final long SETVAL = SqlTokens.key("setval");
-    private static final long PG_NOTIFY = SqlTokens.key("pg_notify");
     private static final long INSERT = SqlTokens.key("insert");
     private static final long MERGE = SqlTokens.key("merge");
     private static final long FOR = SqlTokens.key("for");
@@ -93,8 +92,7 @@ final class Classifier {
             "lo_put", "lo_from_bytea", "lowrite", "lo_truncate");
     private static final long[] LARGE_OBJECTS = keys(
             "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
-    private static final String NO_NOTIFY = "LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would"
-            + " not reach the clients of other nodes: poll a table instead";
+    private static final String PLAIN_NOTIFY = "NOTIFY takes the name of a channel and one literal here: use pg_notify()";
     private static final long[] PER_SERVER = keys("database tablespace subscription system");
     private static final long[] QUESTIONS = keys("tutti_outcome tutti_position tutti_wait");
     private final SqlTokens tokens = new SqlTokens();
@@ -113,6 +111,8 @@ final class Classifier {
     private boolean fills;
     private int targetStart;
     private int targetEnd;
+    private int payloadStart;
+    private int payloadEnd;
     /** The token at which the statement being judged stands. */
     private int token;
     private Target target = Target.NONE;
@@ -245,6 +245,16 @@ final class Classifier {
         return targetEnd;
     }
 
+    /** Where the payload of a single NOTIFY begins, a literal. */
+    int payloadStart() {
+        return payloadStart;
+    }
+
+    /** Where it ends; 0 if there is none. */
+    int payloadEnd() {
+        return payloadEnd;
+    }
+
     private StatementKind refuse(String reason) {
         if (refusal == null) {
             refusal = reason;
@@ -312,7 +322,7 @@ final class Classifier {
             case SESSION -> StatementKind.SESSION;
             case SET -> set();
             case FORGET -> StatementKind.FORGET;
-            case NOTIFY -> refuse(NO_NOTIFY);
+            case NOTIFY -> notification();
         };
     }
 
@@ -375,6 +385,25 @@ final class Classifier {
             advance();
         }
         return StatementKind.BEGIN;
+    }
+
+    /** NOTIFY channel, 'payload'. */
+    private StatementKind notification() {
+        if (token != SqlTokens.WORD && token != SqlTokens.QUOTED) {
+            return refuse(PLAIN_NOTIFY);
+        }
+        targetStart = tokens.start();
+        targetEnd = tokens.position();
+        payloadEnd = 0;
+        if (advance() == ',') {
+            if (advance() != SqlTokens.STRING) {
+                return refuse(PLAIN_NOTIFY);
+            }
+            payloadStart = tokens.start();
+            payloadEnd = tokens.position();
+            advance();
+        }
+        return token == SqlTokens.END || token == ';' ? StatementKind.NOTIFY : refuse(PLAIN_NOTIFY);
     }
 
     private StatementKind commit() {
@@ -454,9 +483,6 @@ final class Classifier {
             }
             if (kind == SqlTokens.WORD && token == '(' && among(LARGE_OBJECTS, word)) {
                 return refuse(NO_LARGE_OBJECTS);
-            }
-            if (kind == SqlTokens.WORD && token == '(' && word == PG_NOTIFY) {
-                return refuse(NO_NOTIFY);
             }
             if (kind == SqlTokens.QUOTED) {
                 harmless &= token != '(';
@@ -637,10 +663,10 @@ final class Classifier {
         COPY("copy"),
         SCHEMA("create alter drop grant revoke comment security import reassign refresh"),
         LOCAL("vacuum analyze analyse checkpoint reindex cluster"),
-        SESSION("show reset fetch move close load"),
+        SESSION("show reset fetch move close load listen unlisten"),
         SET("set"),
         FORGET("discard deallocate"),
-        NOTIFY("listen unlisten notify");
+        NOTIFY("notify");
 
         private static final long[] WORDS;
         private static final First[] MEANINGS;
