@@ -91,7 +91,8 @@ CREATE TABLE IF NOT EXISTS tutti.cluster (
 -- The deferred trigger adds the entry to what is gathered, in its place; if capture is not armed it refuses the commit.
 CREATE UNLOGGED TABLE tutti.pending (
     transaction xid8 NOT NULL,
-    entry text NOT NULL
+    entry text NOT NULL,
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY
 );
 
 -- Counts, in each session, the rows that captures have passed because the node has seen them in band
@@ -374,9 +375,10 @@ BEGIN
     IF NOT starts_with(name, 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
     END IF;
-    PERFORM set_config(name, concat(current_setting(name, true), NEW.entry), true);
-    PERFORM tutti.next_text(name);
-    DELETE FROM tutti.pending WHERE transaction = NEW.transaction;
+    IF octet_length(set_config(name, concat(current_setting(name, true), NEW.entry), true)) > 512 * (octet_length(name) - 24) THEN
+        PERFORM tutti.next_text(name);
+    END IF;
+    DELETE FROM tutti.pending WHERE number = NEW.number;
     RETURN NULL;
 END
 $function$;
