@@ -43,6 +43,8 @@ public final class Handshake implements FrameSink {
     private StartupPacket.@Nullable Startup startup;
     private String user = "";
     private Scram.@Nullable Server scram;
+    /** A start-up packet has come. Who sends something else hears nothing, as from PostgreSQL: it may be Terminate. */
+    private boolean spoken;
     private boolean mechanismChosen;
     private boolean ended;
 
@@ -137,6 +139,7 @@ public final class Handshake implements FrameSink {
     @Override
     public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
         ByteBuf body = buffer.slice(start, bodyLength);
+        spoken = true;
         if (ended) {
             return false;
         }
@@ -338,6 +341,11 @@ public final class Handshake implements FrameSink {
 
     @Override
     public void violated(ProtocolViolation violation) {
+        if (!spoken) {
+            LOG.debug("what begins is no start-up packet", violation);
+            client.close();
+            return;
+        }
         refuse(Errors.fatal(ProtocolViolation.SQL_STATE, String.valueOf(violation.getMessage())));
     }
 

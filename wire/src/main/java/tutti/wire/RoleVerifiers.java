@@ -32,15 +32,20 @@ final class RoleVerifiers {
     /** The verifier; null if there is no such role or it has none of this kind. Completed on some event loop. */
     CompletableFuture<Scram.@Nullable Verifier> verifier(String role) {
         CompletableFuture<Scram.@Nullable Verifier> result = new CompletableFuture<>();
-        loop.execute(() -> connection().whenComplete((connected, failure) -> {
+        loop.execute(() -> ask(role, result, true));
+        return result;
+    }
+
+    /** Asks, and once more if the connection turns out to be lost: somebody may have ended it since it was used last. */
+    private void ask(String role, CompletableFuture<Scram.@Nullable Verifier> result, boolean again) {
+        connection().whenComplete((connected, failure) -> {
             if (connected == null) {
                 connection = null;
                 result.completeExceptionally(failure);
             } else {
-                ask(connected, role, result);
+                ask(connected, role, result, again);
             }
-        }));
-        return result;
+        });
     }
 
     private CompletableFuture<BackendConnection> connection() {
@@ -52,7 +57,8 @@ final class RoleVerifiers {
         return current;
     }
 
-    private void ask(BackendConnection connected, String role, CompletableFuture<Scram.@Nullable Verifier> result) {
+    private void ask(BackendConnection connected, String role, CompletableFuture<Scram.@Nullable Verifier> result,
+            boolean again) {
         ByteBuf batch = connected.buffer();
         Frontend.statement(batch, QUERY, role);
         Frontend.sync(batch);
@@ -81,7 +87,11 @@ final class RoleVerifiers {
             @Override
             public void lost(Throwable cause) {
                 connection = null;
-                result.completeExceptionally(cause);
+                if (again) {
+                    ask(role, result, false);
+                } else {
+                    result.completeExceptionally(cause);
+                }
             }
         });
     }
