@@ -17,7 +17,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /**
- * Draws the rooms for docs/structure.md from the arrows that {@link RoomsTest} holds, and sees that the pictures there are
+ * Draws the rooms for docs/structure.md from the arrows of {@link Rooms}, which {@link RoomsTest} holds, and sees that the pictures there are
  * those. With {@code -Dtutti.write-manual=true} it writes them. A room stands above all that it may use; an arrow that others
  * together imply is left out.
  */
@@ -145,6 +145,6 @@ class RoomsDrawingTest {
     void thePicturesShowTheRooms() throws IOException {
         drawn("rooms-before.svg", BEFORE,
                 "Rooms before they were divided; each uses those below it to which a line leads");
-        drawn("rooms.svg", RoomsTest.MAY_USE, "Rooms; each uses those below it to which a line leads");
+        drawn("rooms.svg", Rooms.MAY_USE, "Rooms; each uses those below it to which a line leads");
     }
 }

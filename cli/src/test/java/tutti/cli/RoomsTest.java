@@ -3,7 +3,6 @@ package tutti.cli;
 import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
-import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -18,9 +17,7 @@ import com.tngtech.archunit.lang.conditions.ArchConditions;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -33,52 +30,15 @@ class RoomsTest {
     private static final JavaClasses TUTTI = new ClassFileImporter().withImportOption(NO_TESTS)
             .importPackages("tutti");
 
-    /** Which rooms each room may use, besides itself. */
-    static final Map<String, Set<String>> MAY_USE = new TreeMap<>(Map.ofEntries(
-            entry("core", Set.of()),
-            entry("keys", Set.of()),
-            entry("runtime", Set.of()),
-            entry("group", Set.of("core")),
-            entry("sim", Set.of("core", "group", "runtime", "order", "node", "workload", "check")),
-            entry("model", Set.of("core", "group", "sim", "workload", "yaml")),
-            entry("minha", Set.of("sim")),
-            entry("pgwire", Set.of()),
-            entry("order", Set.of("core", "group", "runtime")),
-            entry("engine", Set.of("core", "pgwire")),
-            entry("node", Set.of("core", "runtime")),
-            entry("session", Set.of("core", "engine", "node")),
-            entry("wire", Set.of("core", "pgwire", "engine", "node")),
-            entry("pgfront", Set.of("core", "pgwire", "engine", "node", "session", "wire")),
-            entry("jdbc", Set.of()),
-            entry("embedded", Set.of("core", "runtime", "order", "engine", "node", "session", "jdbc")),
-            entry("workload", Set.of("core")),
-            entry("check", Set.of("core", "workload")),
-            entry("macro", Set.of("core")),
-            entry("grid", Set.of("core", "runtime")),
-            entry("command", Set.of()),
-            entry("yaml", Set.of()),
-            entry("report", Set.of("command")),
-            entry("server",
-                    Set.of("core", "runtime", "pgwire", "order", "engine", "node", "wire", "pgfront", "command",
-                            "yaml")),
-            entry("cluster", Set.of("core", "keys", "runtime", "server", "command")),
-            entry("bench",
-                    Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "grid",
-                            "workload", "server", "cluster", "report", "command")),
-            entry("eval", Set.of("core", "engine", "sim", "model", "workload", "report", "command", "yaml")),
-            entry("cli",
-                    Set.of("core", "runtime", "node", "sim", "minha", "workload", "check", "server", "cluster", "bench",
-                            "eval", "report", "command"))));
-
     static Set<String> rooms() {
-        return MAY_USE.keySet();
+        return Rooms.MAY_USE.keySet();
     }
 
     @ParameterizedTest
     @MethodSource("rooms")
     void aRoomUsesOnlyWhatItMay(String room) {
         assertFalse(TUTTI.that(inRoom(room)).isEmpty(), "there are classes to look at");
-        arrows(room, MAY_USE.get(room)).check(TUTTI);
+        arrows(room, Rooms.MAY_USE.get(room)).check(TUTTI);
     }
 
     private static ArchRule arrows(String room, Set<String> mayUse) {
@@ -130,7 +90,7 @@ class RoomsTest {
     @Test
     void noRoomIsForgotten() {
         for (JavaClass found : TUTTI) {
-            if (!MAY_USE.containsKey(room(found))) {
+            if (!Rooms.MAY_USE.containsKey(room(found))) {
                 throw new AssertionError(found.getName() + " lies in a room that this test does not know");
             }
         }

@@ -44,11 +44,6 @@ public sealed interface Packet extends Encoded {
                         Field.of("firstNumber", Types.POSITIVE, Data::firstNumber),
                         Field.of("payloads", Types.list(Types.bytes(PAYLOAD_BYTES_MAX), COUNT_MAX), Data::payloads),
                         Data::new);
-
-        @Override
-        public Schema<Data> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -67,11 +62,6 @@ public sealed interface Packet extends Encoded {
         static final Schema<Order> SCHEMA = Schema.message("order", 2, Order.class, "What comes next.").of(
                 Field.of("firstPosition", Types.POSITIVE, Order::firstPosition),
                 Field.of("runs", Types.list(Run.SCHEMA, COUNT_MAX), Order::runs), Order::new);
-
-        @Override
-        public Schema<Order> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -103,11 +93,6 @@ public sealed interface Packet extends Encoded {
                         Field.of("sequence", Types.NATURAL, Stream::sequence),
                         Field.of("logged", Types.NATURAL, Stream::logged),
                         Field.of("body", Body.SET, Stream::body), Stream::new);
-
-        @Override
-        public Schema<Stream> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -122,11 +107,6 @@ public sealed interface Packet extends Encoded {
                 .message("missing", 4, Missing.class, "Asks for messages of the receiver's stream again.").of(
                         Field.of("view", Types.NATURAL, Missing::view),
                         Field.of("ranges", Types.list(Range.SCHEMA, COUNT_MAX), Missing::ranges), Missing::new);
-
-        @Override
-        public Schema<Missing> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Sequence numbers from first to last, both included. */
@@ -148,11 +128,6 @@ public sealed interface Packet extends Encoded {
                         Field.of("view", Types.NATURAL, Progress::view),
                         Field.of("sent", Types.NATURAL, Progress::sent),
                         Field.of("logged", Types.NATURAL, Progress::logged), Progress::new);
-
-        @Override
-        public Schema<Progress> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -185,11 +160,6 @@ public sealed interface Packet extends Encoded {
                         Field.of("stable", Types.longs(Long.SIZE - 1), Gossip::stable),
                         Field.of("voted", Types.NATURAL, Gossip::voted),
                         Field.of("received", Types.longs(Long.SIZE - 1), Gossip::received), Gossip::new);
-
-        @Override
-        public Schema<Gossip> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -211,11 +181,6 @@ public sealed interface Packet extends Encoded {
                 Field.of("end", Types.NATURAL, Alive::end),
                 Field.of("committed", Types.NATURAL, Alive::committed),
                 Field.of("remembers", Types.BOOLEAN, Alive::remembers), Alive::new);
-
-        @Override
-        public Schema<Alive> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -228,11 +193,6 @@ public sealed interface Packet extends Encoded {
                 .message("prepare", 8, Prepare.class, "Asks to leave all lower views.").of(
                         Field.of("view", Types.NATURAL, Prepare::view),
                         Field.of("lives", Types.longs(1 << 16), Prepare::lives), Prepare::new);
-
-        @Override
-        public Schema<Prepare> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -256,11 +216,6 @@ public sealed interface Packet extends Encoded {
                         Field.of("endView", Types.NATURAL, Flushed::endView),
                         Field.of("remembers", Types.BOOLEAN, Flushed::remembers),
                         Field.of("lives", Types.longs(1 << 16), Flushed::lives), Flushed::new);
-
-        @Override
-        public Schema<Flushed> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -291,11 +246,6 @@ public sealed interface Packet extends Encoded {
                 Field.of("start", Types.NATURAL, Install::start),
                 Field.of("startView", Types.NATURAL, Install::startView),
                 Field.of("committed", Types.NATURAL, Install::committed), Install::new);
-
-        @Override
-        public Schema<Install> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -311,11 +261,6 @@ public sealed interface Packet extends Encoded {
                         Field.of("view", Types.NATURAL, Fetch::view),
                         Field.of("after", Types.NATURAL, Fetch::after),
                         Field.of("afterView", Types.NATURAL, Fetch::afterView), Fetch::new);
-
-        @Override
-        public Schema<Fetch> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Answers {@link Fetch}: the logs are equal up to there; what follows may be nothing. */
@@ -326,11 +271,6 @@ public sealed interface Packet extends Encoded {
                 Field.of("afterView", Types.NATURAL, Entries::afterView),
                 Field.of("committed", Types.NATURAL, Entries::committed),
                 Field.of("messages", Types.list(Ordered.SCHEMA, COUNT_MAX), Entries::messages), Entries::new);
-
-        @Override
-        public Schema<Entries> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Answers {@link Fetch}: the logs are not equal at {@code after}; the sender's has this at {@code position}. */
@@ -341,11 +281,6 @@ public sealed interface Packet extends Encoded {
                         Field.of("after", Types.NATURAL, Differs::after),
                         Field.of("position", Types.NATURAL, Differs::position),
                         Field.of("positionView", Types.NATURAL, Differs::positionView), Differs::new);
-
-        @Override
-        public Schema<Differs> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Answers {@link Fetch}: what follows {@code after} has been forgotten; the log begins at a later position. */
@@ -355,11 +290,6 @@ public sealed interface Packet extends Encoded {
                         Field.of("view", Types.NATURAL, Forgotten::view),
                         Field.of("after", Types.NATURAL, Forgotten::after),
                         Field.of("firstRetained", Types.NATURAL, Forgotten::firstRetained), Forgotten::new);
-
-        @Override
-        public Schema<Forgotten> schema() {
-            return SCHEMA;
-        }
     }
 
     /** In {@link Fetch}: what the receiver has there is right. */

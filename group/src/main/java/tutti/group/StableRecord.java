@@ -18,11 +18,6 @@ public sealed interface StableRecord extends Encoded {
         static final Schema<Started> SCHEMA = Schema
                 .message("started", 1, Started.class, "The member began a new life.").of(
                         Field.of("incarnation", Types.NATURAL, Started::incarnation), Started::new);
-
-        @Override
-        public Schema<Started> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The member takes no part in views below this one any more. */
@@ -30,11 +25,6 @@ public sealed interface StableRecord extends Encoded {
         static final Schema<Promised> SCHEMA = Schema
                 .message("promised", 2, Promised.class, "It takes no part in lower views any more.").of(
                         Field.of("view", Types.NATURAL, Promised::view), Promised::new);
-
-        @Override
-        public Schema<Promised> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The member's log holds all that this view began with. */
@@ -42,11 +32,6 @@ public sealed interface StableRecord extends Encoded {
         static final Schema<Accepted> SCHEMA = Schema
                 .message("accepted", 3, Accepted.class, "Its log holds all that this view began with.").of(
                         Field.of("view", Types.NATURAL, Accepted::view), Accepted::new);
-
-        @Override
-        public Schema<Accepted> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Messages at the end of the log, at least one. */
@@ -59,11 +44,6 @@ public sealed interface StableRecord extends Encoded {
                 .message("appended", 4, Appended.class, "Messages at the end of the log.").of(
                         Field.of("messages", Types.list(Ordered.SCHEMA, Packet.COUNT_MAX), Appended::messages),
                         Appended::new);
-
-        @Override
-        public Schema<Appended> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The messages after this position are given up: another view decided otherwise before a majority had them. */
@@ -71,11 +51,6 @@ public sealed interface StableRecord extends Encoded {
         static final Schema<Cut> SCHEMA = Schema
                 .message("cut", 5, Cut.class, "The messages after this position are given up.").of(
                         Field.of("lastKept", Types.NATURAL, Cut::lastKept), Cut::new);
-
-        @Override
-        public Schema<Cut> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The messages up to this position are not needed by anybody any more. */
@@ -84,11 +59,6 @@ public sealed interface StableRecord extends Encoded {
                 .message("forgotten", 6, Forgotten.class, "The messages up to this position are not needed any more.")
                 .of(
                         Field.of("upTo", Types.NATURAL, Forgotten::upTo), Forgotten::new);
-
-        @Override
-        public Schema<Forgotten> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */

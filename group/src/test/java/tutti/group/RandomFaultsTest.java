@@ -5,16 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Locale;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Groups of 1 to 5 members under loss, duplication, delay, reordering, symmetric and one-way partitions, crashes and
  * restarts that lose unwritten records, with truncation: safety at each delivery, then liveness when all is healed.
- * {@code -Dtutti.group.seeds=N} runs N seeds, {@code -Dtutti.group.seed=S} begins with S.
+ * The long tests run ten times as many seeds. {@code -Dtutti.group.seeds=N} runs N seeds, {@code -Dtutti.group.seed=S} begins with S.
  */
 class RandomFaultsTest {
     private static final long MILLI = 1_000_000;
-    private static final int SEEDS = Integer.getInteger("tutti.group.seeds", 1000);
+    private static final int SEEDS = Integer.getInteger("tutti.group.seeds", 300);
     private static final long FIRST_SEED = Long.getLong("tutti.group.seed", 1);
 
     private long crashes;
@@ -25,27 +28,32 @@ class RandomFaultsTest {
 
     @Test
     void allPropertiesHoldUnderRandomFaults() {
-        long begun = System.nanoTime();
-        for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
-            run(seed, _ -> {});
-        }
-        long millis = Math.max(1, (System.nanoTime() - begun) / MILLI);
-        System.out.printf(Locale.ROOT,
-                "%d seeds: %d deliveries, %d optimistic, %d packets, %d crashes, %d views told, %d ms%n", SEEDS,
-                deliveries, optimistic, packets, crashes, views, millis);
-        assertTrue(crashes >= SEEDS / 2, "faults happened");
-        assertTrue(deliveries > SEEDS * 30L, "work was done");
+        allPropertiesHold(SEEDS, _ -> {});
     }
 
     @Test
     void allPropertiesHoldWhereNoDiskKeepsMessages() {
-        for (long seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
-            run(seed, settings -> settings.forgetful = true);
+        allPropertiesHold(SEEDS, settings -> settings.forgetful = true);
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void allPropertiesHoldWithMoreSeeds(boolean forgetful) {
+        allPropertiesHold(10 * SEEDS, settings -> settings.forgetful = forgetful);
+    }
+
+    private void allPropertiesHold(int seeds, Consumer<TestNetwork.Settings> mutation) {
+        long begun = System.nanoTime();
+        for (long seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
+            run(seed, mutation);
         }
-        System.out.printf(Locale.ROOT, "%d seeds: %d deliveries, %d crashes, %d views told%n", SEEDS, deliveries,
-                crashes, views);
-        assertTrue(crashes >= SEEDS / 2, "faults happened");
-        assertTrue(deliveries > SEEDS * 30L, "work was done");
+        long millis = Math.max(1, (System.nanoTime() - begun) / MILLI);
+        System.out.printf(Locale.ROOT,
+                "%d seeds: %d deliveries, %d optimistic, %d packets, %d crashes, %d views told, %d ms%n", seeds,
+                deliveries, optimistic, packets, crashes, views, millis);
+        assertTrue(crashes >= seeds / 2, "faults happened");
+        assertTrue(deliveries > seeds * 30L, "work was done");
     }
 
     @Test

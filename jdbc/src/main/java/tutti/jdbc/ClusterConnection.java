@@ -4,7 +4,6 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
@@ -44,38 +43,25 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
     private final Settings settings;
-    private final Nodes nodes;
     private final Connection proxy;
     private final SessionSettings session = new SessionSettings();
-    private final NewestPosition seen;
+    private final ConnectedNodes nodes;
     private final ReentrantLock lock = new ReentrantLock();
-    private @Nullable NodeConnection writer;
-    /** For read-only transactions, if they go elsewhere. */
-    private @Nullable NodeConnection reader;
-    private volatile @Nullable NodeConnection current;
-    private boolean autoCommit = true;
-    private boolean readOnly;
     /** A transaction is open at the current node. */
     private boolean open;
     /** The node of the open transaction was lost, and the application has not ended it yet. */
     private @Nullable SQLException lost;
-    private volatile boolean closed;
 
     private ClusterConnection(Settings settings) {
         this.settings = settings;
-        this.nodes = new Nodes(settings);
-        this.seen = settings.readLevel() == Settings.ReadLevel.CAUSAL
-                ? NewestPosition.byAll(settings.hosts())
-                : new NewestPosition();
+        this.nodes = new ConnectedNodes(settings, session);
         this.proxy = Calls.proxy(Connection.class, this);
     }
 
     /** Connects. */
     static Connection open(Settings settings) throws SQLException {
         ClusterConnection connection = new ClusterConnection(settings);
-        NodeConnection first = connection.nodes.open();
-        connection.writer = first;
-        connection.current = first;
+        connection.nodes.connect();
         return connection.proxy;
     }
 
@@ -90,20 +76,19 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     public @Nullable Object invoke(Object self, Method method, @Nullable Object @Nullable [] arguments)
             throws SQLException {
         Object ofObject = Calls.ofObject(method, self, arguments, () -> "connection to " + settings.url() + ", at "
-                + (current == null ? "no node" : current.node()));
+                + nodes);
         if (ofObject != null) {
             return ofObject;
         }
         return switch (method.getName()) {
             case "close" -> {
-                close();
+                nodes.close();
                 yield null;
             }
             case "isClosed" ->
-                closed;
+                nodes.closed();
             case "abort" -> {
-                closed = true;
-                abort(method, arguments);
+                nodes.abort(method, arguments);
                 yield null;
             }
             case "isValid" ->
@@ -150,14 +135,14 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 return Calls.proxy(DatabaseMetaData.class, new MetaDataHandler(this, settings.url()));
             }
             case "getAutoCommit" -> {
-                return autoCommit;
+                return nodes.autoCommit();
             }
             case "setAutoCommit" -> {
                 setAutoCommit((Boolean) Calls.argument(arguments, 0));
                 return null;
             }
             case "isReadOnly" -> {
-                return readOnly;
+                return nodes.readOnly();
             }
             case "setReadOnly" -> {
                 setReadOnly(method, arguments);
@@ -190,37 +175,19 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     private void checkOpen() throws SQLException {
-        if (closed) {
+        if (nodes.closed()) {
             throw Failures.closed("connection");
         }
-    }
-
-    private void close() {
-        closed = true;
-        for (NodeConnection each : new NodeConnection[]{writer, reader}) {
-            if (each != null) {
-                each.discard();
-            }
-        }
-    }
-
-    private void abort(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
-        for (NodeConnection each : new NodeConnection[]{writer, reader}) {
-            if (each != null && each.usable()) {
-                Calls.call(method, each.connection(), arguments);
-            }
-        }
-        close();
     }
 
     private boolean isValid(int timeout) throws SQLException {
         if (timeout < 0) {
             throw Failures.invalid("the timeout of isValid is negative: " + timeout);
         }
-        if (closed) {
+        if (nodes.closed()) {
             return false;
         }
-        NodeConnection on = current;
+        NodeConnection on = nodes.current();
         if (on != null && on.usable() && on.connection().isValid(timeout)) {
             return true;
         }
@@ -228,11 +195,11 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             return false;
         }
         if (on != null) {
-            given(on);
+            nodes.giveUp(on);
         }
         try {
             long wait = timeout == 0 ? settings.failoverNanos() : timeout * 1_000_000_000L;
-            return forNextTransaction(System.nanoTime() + Math.min(wait, settings.failoverNanos())).connection()
+            return nodes.forNextTransaction(System.nanoTime() + Math.min(wait, settings.failoverNanos())).connection()
                     .isValid(timeout);
         } catch (SQLException nobody) {
             return false;
@@ -240,18 +207,13 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     private void setAutoCommit(boolean wanted) throws SQLException {
-        if (wanted == autoCommit) {
+        if (wanted == nodes.autoCommit()) {
             return;
         }
         if (open || lost != null) {
             commit();
         }
-        autoCommit = wanted;
-        for (NodeConnection each : new NodeConnection[]{writer, reader}) {
-            if (each != null && each.usable()) {
-                each.connection().setAutoCommit(wanted);
-            }
-        }
+        nodes.setAutoCommit(wanted);
     }
 
     private void setReadOnly(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
@@ -260,12 +222,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
         boolean wanted = (Boolean) Calls.argument(arguments, 0);
         session.called(method, arguments);
-        for (NodeConnection each : new NodeConnection[]{writer, reader}) {
-            if (each != null && each.usable()) {
-                each.connection().setReadOnly(wanted);
-            }
-        }
-        readOnly = wanted;
+        nodes.setReadOnly(wanted);
     }
 
     // ------------------------------------------------------------------------------------------ work
@@ -275,8 +232,8 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         checkOpen();
         lock.lock();
         try {
-            NodeConnection on = current;
-            return open && on != null ? on : forNextTransaction(System.nanoTime() + settings.failoverNanos());
+            NodeConnection on = nodes.current();
+            return open && on != null ? on : nodes.forNextTransaction(System.nanoTime() + settings.failoverNanos());
         } finally {
             lock.unlock();
         }
@@ -300,7 +257,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         long deadline = System.nanoTime() + settings.failoverNanos();
         while (true) {
             boolean begins = !open;
-            NodeConnection on = begins ? atLevel(deadline) : somewhere();
+            NodeConnection on = begins ? nodes.atLevel(deadline) : somewhere();
             String transaction = on.transaction();
             try {
                 Object result = work.on(on);
@@ -332,22 +289,22 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         if (sql != null) {
             session.executed(sql, open);
         }
-        seen.saw(on.position());
+        nodes.saw(on.position());
     }
 
     /** The node is lost, or does not serve; returns if what was asked of it may be asked of another one. */
     private void left(NodeConnection on, SQLException failure, boolean begins, @Nullable String sql,
             @Nullable String transaction) throws SQLException {
         boolean refused = Failures.refusedNow(failure) && !on.lostBy(failure);
-        boolean byItself = begins && autoCommit;
-        given(on);
+        boolean byItself = begins && nodes.autoCommit();
+        nodes.giveUp(on);
         open = false;
         session.rolledBack();
         boolean harmless = sql == null || HARMLESS.matcher(sql).matches();
         boolean ends = sql != null && ENDS.matcher(sql).find();
-        boolean again = begins && (refused || harmless || readOnly);
+        boolean again = begins && (refused || harmless || nodes.readOnly());
         if (!again && (byItself || ends)) {
-            Resolution outcome = resolve(transaction);
+            Resolution outcome = nodes.resolve(transaction);
             if (outcome == Resolution.COMMITTED && !(byItself && ends)) {
                 throw Failures.inDoubt("the connection to node " + on.node() + " was lost when the transaction had"
                         + " committed; only its result is lost, so do not repeat it", failure);
@@ -358,16 +315,16 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             }
             again = begins;
         } else if (!again) {
-            again = begins || (readOnly && settings.moveReadOnly());
+            again = begins || (nodes.readOnly() && settings.moveReadOnly());
         }
         if (again) {
-            checkPinned(failure);
+            nodes.checkPinned(failure);
             return;
         }
         SQLException retry = Failures.retry("node " + on.node() + (refused
                 ? " does not accept changes at the moment"
                 : " was lost") + ", and the transaction was rolled back: " + failure.getMessage(), failure);
-        if (!autoCommit) {
+        if (!nodes.autoCommit()) {
             lost = retry;
         }
         throw retry;
@@ -376,21 +333,6 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private static SQLException unresolved(NodeConnection on, SQLException failure) {
         return Failures.inDoubt("the connection to node " + on.node() + " was lost while the transaction committed, and"
                 + " no node could tell in time whether it has; look whether it has before repeating it", failure);
-    }
-
-    private void checkPinned(SQLException failure) throws SQLException {
-        String reason = session.pinnedBy();
-        if (reason != null) {
-            close();
-            throw Failures.sessionLost("the connection to the node was lost, and with it what this session had there"
-                    + " alone, by: " + reason + "; open another connection", failure);
-        }
-    }
-
-    /** Gives a connection up. */
-    private void given(NodeConnection on) {
-        on.node().failed(System.nanoTime());
-        on.discard();
     }
 
     @Override
@@ -411,15 +353,15 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     private SQLException noticedAlone(NodeConnection on, SQLException failure) {
-        if (!on.lostBy(failure) || on != current || !open) {
+        if (!on.lostBy(failure) || on != nodes.current() || !open) {
             return failure;
         }
-        given(on);
+        nodes.giveUp(on);
         open = false;
         session.rolledBack();
         SQLException retry = Failures.retry("node " + on.node() + " was lost, and the transaction was rolled back: "
                 + failure.getMessage(), failure);
-        lost = autoCommit ? null : retry;
+        lost = nodes.autoCommit() ? null : retry;
         return retry;
     }
 
@@ -431,8 +373,8 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             lost = null;
             throw before;
         }
-        NodeConnection on = current;
-        if (autoCommit || !open || on == null) {
+        NodeConnection on = nodes.current();
+        if (nodes.autoCommit() || !open || on == null) {
             somewhere().connection().commit();
             return;
         }
@@ -441,7 +383,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             on.connection().commit();
             open = on.inTransaction();
             session.committed();
-            seen.saw(on.position());
+            nodes.saw(on.position());
         } catch (SQLException failure) {
             boolean gone = on.lostBy(failure);
             if (!gone) {
@@ -451,9 +393,11 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                     throw failure;
                 }
             }
-            given(on);
+            nodes.giveUp(on);
             open = false;
-            Resolution outcome = !gone ? Resolution.ABORTED : readOnly ? Resolution.COMMITTED : resolve(transaction);
+            Resolution outcome = !gone
+                    ? Resolution.ABORTED
+                    : nodes.readOnly() ? Resolution.COMMITTED : nodes.resolve(transaction);
             switch (outcome) {
                 case COMMITTED -> {
                     session.committed();
@@ -479,11 +423,11 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             });
             return;
         }
-        NodeConnection on = current;
+        NodeConnection on = nodes.current();
         boolean wasLost = lost != null;
         lost = null;
         session.rolledBack();
-        if (autoCommit) {
+        if (nodes.autoCommit()) {
             Calls.call(method, somewhere().connection(), arguments);
         }
         if (wasLost || !open || on == null) {
@@ -498,115 +442,8 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 throw failure;
             }
             // its transaction has ended with the session
-            given(on);
+            nodes.giveUp(on);
             open = false;
-        }
-    }
-
-    private Resolution resolve(@Nullable String transaction) throws SQLException {
-        return transaction == null
-                ? Resolution.UNKNOWN
-                : Resolution.ask(nodes, transaction, System.nanoTime() + settings.resolveNanos());
-    }
-
-    // ------------------------------------------------------------------------------------------ nodes
-
-    /** A connection on which the next transaction sees what the read level promises. */
-    private NodeConnection atLevel(long deadline) throws SQLException {
-        while (true) {
-            NodeConnection on = forNextTransaction(deadline);
-            boolean wait = switch (settings.readLevel()) {
-                case LOCAL -> false;
-                case SESSION, CAUSAL -> on.behind(seen.position());
-                case LINEARIZABLE -> true;
-            };
-            if (!wait) {
-                return on;
-            }
-            try {
-                on.connection().setAutoCommit(true);
-                try (Statement statement = on.connection().createStatement()) {
-                    if (settings.readLevel() == Settings.ReadLevel.LINEARIZABLE) {
-                        waitForAll(statement);
-                    } else {
-                        waitForSeen(on, statement);
-                    }
-                }
-                on.connection().setAutoCommit(autoCommit);
-                return on;
-            } catch (SQLException failure) {
-                if (!on.lostBy(failure) && !Failures.refusedNow(failure)) {
-                    on.connection().setAutoCommit(autoCommit);
-                    throw failure;
-                }
-                given(on);
-                if (!Nodes.pause(deadline)) {
-                    throw failure;
-                }
-            }
-        }
-    }
-
-    private void waitForSeen(NodeConnection on, Statement statement) throws SQLException {
-        long position = seen.position();
-        try {
-            statement.executeQuery("SELECT tutti_wait(" + position + ")").close();
-        } catch (SQLException failure) {
-            if (on.lostBy(failure)) {
-                throw failure;
-            }
-            long visible = waitForAll(statement);
-            if (visible < position) {
-                seen.another(position, visible);
-            }
-        }
-    }
-
-    /** Returns the position that is visible then. */
-    private static long waitForAll(Statement statement) throws SQLException {
-        try (ResultSet reached = statement.executeQuery("SELECT tutti_wait()")) {
-            reached.next();
-            return reached.getLong(1);
-        }
-    }
-
-    private NodeConnection forNextTransaction(long deadline) throws SQLException {
-        NodeConnection first = writer;
-        if (!readOnly || settings.routing() == Settings.ReadOnlyRouting.SAME || !nodes.several()) {
-            NodeConnection on = first != null && first.usable() ? first : moved(deadline, first);
-            writer = on;
-            current = on;
-            return on;
-        }
-        NodeConnection second = reader;
-        if (second == null || !second.usable()) {
-            boolean other = settings.routing() == Settings.ReadOnlyRouting.OTHER && first != null;
-            second = other ? prepared(nodes.openUntil(deadline, first.node())) : moved(deadline, second);
-            reader = second;
-        }
-        current = second;
-        return second;
-    }
-
-    private NodeConnection moved(long deadline, @Nullable NodeConnection from) throws SQLException {
-        if (from != null) {
-            checkPinned(Failures.closed("session"));
-            given(from);
-        }
-        return prepared(nodes.openUntil(deadline, from == null ? null : from.node()));
-    }
-
-    private NodeConnection prepared(NodeConnection opened) throws SQLException {
-        boolean done = false;
-        try {
-            session.apply(opened.connection());
-            opened.connection().setAutoCommit(autoCommit);
-            done = true;
-            return opened;
-        } finally {
-            if (!done) {
-                opened.discard();
-            }
         }
     }
 }

@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -199,6 +200,7 @@ class ModelRunTest {
         assertTrue(locks.total().abortRate() < 0.1, () -> "aborts " + locks.total().aborts());
     }
 
+    @Tag("long")
     @Test
     void withoutALimitAkaraDoesNotRecoverFromManyClientsAtOnce() throws UnusableFileException {
         String[] keys = {"workload.clients", "3240", "protocol.name", "akara", "workload.classes", "written-tables",

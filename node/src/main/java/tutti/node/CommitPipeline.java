@@ -1,7 +1,6 @@
 package tutti.node;
 
 import java.util.ArrayDeque;
-import java.util.Iterator;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -28,20 +27,7 @@ import tutti.runtime.Loop;
  * every snapshot taken in the engine is a prefix of the total order.
  *
  * <p>
- * <b>No deadlock among appliers.</b> A group is given to an applier only when none of its keys meets a key of an earlier
- * slot that is not visible yet and not in the group itself. So an applier never waits for a lock of another applier or of
- * a certified local transaction before it; it can wait only for local transactions that come later or have not been
- * ordered, and those are pushed out of the way ({@link Engine.BlockedListener}).
- *
- * <p>
- * <b>Few groups.</b> A transaction costs the engine less in a large group. So what comes while the head is at work waits
- * for it, and is one group then; only when much waits do other appliers begin with it. Where nobody waits to see it, the
- * head waits a little as well ({@link Linger}).
- *
- * <p>
- * <b>Exactly once.</b> When a commit's result is lost, its positions are tried again one by one, and each looks at the
- * engine's recorded position after it has taken its row locks and before it commits: whoever did the same work before
- * has ended by then, because it held the same locks.
+ * <b>Appliers</b> wait for each other never, and what they apply is made exactly once: {@link Groups}.
  *
  * <p>
  * <b>Checked.</b> Positions are decided once each and without a gap, from the one behind the protocol's snapshot on, and become
@@ -52,9 +38,6 @@ import tutti.runtime.Loop;
  * All methods run on the replica's loop; completions of the engine are handed over to it.
  */
 final class CommitPipeline {
-    /** Most bytes of changes in one engine transaction, unless a single write set is larger. */
-    private static final long GROUP_BYTES_MAX = 1 << 20;
-
     /** What the pipeline tells its node; on the loop. */
     interface Events extends Preparations.Events {
         /** This position and all before it are visible. */
@@ -90,7 +73,6 @@ final class CommitPipeline {
     private final Events events;
     private final NodeMetrics metrics;
     private final int applierCount;
-    private final int groupPositionsMax;
     private final Preparations preparations;
     private final Linger linger;
     private final EngineCommits commits;
@@ -99,6 +81,7 @@ final class CommitPipeline {
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
     private final BusyKeys busy = new BusyKeys();
     private final PipelineLoad load = new PipelineLoad();
+    private final Groups groups;
     /** Position that the engine held when this life began. */
     private long recovered;
     private long decided;
@@ -120,13 +103,14 @@ final class CommitPipeline {
         this.metrics = metrics;
         this.linger = new Linger(clock, lingerNanos, unwatched);
         this.applierCount = applierCount;
-        this.groupPositionsMax = groupPositionsMax;
         this.clock = clock;
         this.loop = loop;
         this.events = events;
         this.preparations = new Preparations(engine, loop, events);
         this.commits = new EngineCommits(engine, loop, events::failed);
         this.appliers = new ApplierPool(engine);
+        this.groups = new Groups(slots, busy, load, appliers, commits, clock, loop, groupPositionsMax,
+                new GroupEvents());
     }
 
     /**
@@ -303,7 +287,9 @@ final class CommitPipeline {
         do {
             advanceAgain = false;
             commitHead();
-            dispatch();
+            if (!lingering()) {
+                groups.begin();
+            }
         } while (advanceAgain);
         advancing = false;
     }
@@ -326,7 +312,7 @@ final class CommitPipeline {
         EngineFailure wrong = events.leftOut(head.position());
         if (group != null) {
             if (head.state() == Slot.State.APPLIED) {
-                commitGroup(group);
+                groups.commit(group);
             }
         } else if (head.state() == Slot.State.WAITING && wrong != null) {
             leaveOut(head, wrong);
@@ -348,11 +334,34 @@ final class CommitPipeline {
         tellVisible();
     }
 
-    private void groupVisible(Group group) {
-        metrics.applied(group.writes().size(), clock.nanoTime() - group.startedNanos());
-        commits.confirms(group.last().position());
-        group.slots().forEach(this::finish);
-        tellVisible();
+    private final class GroupEvents implements Groups.Events {
+        @Override
+        public boolean isLeftOut(long position) {
+            return events.leftOut(position) != null;
+        }
+
+        @Override
+        public void begins(Slot slot) {
+            makeWay(slot.writes().keys(), slot.position());
+        }
+
+        @Override
+        public void canGoOn() {
+            advance();
+        }
+
+        @Override
+        public void visible(Group group) {
+            metrics.applied(group.writes().size(), clock.nanoTime() - group.startedNanos());
+            commits.confirms(group.last().position());
+            group.slots().forEach(CommitPipeline.this::finish);
+            tellVisible();
+        }
+
+        @Override
+        public void refused(Slot slot, EngineFailure why) {
+            refuse(slot, why);
+        }
     }
 
     private void tellVisible() {
@@ -386,7 +395,7 @@ final class CommitPipeline {
                 _ -> commitFailed(slot));
     }
 
-    /** It may have committed or not; if not, its write set is applied. {@link #commitGroup} looks before it commits. */
+    /** It may have committed or not; if not, its write set is applied. {@link Groups#commit} looks before it commits. */
     private void commitFailed(Slot slot) {
         becomeRemote(slot);
         slot.attempted();
@@ -529,179 +538,6 @@ final class CommitPipeline {
             });
         }
         return nanos > 0;
-    }
-
-    // ------------------------------------------------------------------------------------------ groups
-
-    private void dispatch() {
-        if (lingering()) {
-            return;
-        }
-        Iterator<Slot> scan = slots.iterator();
-        Group group = null;
-        while (scan.hasNext()) {
-            Slot slot = scan.next();
-            if (group == null && !applierFree(slot)) {
-                break;
-            }
-            if (slot.group() != null) {
-                // A group is a run of positions: one that is tried again ends before a later one that is on its way.
-                if (group != null) {
-                    start(group);
-                    group = null;
-                }
-                continue;
-            }
-            if (slot.kind() == Slot.Kind.BARRIER || slot.state() == Slot.State.REFUSED
-                    || events.leftOut(slot.position()) != null) {
-                break;
-            }
-            if (slot.kind() == Slot.Kind.LOCAL || slot.kind() == Slot.Kind.PREPARED) {
-                // Only those behind it want to know.
-                if (scan.hasNext()) {
-                    busy.enter(slot);
-                }
-                if (group != null) {
-                    start(group);
-                    group = null;
-                }
-                continue;
-            }
-            if (slot.kind() == Slot.Kind.SKIP) {
-                if (group != null) {
-                    group.add(slot);
-                }
-                continue;
-            }
-            if (meetsEarlier(slot)) {
-                break;
-            }
-            if (group != null && !group.hasRoomFor(slot, groupPositionsMax, GROUP_BYTES_MAX)) {
-                start(group);
-                group = null;
-                if (meetsEarlier(slot) || !applierFree(slot)) {
-                    break;
-                }
-            }
-            if (group == null) {
-                group = new Group();
-            }
-            load.grouped(slot);
-            makeWay(slot.writes().keys(), slot.position());
-            group.add(slot);
-        }
-        if (group != null) {
-            start(group);
-        }
-    }
-
-    /**
-     * Whether there is an applier to begin a group with at this slot. The last one is kept for the head: later groups hold
-     * theirs until it is their turn, and the head may come to need one (a local commit that failed, a barrier).
-     */
-    private boolean applierFree(Slot slot) {
-        return slot.equals(slots.peek()) ? appliers.idle() > 0 : appliers.idle() > 1 && load.muchWaits();
-    }
-
-    /**
-     * Whether a slot meets one that is on its way. Those on their way are earlier ones, except when the slot is tried
-     * again; then they may be later local ones, for which it must not wait. So the head waits for nobody.
-     */
-    private boolean meetsEarlier(Slot slot) {
-        return !slot.equals(slots.peek()) && busy.meet(slot.writes().keys());
-    }
-
-    private void start(Group group) {
-        group.trim();
-        group.become(Slot.State.APPLYING);
-        for (Slot slot : group.slots()) {
-            if (slot.kind() == Slot.Kind.REMOTE) {
-                busy.enter(slot);
-            }
-        }
-        Engine.Applier applier = appliers.take();
-        if (applier == null) {
-            throw new Defect("no applier is left for " + group.first());
-        }
-        group.begin(applier, clock.nanoTime(), isHead(group));
-        long last = group.last().position();
-        if (isHead(group) && group.first().attempts() == 0) {
-            // All before it is visible, so nothing has to be asked between the changes and their commit.
-            group.become(Slot.State.COMMITTING);
-            commits.asks(last);
-            applier.applyAndCommit(group.first().position(), group.writes(), last,
-                    onLoop(_ -> committed(group), failure -> commitFailed(group, failure)));
-            return;
-        }
-        applier.apply(group.first().position(), group.writes(), onLoop(_ -> {
-            group.become(Slot.State.APPLIED);
-            advance();
-        }, failure -> {
-            appliers.free(group.release());
-            Runnable again = () -> commits.later(group.first(), () -> again(group, failure));
-            if (group.first().attempts() > 0 && isHead(group)) {
-                // If the commit that was tried before has worked, that is why its changes cannot be made again.
-                commits.ifCommitted(last, () -> groupVisible(group), again);
-            } else {
-                again.run();
-            }
-        }));
-    }
-
-    /** Tries again what could not be applied, if that is of use. */
-    private void again(Group group, EngineFailure failure) {
-        if (group.isLastResort() && EngineCommits.isFinal(group.first(), failure)) {
-            ungroup(group);
-            refuse(group.first(), failure);
-        } else {
-            disband(group);
-        }
-    }
-
-    private boolean isHead(Group group) {
-        return group.first().equals(slots.peek());
-    }
-
-    private void commitGroup(Group group) {
-        Engine.Applier applier = group.applier();
-        long last = group.last().position();
-        group.become(Slot.State.COMMITTING);
-        Runnable commit = () -> {
-            commits.asks(last);
-            applier.commit(last, onLoop(_ -> committed(group), failure -> commitFailed(group, failure)));
-        };
-        if (group.first().attempts() > 0) {
-            // A commit that was reported as failed may have worked after all; applying it again would not be harmless.
-            commits.ifCommitted(last, () -> applier.rollback(() -> loop.execute(() -> committed(group))), commit);
-        } else {
-            commit.run();
-        }
-    }
-
-    private void committed(Group group) {
-        appliers.free(group.release());
-        groupVisible(group);
-    }
-
-    private void commitFailed(Group group, EngineFailure failure) {
-        appliers.free(group.release());
-        commits.later(group.first(), () -> commits.ifCommitted(group.last().position(), () -> groupVisible(group),
-                () -> again(group, failure)));
-    }
-
-    private void ungroup(Group group) {
-        group.disband();
-        for (Slot slot : group.slots()) {
-            if (slot.kind() == Slot.Kind.REMOTE) {
-                load.ungrouped(slot);
-            }
-            busy.leave(slot);
-        }
-    }
-
-    private void disband(Group group) {
-        ungroup(group);
-        advance();
     }
 
     private <T> Completion<T> onLoop(Consumer<T> success, Consumer<EngineFailure> failure) {

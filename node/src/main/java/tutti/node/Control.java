@@ -33,11 +33,6 @@ sealed interface Control extends Encoded {
                 Field.of("incarnation", Types.NATURAL, Hello::incarnation),
                 Field.of("mark", Types.LONG, Hello::mark),
                 Field.of("protocol", Types.text(1 << 16), Hello::protocol), Hello::new);
-
-        @Override
-        public Schema<Hello> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -49,11 +44,6 @@ sealed interface Control extends Encoded {
         static final Schema<Restart> SCHEMA = Schema.message("restart", 2, Restart.class,
                 "After a crash now, the node would need the log from behind this position.").of(
                         Field.of("position", Types.NATURAL, Restart::position), Restart::new);
-
-        @Override
-        public Schema<Restart> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Somebody wants to know what became of a transaction: its node is to end it if need be, and say so. */
@@ -61,11 +51,6 @@ sealed interface Control extends Encoded {
         static final Schema<Question> SCHEMA = Schema
                 .message("question", 3, Question.class, "Somebody wants to know what became of a transaction.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Question::transaction), Question::new);
-
-        @Override
-        public Schema<Question> schema() {
-            return SCHEMA;
-        }
     }
 
     /** A transaction of the sender has ended: if it has committed, that was ordered before this. */
@@ -73,11 +58,6 @@ sealed interface Control extends Encoded {
         static final Schema<Ended> SCHEMA = Schema
                 .message("ended", 4, Ended.class, "A transaction of the sender has ended.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Ended::transaction), Ended::new);
-
-        @Override
-        public Schema<Ended> schema() {
-            return SCHEMA;
-        }
     }
 
     /** From here on nothing counts that this life of a node has sent; see {@link Outcomes}. */
@@ -86,11 +66,6 @@ sealed interface Control extends Encoded {
                 .message("fence", 5, Fence.class, "From here on nothing counts that this life of a node has sent.").of(
                         Field.of("node", Types.u8(0, 255), Fence::node),
                         Field.of("incarnation", Types.NATURAL, Fence::incarnation), Fence::new);
-
-        @Override
-        public Schema<Fence> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The sender wants to know when it has caught up with this. */
@@ -98,11 +73,6 @@ sealed interface Control extends Encoded {
         static final Schema<Mark> SCHEMA = Schema
                 .message("mark", 6, Mark.class, "The sender wants to know when it has caught up with this.").of(
                         Field.of("number", Types.LONG, Mark::number), Mark::new);
-
-        @Override
-        public Schema<Mark> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -125,11 +95,6 @@ sealed interface Control extends Encoded {
                         Field.of("sql state", Types.text(STATE_BYTES_MAX), Inapplicable::sqlState),
                         Field.of("message", Types.text(MESSAGE_BYTES_MAX), Inapplicable::message),
                         Inapplicable::new);
-
-        @Override
-        public Schema<Inapplicable> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The sender has made the effects of a position that another node cannot make. */
@@ -137,11 +102,6 @@ sealed interface Control extends Encoded {
         static final Schema<Applied> SCHEMA = Schema.message("applied", 8, Applied.class,
                 "The sender has made the effects of a position that another node cannot make.").of(
                         Field.of("position", Types.NATURAL, Applied::position), Applied::new);
-
-        @Override
-        public Schema<Applied> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Somebody decides by hand whether the effects of a position hold that some node cannot make. */
@@ -150,11 +110,6 @@ sealed interface Control extends Encoded {
                 "Somebody decides by hand whether the effects of a position hold that some node cannot make.").of(
                         Field.of("position", Types.NATURAL, Decided::position),
                         Field.of("holds", Types.BOOLEAN, Decided::holds), Decided::new);
-
-        @Override
-        public Schema<Decided> schema() {
-            return SCHEMA;
-        }
     }
 
     /** How they are written in a cluster that runs one protocol. Immutable, for any thread. */

@@ -39,11 +39,6 @@ final class NodeFiles {
         static final Schema<Incarnation> SCHEMA = Schema
                 .message("incarnation", 2, Incarnation.class, "Number of the node's last life.")
                 .of(Field.of("last", Types.NATURAL, Incarnation::last), Incarnation::new);
-
-        @Override
-        public Schema<Incarnation> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Ballots that were closed about positions which the engine does not hold. */
@@ -53,11 +48,6 @@ final class NodeFiles {
                         "What was decided about positions before which the node stands.")
                 .of(Field.of("ballots", Types.list(Ballots.Ballot.SCHEMA, Ballots.CLOSED_MAX), Verdicts::ballots),
                         Verdicts::new);
-
-        @Override
-        public Schema<Verdicts> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What is in the files. */

@@ -24,9 +24,4 @@ record NodeSnapshot(long position, int digest, byte[] protocol, Outcomes.Image o
                     Field.of("protocol", Types.bytes(Integer.MAX_VALUE), NodeSnapshot::protocol),
                     Field.of("outcomes", Outcomes.Image.SCHEMA, NodeSnapshot::outcomes),
                     Field.of("ballots", Ballots.Image.SCHEMA, NodeSnapshot::ballots), NodeSnapshot::new);
-
-    @Override
-    public Schema<NodeSnapshot> schema() {
-        return SCHEMA;
-    }
 }

@@ -1,8 +1,6 @@
 package tutti.node;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
@@ -45,10 +43,10 @@ final class ReplicaCore {
     private final Engine engine;
     private final Protocol protocol;
     private final Claims claims;
-    private final NodeFiles files;
     private final NodeMetrics metrics;
     private final ReplicaNode.FailureListener failureListener;
     private final Loop loop;
+    private final Parts parts = new Parts();
     private final Horizon horizon = new Horizon();
     private final Lifecycle lifecycle = new Lifecycle();
     private final ControlMessages.Life life;
@@ -65,13 +63,12 @@ final class ReplicaCore {
     private final CommitPipeline pipeline;
     private final Ballots ballots;
     private final Settlement settlement;
+    private final LogContinuity continuity = new LogContinuity();
+    private final Snapshots snapshots;
 
     /* Read from any thread. */
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
-
-    /* Of the loop. */
-    private final LogContinuity continuity = new LogContinuity();
     private Set<Integer> orderers = Set.of();
     /** Position of this life's first message, 0 until it has come. */
     private long joinedAt;
@@ -87,12 +84,11 @@ final class ReplicaCore {
         this.order = order;
         this.engine = engine;
         this.failureListener = failureListener;
-        this.files = new NodeFiles(directory);
+        NodeFiles files = new NodeFiles(directory);
         this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
                 machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(),
                 settings.protocol().toString());
         this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
-        Parts parts = new Parts();
         this.world = new ProtocolWorld(parts, loop, metrics);
         this.protocol = protocol.apply(world);
         this.claims = settings.protocol().claims();
@@ -112,6 +108,7 @@ final class ReplicaCore {
         this.settlement = new Settlement(life, files, ballots, parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, parts);
+        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity);
     }
 
     /** As {@link ReplicaNode#start}. Any thread. */
@@ -153,11 +150,10 @@ final class ReplicaCore {
     }
 
     private void recover(long position, Set<Long> skipped) throws IOException, DurableLog.TruncatedException {
-        Optional<NodeFiles.Snapshot> file = files.newestUpTo(position);
         heldAtStart = position;
-        long before = file.map(NodeFiles.Snapshot::position).orElse(0L);
-        if (file.isPresent()) {
-            restore(file.get());
+        long before = snapshots.restore(position);
+        if (before > 0) {
+            logKeeping.recovered(before);
         }
         pipeline.open(position, before);
         deliveredPosition = before;
@@ -170,28 +166,9 @@ final class ReplicaCore {
         order.log().start(continuity.startAfter(), inbox);
         lifecycle.joins();
         // the first message of this life, as a fence ends with it
-        send(life.hello());
+        parts.send(life.hello());
         world.tell(() -> protocol.committed(position, seen));
         loop.schedule(settings.durabilityNanos(), logKeeping::tellDurable);
-    }
-
-    private void restore(NodeFiles.Snapshot file) throws IOException {
-        try {
-            NodeSnapshot snapshot = NodeFiles.SET.decode(ByteBuffer.wrap(file.state()), NodeSnapshot.class);
-            if (snapshot.position() != file.position()) {
-                throw new IllegalArgumentException("it was taken after position " + snapshot.position());
-            }
-            protocol.restore(snapshot.protocol());
-            outcomes.restore(snapshot.outcomes());
-            ballots.restore(snapshot.ballots());
-            logKeeping.recovered(snapshot.position());
-            continuity.begin(snapshot.position(), snapshot.digest());
-        } catch (IllegalArgumentException unusable) {
-            throw new IOException("the snapshot of position " + file.position() + " in " + files.location()
-                    + " cannot be used: " + unusable.getMessage()
-                    + "; start the node with the software and the protocol"
-                    + " parameters that wrote it, or " + NodeFiles.REMEDY, unusable);
-        }
     }
 
     // ------------------------------------------------------------------------------------------ for the outside
@@ -237,6 +214,11 @@ final class ReplicaCore {
         return logKeeping;
     }
 
+    /** Has a message ordered, in a version that all nodes can read. */
+    void send(Control message) {
+        parts.send(message);
+    }
+
     /** Any thread. */
     long visiblePosition() {
         return visiblePosition;
@@ -252,7 +234,8 @@ final class ReplicaCore {
     String refusal() {
         return switch (lifecycle.state()) {
             case NEW, CATCHING_UP -> "the node is catching up with the cluster: visible position " + visiblePosition
-                    + " of " + Math.max(deliveredPosition, visiblePosition) + inWords(settlement.waits())
+                    + " of " + Math.max(deliveredPosition, visiblePosition)
+                    + (settlement.waits() == null ? "" : ": " + settlement.waits())
                     + "; try again soon, or another node";
             case EXCLUDED -> lifecycle.failure() + "; use another node";
             case STOPPED -> "the node is stopping; use another node";
@@ -262,10 +245,6 @@ final class ReplicaCore {
                     : "the node cannot reach a majority of the cluster (it sees " + inbox.view().members()
                             + "): writes wait until it does; use a node that can";
         };
-    }
-
-    private static String inWords(@Nullable String waits) {
-        return waits == null ? "" : ": " + waits;
     }
 
     /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
@@ -370,12 +349,14 @@ final class ReplicaCore {
 
         @Override
         public void order(Message message) {
-            ReplicaCore.this.send(messages.said(message));
+            send(messages.said(message));
         }
 
         @Override
         public void send(Control control) {
-            ReplicaCore.this.send(control);
+            if (lifecycle.state() != State.EXCLUDED) {
+                outbox.send(control.bytes(order.group().wireVersion()));
+            }
         }
 
         @Override
@@ -388,9 +369,16 @@ final class ReplicaCore {
             return pipeline.queuedBytes() > settings.backlogBytesMax();
         }
 
+        /** From now on it takes part in the order, and in nothing else. */
         @Override
         public void exclude(Throwable cause) {
-            ReplicaCore.this.exclude(cause);
+            if (!lifecycle.excluded(cause)) {
+                return;
+            }
+            LOG.error("node {} is excluded: {}", settings.node(), cause.getMessage());
+            pipeline.halt();
+            outbox.send(new Control.Fence(settings.node(), life.incarnation()).bytes(order.group().wireVersion()));
+            failureListener.excluded(cause);
         }
 
         @Override
@@ -474,8 +462,7 @@ final class ReplicaCore {
         outbox.flush();
         advise();
         backlog.measured(pipeline.queuedBytes());
-        logKeeping.delivered(deliveredPosition, () -> new NodeSnapshot(deliveredPosition, continuity.lastDigest(),
-                protocol.snapshot(), outcomes.image(), ballots.image()).bytes());
+        logKeeping.delivered(deliveredPosition, () -> snapshots.take(deliveredPosition));
     }
 
     private void take(OrderInbox.Delivery next) {
@@ -501,14 +488,6 @@ final class ReplicaCore {
         members.removeAll(ballots.excluded());
         world.tell(() -> protocol.view(members));
         questions.reconsider();
-    }
-
-    /** Has a message ordered, in a version that all nodes can read. On the loop. */
-    void send(Control message) {
-        if (lifecycle.state() == State.EXCLUDED) {
-            return;
-        }
-        outbox.send(message.bytes(order.group().wireVersion()));
     }
 
     /** Tells the order where the protocol would have it decided. */
@@ -601,17 +580,6 @@ final class ReplicaCore {
     }
 
     // ------------------------------------------------------------------------------------------ end
-
-    /** It holds what the others do not: takes part in the order from now on, and in nothing else. */
-    private void exclude(Throwable cause) {
-        if (!lifecycle.excluded(cause)) {
-            return;
-        }
-        LOG.error("node {} is excluded: {}", settings.node(), cause.getMessage());
-        pipeline.halt();
-        outbox.send(new Control.Fence(settings.node(), life.incarnation()).bytes(order.group().wireVersion()));
-        failureListener.excluded(cause);
-    }
 
     private void fail(Throwable cause, boolean restartable) {
         if (!lifecycle.fails(cause)) {

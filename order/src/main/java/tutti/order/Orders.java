@@ -2,7 +2,7 @@ package tutti.order;
 
 import java.util.List;
 import java.util.ServiceLoader;
-import java.util.TreeMap;
+import tutti.core.text.ByName;
 
 /** Which kinds of order there are, by name: those of all jars of the class path. Immutable, for any thread. */
 public final class Orders {
@@ -13,19 +13,15 @@ public final class Orders {
     /** Name of the order that is used if none is chosen. */
     public static final String DEFAULT = "raft";
 
-    private final TreeMap<String, OrderDescriptor> byName = new TreeMap<>();
+    private final ByName<OrderDescriptor> byName;
 
     private Orders(Iterable<OrderDescriptor> all) {
-        for (OrderDescriptor descriptor : all) {
-            if (byName.put(descriptor.name(), descriptor) != null) {
-                throw new IllegalStateException("two orders are called " + descriptor.name());
-            }
-        }
+        byName = new ByName<>("order", all, OrderDescriptor::name);
     }
 
     /** Names of all. */
     public List<String> names() {
-        return List.copyOf(byName.keySet());
+        return byName.names().stream().sorted().toList();
     }
 
     /**
@@ -34,11 +30,6 @@ public final class Orders {
      * @throws IllegalArgumentException if there is none of this name
      */
     public OrderDescriptor descriptor(String name) {
-        OrderDescriptor found = byName.get(name);
-        if (found == null) {
-            throw new IllegalArgumentException(
-                    "no order '" + name + "'; there are: " + String.join(", ", byName.keySet()));
-        }
-        return found;
+        return byName.get(name);
     }
 }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
  * collector, identity hashes, carriers of virtual threads, locale, time zone).
  */
 class DeterminismTest {
-    private static final int SEEDS = 20;
+    private static final int SEEDS = 6;
 
     @Test
     void twoFreshJvmsGiveTheSameHashes() throws IOException, InterruptedException {

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.wire.sql.SqlTokens;
 
@@ -14,9 +15,7 @@ import tutti.wire.sql.SqlTokens;
 final class Classifier {
     private static final long CHAIN = SqlTokens.key("chain");
     private static final long NO = SqlTokens.key("no");
-    private static final long TO = SqlTokens.key("to");
-    private static final long RULE = SqlTokens.key("rule");
-    private static final long RECURSIVE = SqlTokens.key("recursive");
+    static final long TO = SqlTokens.key("to");
     private static final long DO = SqlTokens.key("do");
     private static final long LOCK = SqlTokens.key("lock");
     private static final long WITH = SqlTokens.key("with");
@@ -25,33 +24,24 @@ final class Classifier {
     private static final long STDIN = SqlTokens.key("stdin");
     private static final long PREPARED = SqlTokens.key("prepared");
     private static final long TRANSACTION = SqlTokens.key("transaction");
-    private static final long CONCURRENTLY = SqlTokens.key("concurrently");
+    static final long CONCURRENTLY = SqlTokens.key("concurrently");
     private static final long ANALYZE = SqlTokens.key("analyze");
     private static final long INTO = SqlTokens.key("into");
     private static final long CONSTRAINTS = SqlTokens.key("constraints");
     private static final long IMMEDIATE = SqlTokens.key("immediate");
-    private static final long ON = SqlTokens.key("on");
-    private static final long AS = SqlTokens.key("as");
-    private static final long TABLE = SqlTokens.key("table");
-    private static final long COLUMN = SqlTokens.key("column");
-    private static final long PG_TEMP = SqlTokens.key("pg_temp");
     private static final long SETVAL = SqlTokens.key("setval");
     private static final long INSERT = SqlTokens.key("insert");
     private static final long MERGE = SqlTokens.key("merge");
     private static final long FOR = SqlTokens.key("for");
-    private static final long ATOMIC = SqlTokens.key("atomic");
-    private static final long BEGIN = SqlTokens.key("begin");
-    private static final long CASE = SqlTokens.key("case");
-    private static final long END = SqlTokens.key("end");
-    private static final long TEMP = SqlTokens.key("temp");
-    private static final long TEMPORARY = SqlTokens.key("temporary");
+    static final long TEMP = SqlTokens.key("temp");
+    static final long TEMPORARY = SqlTokens.key("temporary");
     private static final long REFRESH = SqlTokens.key("refresh");
     private static final long CREATE = SqlTokens.key("create");
     private static final long PG_CATALOG = SqlTokens.key("pg_catalog");
     private static final long READ = SqlTokens.key("read");
     private static final long ONLY = SqlTokens.key("only");
-    private static final long SERIALIZABLE = SqlTokens.key("serializable");
-    private static final long REPLICATION_ROLE = SqlTokens.key("session_replication_role");
+    static final long SERIALIZABLE = SqlTokens.key("serializable");
+    static final long REPLICATION_ROLE = SqlTokens.key("session_replication_role");
 
     /** Why SERIALIZABLE is refused under a protocol that does not guarantee it. */
     static final String NOT_SERIALIZABLE = "the cluster's protocol guarantees snapshot isolation, not SERIALIZABLE:"
@@ -67,55 +57,37 @@ final class Classifier {
 
     /** Why a statement that changes what is in the node's own schema is refused. */
     static final String RESERVED_SCHEMA = "what is in the schema tutti is the node's own";
-    /** What the name of a variable follows, which may be one of ours. */
-    private static final long[] VARIABLE_FOLLOWS = keys("set reset");
-    private static final long OWN_SCHEMA = SqlTokens.key("tutti");
-    private static final long SCHEMA = SqlTokens.key("schema");
     private static final long ALTER = SqlTokens.key("alter");
     private static final long DROP = SqlTokens.key("drop");
     private static final long SET_CONFIG = SqlTokens.key("set_config");
-    private static final long[] ISOLATION = keys("isolation transaction_isolation default_transaction_isolation");
-    private static final long[] LOCK_STRENGTH = keys("update share no key");
-    private static final long[] CHANGES = keys("insert update delete merge call do execute");
-    private static final long[] CREATE_PREFIX = keys("or replace global local unlogged");
-    /** What may be temporary, before whose name only {@link #BEFORE_NAME} stands. */
-    private static final long[] RELATIONS = keys("table index view sequence on");
-    private static final long[] BEFORE_NAME = keys("table index view sequence on if not exists only concurrently"
-            + " function procedure routine aggregate type domain collation statistics recursive");
-    /** What may be made, changed and dropped in pg_temp besides. */
-    private static final long[] OBJECTS = keys("function procedure routine aggregate type domain collation statistics");
-    /** What stands on a relation that is named after ON. */
-    private static final long[] ON_RELATION = keys("unique index trigger constraint rule policy");
+    static final long[] ISOLATION = SqlCursor.keys("isolation transaction_isolation default_transaction_isolation");
+    private static final long[] LOCK_STRENGTH = SqlCursor.keys("update share no key");
+    private static final long[] CHANGES = SqlCursor.keys("insert update delete merge call do execute");
     private static final String NO_SETVAL = "setval() would move the sequence of one node only: use ALTER SEQUENCE ... RESTART WITH";
     private static final String NO_LARGE_OBJECTS = "large objects are not replicated: use columns of type bytea";
     private static final List<String> CALLS = List.of("setval", "lo_create", "lo_creat", "lo_unlink", "lo_import",
             "lo_put", "lo_from_bytea", "lowrite", "lo_truncate");
-    private static final long[] LARGE_OBJECTS = keys(
+    private static final long[] LARGE_OBJECTS = SqlCursor.keys(
             "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
     private static final String PLAIN_NOTIFY = "NOTIFY takes the name of a channel and one literal here: use pg_notify()";
-    private static final long[] PER_SERVER = keys("database tablespace subscription system");
-    private static final long[] QUESTIONS = keys("tutti_outcome tutti_position tutti_wait");
-    private final SqlTokens tokens = new SqlTokens();
+    private static final long[] QUESTIONS = SqlCursor.keys("tutti_outcome tutti_position tutti_wait");
+    private final SqlCursor sql = new SqlCursor();
+    private final SchemaStatement schema;
     private final boolean serializable;
     private int count;
     private int[] starts = new int[4];
     private int[] ends = new int[4];
     private StatementKind[] kinds = new StatementKind[4];
     private @Nullable String refusal;
-    /** Whether the statement being judged makes a temporary object. */
-    private boolean temporary;
     private boolean needsBlock;
     private boolean locks;
     private boolean readOnly;
     private boolean question;
     private boolean fills;
-    private int targetStart;
-    private int targetEnd;
+    private int channelStart;
+    private int channelEnd;
     private int payloadStart;
     private int payloadEnd;
-    /** The token at which the statement being judged stands. */
-    private int token;
-    private Target target = Target.NONE;
 
     /**
      * A classifier.
@@ -124,48 +96,37 @@ final class Classifier {
      */
     Classifier(boolean serializable) {
         this.serializable = serializable;
-    }
-
-    static long[] keys(String words) {
-        return Arrays.stream(words.strip().split("\\s+")).mapToLong(SqlTokens::key).sorted().toArray();
-    }
-
-    private static boolean among(long[] sorted, long word) {
-        return Arrays.binarySearch(sorted, word) >= 0;
+        this.schema = new SchemaStatement(sql, serializable);
     }
 
     /** Whether a word before a parenthesis is none of a function, or that of one of the server's that changes nothing. */
     static boolean isHarmless(String word) {
         long key = SqlTokens.key(word);
-        return among(HarmlessFunctions.WORDS, key) && !among(HarmlessFunctions.EXCEPT, key);
+        return SqlCursor.among(HarmlessFunctions.WORDS, key) && !SqlCursor.among(HarmlessFunctions.EXCEPT, key);
     }
 
     /** Judges a piece of SQL. Statements without words are left out. */
-    void classify(byte[] sql, int from, int to, boolean standardConformingStrings) {
+    void classify(byte[] text, int from, int to, boolean standardConformingStrings) {
         count = 0;
         refusal = null;
-        temporary = false;
         readOnly = false;
         question = false;
         fills = false;
-        targetEnd = 0;
-        targetStart = 0;
-        tokens.reset(sql, from, to, standardConformingStrings);
-        token = tokens.next();
-        while (token != SqlTokens.END) {
-            if (token == ';') {
-                token = tokens.next();
+        schema.forget();
+        sql.reset(text, from, to, standardConformingStrings);
+        while (!sql.atEnd()) {
+            if (sql.at(';')) {
+                sql.advance();
                 continue;
             }
-            int start = tokens.start();
-            temporary = false;
+            int start = sql.start();
             needsBlock = false;
             locks = false;
             StatementKind kind = statement();
-            while (token != SqlTokens.END && token != ';') {
-                token = tokens.next();
+            while (sql.inStatement()) {
+                sql.advance();
             }
-            add(start, tokens.start(), kind);
+            add(start, sql.start(), kind);
         }
     }
 
@@ -237,12 +198,22 @@ final class Classifier {
 
     /** The relation that a single schema change is about, if it may be a temporary one; from here to {@link #targetEnd}. */
     int targetStart() {
-        return targetStart;
+        return schema.targetStart();
     }
 
     /** Where its name ends; 0 if there is none. */
     int targetEnd() {
-        return targetEnd;
+        return schema.targetEnd();
+    }
+
+    /** Where the name of the channel of a single NOTIFY begins. */
+    int channelStart() {
+        return channelStart;
+    }
+
+    /** Where it ends. */
+    int channelEnd() {
+        return channelEnd;
     }
 
     /** Where the payload of a single NOTIFY begins, a literal. */
@@ -262,47 +233,23 @@ final class Classifier {
         return StatementKind.REFUSED;
     }
 
-    private int advance() {
-        token = tokens.next();
-        return token;
-    }
-
-    private boolean at(long word) {
-        return token == SqlTokens.WORD && tokens.word() == word;
-    }
-
-    /** Whether the token is this, as a word, a quoted identifier or a string. */
-    private boolean named(long... sorted) {
-        return switch (token) {
-            case SqlTokens.WORD -> among(sorted, tokens.word());
-            case SqlTokens.QUOTED, SqlTokens.STRING -> among(sorted, tokens.content());
-            default -> false;
-        };
-    }
-
-    /** Whether the token is the name of one of the node's roles. */
-    private boolean reserved() {
-        return (token == SqlTokens.WORD || token == SqlTokens.QUOTED)
-                && RESERVED_PREFIXES.stream().anyMatch(tokens::startsWith);
-    }
-
     private StatementKind statement() {
-        while (token == '(') {
-            advance();
+        while (sql.at('(')) {
+            sql.advance();
         }
-        if (token != SqlTokens.WORD) {
+        if (!sql.atWord()) {
             return StatementKind.WRITE;
         }
-        First first = First.of(tokens.word());
+        First first = First.of(sql.word());
         if (first == null) {
             return StatementKind.WRITE;
         }
-        boolean lock = at(LOCK);
-        boolean block = at(DO);
-        boolean refresh = at(REFRESH);
-        boolean create = at(CREATE);
-        boolean changes = at(ALTER) || at(DROP);
-        advance();
+        boolean lock = sql.atWord(LOCK);
+        boolean block = sql.atWord(DO);
+        boolean refresh = sql.atWord(REFRESH);
+        boolean create = sql.atWord(CREATE);
+        boolean changes = sql.atWord(ALTER) || sql.atWord(DROP);
+        sql.advance();
         return switch (first) {
             case SELECT -> query();
             case EXPLAIN -> explain();
@@ -312,12 +259,12 @@ final class Classifier {
             case COMMIT -> commit();
             case ROLLBACK -> rollback();
             case SAVEPOINT -> StatementKind.SAVEPOINT;
-            case PREPARE -> at(TRANSACTION)
+            case PREPARE -> sql.atWord(TRANSACTION)
                     ? refuse(
                             "PREPARE TRANSACTION is not supported: the cluster itself makes commits atomic; use COMMIT")
                     : StatementKind.SESSION;
             case COPY -> copy();
-            case SCHEMA -> schema(refresh, create, changes);
+            case SCHEMA -> schemaChange(refresh, create, changes);
             case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
             case SESSION -> StatementKind.SESSION;
             case SET -> set();
@@ -328,11 +275,11 @@ final class Classifier {
 
     /** DO: calls that are refused are looked for in its text, whatever language that is in. */
     private StatementKind code() {
-        while (token != SqlTokens.END && token != ';') {
-            if (token == SqlTokens.STRING && CALLS.stream().anyMatch(tokens::mentions)) {
-                return refuse(tokens.mentions("setval") ? NO_SETVAL : NO_LARGE_OBJECTS);
+        while (sql.inStatement()) {
+            if (sql.atString() && CALLS.stream().anyMatch(sql::mentions)) {
+                return refuse(sql.mentions("setval") ? NO_SETVAL : NO_LARGE_OBJECTS);
             }
-            advance();
+            sql.advance();
         }
         return StatementKind.WRITE;
     }
@@ -342,109 +289,111 @@ final class Classifier {
         needsBlock = true;
         locks = lock;
         boolean with = false;
-        while (!lock && token != SqlTokens.END && token != ';' && !at(FOR)) {
-            if (with && at(HOLD)) {
+        while (!lock && sql.inStatement() && !sql.atWord(FOR)) {
+            if (with && sql.atWord(HOLD)) {
                 needsBlock = false;
             }
-            with = at(WITH);
-            advance();
+            with = sql.atWord(WITH);
+            sql.advance();
         }
         return StatementKind.WRITE;
     }
 
     private StatementKind set() {
-        boolean constraints = at(CONSTRAINTS);
+        boolean constraints = sql.atWord(CONSTRAINTS);
         boolean isolation = false;
-        while (token != SqlTokens.END && token != ';') {
-            if (named(REPLICATION_ROLE)) {
+        while (sql.inStatement()) {
+            if (sql.named(REPLICATION_ROLE)) {
                 return refuse(NO_REPLICATION_ROLE);
             }
-            if (reserved()) {
+            if (sql.atAnyPrefix(RESERVED_PREFIXES)) {
                 return refuse(RESERVED);
             }
-            if (constraints && at(IMMEDIATE)) {
+            if (constraints && sql.atWord(IMMEDIATE)) {
                 return StatementKind.CONSTRAINTS;
             }
-            isolation |= named(ISOLATION);
-            if (isolation && !serializable && named(SERIALIZABLE)) {
+            isolation |= sql.named(ISOLATION);
+            if (isolation && !serializable && sql.named(SERIALIZABLE)) {
                 return refuse(NOT_SERIALIZABLE);
             }
-            advance();
+            sql.advance();
         }
         return StatementKind.SESSION;
     }
 
     private StatementKind begin() {
         boolean read = false;
-        while (token == SqlTokens.WORD || token == ',' || token == SqlTokens.QUOTED) {
-            readOnly |= read && at(ONLY);
-            read = at(READ);
-            if (at(SERIALIZABLE) && !serializable) {
+        while (sql.atWord() || sql.at(',') || sql.atQuoted()) {
+            readOnly |= read && sql.atWord(ONLY);
+            read = sql.atWord(READ);
+            if (sql.atWord(SERIALIZABLE) && !serializable) {
                 return refuse(NOT_SERIALIZABLE);
             }
-            advance();
+            sql.advance();
         }
         return StatementKind.BEGIN;
     }
 
     /** NOTIFY channel, 'payload'. */
     private StatementKind notification() {
-        if (token != SqlTokens.WORD && token != SqlTokens.QUOTED) {
+        if (!sql.atWord() && !sql.atQuoted()) {
             return refuse(PLAIN_NOTIFY);
         }
-        targetStart = tokens.start();
-        targetEnd = tokens.position();
+        channelStart = sql.start();
+        channelEnd = sql.position();
         payloadEnd = 0;
-        if (advance() == ',') {
-            if (advance() != SqlTokens.STRING) {
+        sql.advance();
+        if (sql.at(',')) {
+            sql.advance();
+            if (!sql.atString()) {
                 return refuse(PLAIN_NOTIFY);
             }
-            payloadStart = tokens.start();
-            payloadEnd = tokens.position();
-            advance();
+            payloadStart = sql.start();
+            payloadEnd = sql.position();
+            sql.advance();
         }
-        return token == SqlTokens.END || token == ';' ? StatementKind.NOTIFY : refuse(PLAIN_NOTIFY);
+        return sql.inStatement() ? refuse(PLAIN_NOTIFY) : StatementKind.NOTIFY;
     }
 
     private StatementKind commit() {
         boolean no = false;
-        while (token == SqlTokens.WORD) {
-            if (at(PREPARED)) {
+        while (sql.atWord()) {
+            if (sql.atWord(PREPARED)) {
                 return refuse("COMMIT PREPARED is not supported: use COMMIT");
             }
-            no |= at(NO);
-            if (at(CHAIN)) {
+            no |= sql.atWord(NO);
+            if (sql.atWord(CHAIN)) {
                 return no ? StatementKind.COMMIT : StatementKind.COMMIT_CHAIN;
             }
-            advance();
+            sql.advance();
         }
         return StatementKind.COMMIT;
     }
 
     private StatementKind rollback() {
         boolean no = false;
-        while (token == SqlTokens.WORD) {
-            if (at(PREPARED)) {
+        while (sql.atWord()) {
+            if (sql.atWord(PREPARED)) {
                 return refuse("ROLLBACK PREPARED is not supported: use ROLLBACK");
             }
-            if (at(TO)) {
+            if (sql.atWord(TO)) {
                 return StatementKind.SAVEPOINT;
             }
-            no |= at(NO);
-            if (at(CHAIN)) {
+            no |= sql.atWord(NO);
+            if (sql.atWord(CHAIN)) {
                 return no ? StatementKind.ROLLBACK : StatementKind.ROLLBACK_CHAIN;
             }
-            advance();
+            sql.advance();
         }
         return StatementKind.ROLLBACK;
     }
 
     private StatementKind explain() {
-        while (token != SqlTokens.END && token != ';') {
-            if (at(ANALYZE)) {
+        while (sql.inStatement()) {
+            if (sql.atWord(ANALYZE)) {
                 return StatementKind.WRITE;
             }
-            advance();
+            sql.advance();
         }
         return StatementKind.READ;
     }
@@ -457,43 +406,42 @@ final class Classifier {
         boolean sets = false;
         boolean isolation = false;
         long previous = 0;
-        while (token != SqlTokens.END && token != ';') {
-            sets |= named(SET_CONFIG);
-            isolation |= sets && named(ISOLATION);
-            if (sets && named(REPLICATION_ROLE)) {
+        while (sql.inStatement()) {
+            sets |= sql.named(SET_CONFIG);
+            isolation |= sets && sql.named(ISOLATION);
+            if (sets && sql.named(REPLICATION_ROLE)) {
                 return refuse(NO_REPLICATION_ROLE);
             }
-            if (isolation && !serializable && named(SERIALIZABLE)) {
+            if (isolation && !serializable && sql.named(SERIALIZABLE)) {
                 return refuse(NOT_SERIALIZABLE);
             }
-            int kind = token;
-            long word = kind == SqlTokens.WORD ? tokens.word() : 0;
-            boolean pg = kind == SqlTokens.WORD && tokens.startsWithPg();
-            advance();
+            int kind = sql.token();
+            long word = kind == SqlTokens.WORD ? sql.word() : 0;
+            boolean pg = kind == SqlTokens.WORD && sql.startsWithPg();
+            sql.advance();
             if (kind == SqlTokens.WORD && word == INTO && previous != INSERT && previous != MERGE) {
-                if (at(TEMP) || at(TEMPORARY)) {
-                    temporary = true;
+                if (sql.atWord(TEMP) || sql.atWord(TEMPORARY)) {
                     return StatementKind.WRITE;
                 }
                 fills = true;
                 return StatementKind.SCHEMA;
             }
-            if (kind == SqlTokens.WORD && token == '(' && word == SETVAL) {
+            if (kind == SqlTokens.WORD && sql.at('(') && word == SETVAL) {
                 return refuse(NO_SETVAL);
             }
-            if (kind == SqlTokens.WORD && token == '(' && among(LARGE_OBJECTS, word)) {
+            if (kind == SqlTokens.WORD && sql.at('(') && SqlCursor.among(LARGE_OBJECTS, word)) {
                 return refuse(NO_LARGE_OBJECTS);
             }
             if (kind == SqlTokens.QUOTED) {
-                harmless &= token != '(';
+                harmless &= !sql.at('(');
             } else if (kind == SqlTokens.WORD) {
-                if (among(CHANGES, word)
-                        || (word == FOR && token == SqlTokens.WORD && among(LOCK_STRENGTH, tokens.word()))) {
+                if (SqlCursor.among(CHANGES, word)
+                        || (word == FOR && sql.atAny(LOCK_STRENGTH))) {
                     harmless = false;
-                } else if (token == '(') {
-                    boolean known = qualified ? catalog : among(HarmlessFunctions.WORDS, word) || pg;
-                    harmless &= known && !among(HarmlessFunctions.EXCEPT, word);
-                    question |= !known && among(QUESTIONS, word);
+                } else if (sql.at('(')) {
+                    boolean known = qualified ? catalog : SqlCursor.among(HarmlessFunctions.WORDS, word) || pg;
+                    harmless &= known && !SqlCursor.among(HarmlessFunctions.EXCEPT, word);
+                    question |= !known && SqlCursor.among(QUESTIONS, word);
                 }
             }
             qualified = kind == '.';
@@ -507,144 +455,31 @@ final class Classifier {
 
     /** Of a table it is a read; a query in parentheses is taken for a write. */
     private StatementKind copy() {
-        if (token == '(') {
+        if (sql.at('(')) {
             return StatementKind.WRITE;
         }
         boolean from = false;
         boolean stdin = false;
-        while (token != SqlTokens.END && token != ';') {
-            from |= at(FROM);
-            stdin |= at(STDIN);
-            advance();
+        while (sql.inStatement()) {
+            from |= sql.atWord(FROM);
+            stdin |= sql.atWord(STDIN);
+            sql.advance();
         }
         return !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
     }
 
-    private StatementKind schema(boolean refresh, boolean create, boolean changes) {
-        while (create && token == SqlTokens.WORD && among(CREATE_PREFIX, tokens.word())) {
-            advance();
-        }
-        if (token == SqlTokens.WORD && among(PER_SERVER, tokens.word())) {
-            return refuse("databases, tablespaces, subscriptions and server settings belong to one server and are not"
-                    + " replicated: make the change on every node's PostgreSQL while the cluster is stopped");
-        }
-        if (create && (at(TEMP) || at(TEMPORARY))) {
-            temporary = true;
-            return StatementKind.WRITE;
-        }
-        boolean table = create && at(TABLE);
-        target = Target.NONE;
-        if (token == SqlTokens.WORD) {
-            target = among(RELATIONS, tokens.word())
-                    ? create ? among(ON_RELATION, tokens.word()) ? Target.AFTER_ON : Target.CREATED : Target.NEXT
-                    : among(ON_RELATION, tokens.word())
-                            ? at(RULE) && create ? Target.AFTER_TO : Target.AFTER_ON
-                            : among(OBJECTS, tokens.word()) || at(RECURSIVE)
-                                    ? Target.CREATED
-                                    : Target.NONE;
-        }
-        int depth = 0;
-        boolean concurrent = false;
-        int atomicDepth = 0;
-        boolean begin = false;
-        // a function body in SQL-standard form contains semicolons, and so do the actions of a rule, in parentheses
-        boolean isolation = false;
-        boolean schema = false;
-        boolean own = false;
-        boolean variable = false;
-        while (token != SqlTokens.END && (token != ';' || atomicDepth > 0 || depth > 0)) {
-            own = (changes && !variable && token != SqlTokens.STRING && named(OWN_SCHEMA)) || (own && token == '.');
-            variable = token == SqlTokens.WORD && among(VARIABLE_FOLLOWS, tokens.word());
-            if (reserved() || (own && (schema || token == '.'))) {
-                return refuse(own ? RESERVED_SCHEMA : RESERVED);
-            }
-            schema |= at(SCHEMA);
-            if (named(REPLICATION_ROLE)) {
-                return refuse(NO_REPLICATION_ROLE);
-            }
-            isolation |= named(ISOLATION);
-            if (isolation && !serializable && named(SERIALIZABLE)) {
-                return refuse(NOT_SERIALIZABLE);
-            }
-            seeTarget();
-            if (temporary) {
-                return StatementKind.WRITE;
-            }
-            depth += token == '(' ? 1 : token == ')' ? -1 : 0;
-            if (token == SqlTokens.WORD) {
-                if (table && depth == 0 && tokens.word() == AS) {
-                    fills = true;
-                }
-                concurrent |= tokens.word() == CONCURRENTLY;
-                if (begin && tokens.word() == ATOMIC) {
-                    atomicDepth++;
-                } else if (atomicDepth > 0 && tokens.word() == CASE) {
-                    atomicDepth++;
-                } else if (atomicDepth > 0 && tokens.word() == END) {
-                    atomicDepth--;
-                }
-                begin = tokens.word() == BEGIN;
-            } else {
-                begin = false;
-            }
-            advance();
-        }
-        return concurrent && !refresh
-                ? refuse(
-                        "CONCURRENTLY is not supported: leave it out; the statement then runs at one point of the order")
-                : StatementKind.SCHEMA;
-    }
-
-    /** Looks at a token of a schema change for the name of the relation that it is about. */
-    private void seeTarget() {
-        boolean isWord = token == SqlTokens.WORD;
-        switch (target) {
-            case AFTER_TO -> {
-                if (isWord && tokens.word() == TO) {
-                    target = Target.NEXT;
-                }
-            }
-            case AFTER_ON -> {
-                if (isWord && tokens.word() == ON) {
-                    target = Target.NEXT;
-                }
-            }
-            case NEXT, CREATED -> {
-                if (isWord && tokens.word() == COLUMN) {
-                    target = Target.NONE;
-                } else if (token == SqlTokens.QUOTED || (isWord && !among(BEFORE_NAME, tokens.word()))) {
-                    if (target == Target.CREATED) {
-                        temporary = isWord && tokens.word() == PG_TEMP;
-                        target = Target.NONE;
-                    } else {
-                        targetStart = tokens.start();
-                        targetEnd = tokens.position();
-                        target = Target.NAME;
-                    }
-                }
-            }
-            case NAME -> target = token == '.' ? Target.DOT : Target.NONE;
-            case DOT -> {
-                targetEnd = tokens.position();
-                target = Target.NAME;
-            }
-            case NONE -> {
-                // found, or there is none
-            }
-        }
-    }
-
-    /** Where the name of a relation is expected. */
-    private enum Target {
-        NONE, AFTER_ON, AFTER_TO, NEXT, CREATED, NAME, DOT
+    private StatementKind schemaChange(boolean refresh, boolean create, boolean changes) {
+        StatementKind kind = schema.judge(refresh, create, changes);
+        fills |= schema.isFromQuery();
+        return kind == StatementKind.REFUSED ? refuse(schema.refusal()) : kind;
     }
 
     private boolean concurrently() {
-        while (token != SqlTokens.END && token != ';') {
-            if (at(CONCURRENTLY)) {
+        while (sql.inStatement()) {
+            if (sql.atWord(CONCURRENTLY)) {
                 return true;
             }
-            advance();
+            sql.advance();
         }
         return false;
     }
@@ -673,8 +508,8 @@ final class Classifier {
         private final String words;
 
         static {
-            WORDS = keys(Arrays.stream(values()).map(first -> first.words)
-                    .collect(java.util.stream.Collectors.joining(" ")));
+            WORDS = SqlCursor.keys(Arrays.stream(values()).map(first -> first.words)
+                    .collect(Collectors.joining(" ")));
             MEANINGS = new First[WORDS.length];
             for (First first : values()) {
                 for (String word : first.words.split(" ", -1)) {

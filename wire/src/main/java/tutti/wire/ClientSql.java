@@ -79,8 +79,8 @@ final class ClientSql {
 
     /** The call of pg_notify() that a single NOTIFY comes to. */
     String notification() {
-        int start = classifier.targetStart();
-        String channel = new String(bytes, start, classifier.targetEnd() - start, StandardCharsets.UTF_8);
+        int start = classifier.channelStart();
+        String channel = new String(bytes, start, classifier.channelEnd() - start, StandardCharsets.UTF_8);
         StringBuilder name = new StringBuilder();
         if (channel.startsWith("\"")) {
             name.append(channel, 1, channel.length() - 1);

@@ -65,9 +65,9 @@ final class HarmlessFunctions {
             brin_summarize_range gin_clean_pending_list""";
 
     /** Bare names that may stand before a parenthesis. */
-    static final long[] WORDS = Classifier.keys(SYNTAX + " " + UNCHANGING + " " + VOLATILE);
+    static final long[] WORDS = SqlCursor.keys(SYNTAX + " " + UNCHANGING + " " + VOLATILE);
     /** Names that make a query a write even behind {@code pg_catalog.}; the last one is what the server's pg_notify becomes here. */
-    static final long[] EXCEPT = Classifier.keys(HARMFUL + " pg_notify_here");
+    static final long[] EXCEPT = SqlCursor.keys(HARMFUL + " pg_notify_here");
 
     private HarmlessFunctions() {}
 }

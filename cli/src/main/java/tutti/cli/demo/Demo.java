@@ -1,7 +1,5 @@
 package tutti.cli.demo;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -19,7 +17,6 @@ import tutti.check.CheckResult;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
-import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.report.HtmlReport;
 import tutti.report.RunReport.Event;
@@ -31,6 +28,7 @@ import tutti.workload.tpcc.TpccOptions;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccResult;
 import tutti.workload.tpcc.TpccRun;
+import tutti.report.BenchFiles;
 
 /**
  * The demonstration from beginning to end: start a cluster, load TPC-C, let terminals work at all nodes, kill a node and
@@ -99,11 +97,12 @@ public final class Demo {
         DemoReport.Findings findings = work(cluster, population, databases, begun);
         RunReport report = DemoReport.of(findings);
         DemoReport.summary(report, screen).forEach(screen::line);
-        write(html, HtmlReport.write(report));
+        BenchFiles.write(html, HtmlReport.write(report));
         screen.line("");
         screen.line("report: " + html.toAbsolutePath().normalize());
         if (json != null) {
-            write(json, JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(report) + "\n");
+            BenchFiles.write(json,
+                    JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(report) + "\n");
             screen.line("numbers: " + json.toAbsolutePath().normalize());
         }
         return report.passed();
@@ -191,17 +190,5 @@ public final class Demo {
     private void phase(long begun, String what) {
         screen.line(String.format(Locale.ROOT, "%s %s", screen.dim(String.format(Locale.ROOT, "%5.1f s",
                 (System.nanoTime() - begun) / 1e9)), what));
-    }
-
-    private static void write(Path file, String text) {
-        try {
-            Path directory = file.toAbsolutePath().getParent();
-            if (directory != null) {
-                Files.createDirectories(directory);
-            }
-            Files.writeString(file, text);
-        } catch (IOException e) {
-            throw new Failure("cannot write " + file + ": " + e.getMessage(), "choose another file", e);
-        }
     }
 }

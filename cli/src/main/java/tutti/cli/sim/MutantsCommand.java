@@ -143,7 +143,9 @@ final class MutantsCommand implements Callable<Integer> {
         return "| `" + mutant.name() + "`: " + mutant.what() + (mutant.mended() ? " (Was a fault.)" : "") + " | "
                 + String.join("; ", mutant.changes()) + " | " + mutant.finder().by().title() + ": "
                 + mutant.finder().words() + " | " + mutant.within() + " of `" + where.protocol() + "`, "
-                + where.order().name().toLowerCase(Locale.ROOT) + ", " + where.faults() + " | "
+                + where.order().name().toLowerCase(Locale.ROOT) + ", "
+                + (where.engine() == null ? "" : where.engine().name().toLowerCase(Locale.ROOT) + " databases, ")
+                + where.faults() + " | "
                 + found + " |";
     }
 
@@ -157,6 +159,7 @@ final class MutantsCommand implements Callable<Integer> {
         report.put("changes", mutant.changes());
         report.put("protocol", where.protocol());
         report.put("parameters", where.parameters());
+        report.put("engine", where.engine() == null ? "" : where.engine().name().toLowerCase(Locale.ROOT));
         report.put("order", where.order().name().toLowerCase(Locale.ROOT));
         report.put("faults", where.faults());
         report.put("transactions", where.transactions());

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -212,13 +213,23 @@ class ClientFaultsTest {
 
     @Test
     void aServerProcessThatIsEndedWhileItCommitsLeavesTheTransactionEverywhereOrNowhere() throws Exception {
+        endsServerProcesses(10, 300_000);
+    }
+
+    @Tag("long")
+    @Test
+    void aServerProcessThatIsEndedAtAnyTimeOfItsCommitLeavesTheTransactionEverywhereOrNowhere() throws Exception {
+        endsServerProcesses(60, 50_000);
+    }
+
+    private static void endsServerProcesses(int rounds, long stepNanos) throws Exception {
         List<Integer> acknowledged = new ArrayList<>();
         int first = next + 1;
-        for (int round = 0; round < 30; round++) {
+        for (int round = 0; round < rounds; round++) {
             int id = ++next;
             BackendConnection client = clientThatHasWritten(id);
             CompletableFuture<?> committed = client.query("COMMIT");
-            long until = System.nanoTime() + round * 100_000L;
+            long until = System.nanoTime() + round * stepNanos;
             while (System.nanoTime() < until) {
                 Thread.onSpinWait();
             }

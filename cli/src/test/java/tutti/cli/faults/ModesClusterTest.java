@@ -11,10 +11,10 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Transactions that choose where they are executed, and functions that say it, and what they touch. */
 class ModesClusterTest {
@@ -39,10 +39,21 @@ class ModesClusterTest {
         return e;
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"si", "nodo"})
+    /** All that there is to choose. */
+    @Test
     @Timeout(150)
-    void requestsChooseWhereTheyAreExecuted(String protocol) throws Exception {
+    void requestsChooseWhereTheyAreExecutedAndWhatTheyTouch() throws Exception {
+        requestsChoose("nodo");
+    }
+
+    @Tag("long")
+    @Test
+    @Timeout(150)
+    void requestsChooseWhereTheyAreExecuted() throws Exception {
+        requestsChoose("si");
+    }
+
+    private void requestsChoose(String protocol) throws Exception {
         try (FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory, 2, protocol));
                 Connection connection = DriverManager.getConnection(cluster.node(0).jdbcUrl())) {
             execute(connection, "create table account (id int primary key, balance int check (balance >= 0))");

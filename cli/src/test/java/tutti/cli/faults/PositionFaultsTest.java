@@ -16,6 +16,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
@@ -109,6 +110,7 @@ class PositionFaultsTest {
         }
     }
 
+    @Tag("long")
     @Test
     @Order(3)
     void anOriginWhoseRowsNobodyElseCanMakeIsExcludedAndTheOthersGoOn() throws Exception {

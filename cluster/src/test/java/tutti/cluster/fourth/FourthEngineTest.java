@@ -41,16 +41,18 @@ class FourthEngineTest {
             statement.execute("CREATE TABLE item (id int PRIMARY KEY, what text)");
             statement.execute("INSERT INTO item VALUES (1, 'one')");
             assertTrue(cluster.status(1).orElseThrow().database().startsWith("H2, compressed 2."));
-        }
-        try (Stream<Path> files = Files.list(directory.resolve("node-1"))) {
-            assertTrue(files.findAny().isPresent());
-        }
-        try (Cluster cluster = start(spec);
-                Connection connection = connect(cluster, 1);
-                Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery("SELECT what FROM item WHERE id = 1")) {
-            assertTrue(rows.next());
-            assertEquals("one", rows.getString(1));
+            cluster.kill(1);
+            try (Stream<Path> files = Files.list(directory.resolve("node-1"))) {
+                assertTrue(files.findAny().isPresent());
+            }
+            cluster.startNode(1);
+            cluster.awaitReady(1, PATIENCE);
+            try (Connection other = connect(cluster, 1);
+                    Statement reading = other.createStatement();
+                    ResultSet rows = reading.executeQuery("SELECT what FROM item WHERE id = 1")) {
+                assertTrue(rows.next());
+                assertEquals("one", rows.getString(1));
+            }
         }
     }
 

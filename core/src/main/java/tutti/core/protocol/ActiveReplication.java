@@ -49,11 +49,6 @@ public final class ActiveReplication implements Protocol {
                 .message("execute", 1, Execute.class, "Asks every replica to execute a request.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
                         Field.of("request", TransactionRequest.Whole.SCHEMA, Execute::request), Execute::new);
-
-        @Override
-        public Schema<Execute> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What this replica knows of a local transaction that has not been answered. */
@@ -150,11 +145,6 @@ public final class ActiveReplication implements Protocol {
     record Snapshot(long delivered) implements Encoded {
         static final Schema<Snapshot> SCHEMA = Schema.message("active", 4, Snapshot.class, "Of protocol `active`.")
                 .of(Field.of("delivered", Types.NATURAL, Snapshot::delivered), Snapshot::new);
-
-        @Override
-        public Schema<Snapshot> schema() {
-            return SCHEMA;
-        }
     }
 
     @Override

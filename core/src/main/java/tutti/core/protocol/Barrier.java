@@ -10,9 +10,4 @@ record Barrier(TransactionId transaction, TransactionRequest.Whole request) impl
             .message("barrier", 2, Barrier.class, "Every replica is to execute this alone, at its position.").of(
                     Field.of("transaction", TransactionId.SCHEMA, Barrier::transaction),
                     Field.of("request", TransactionRequest.Whole.SCHEMA, Barrier::request), Barrier::new);
-
-    @Override
-    public Schema<Barrier> schema() {
-        return SCHEMA;
-    }
 }

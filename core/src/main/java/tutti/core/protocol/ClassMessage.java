@@ -19,11 +19,6 @@ sealed interface ClassMessage extends Message {
                 .message("submit", 1, Submit.class, "Asks for a place in the class queues.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Submit::transaction),
                         Field.of("classes", ConflictClasses.SCHEMA, Submit::classes), Submit::new);
-
-        @Override
-        public Schema<Submit> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What a transaction changed that was first in its queues: commits it and frees them. */
@@ -32,11 +27,6 @@ sealed interface ClassMessage extends Message {
                 .message("changes", 2, Changes.class, "What a transaction changed that was first in its queues.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
                         Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
-
-        @Override
-        public Schema<Changes> schema() {
-            return SCHEMA;
-        }
     }
 
     /** A request that was first in its queues: every replica executes it, and they are free. */
@@ -45,11 +35,6 @@ sealed interface ClassMessage extends Message {
                 "A request that was first in its queues, for every replica to execute.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Execute::transaction),
                         Field.of("request", TransactionRequest.Whole.SCHEMA, Execute::request), Execute::new);
-
-        @Override
-        public Schema<Execute> schema() {
-            return SCHEMA;
-        }
     }
 
     /** These transactions change nothing: whichever of them are still in the queues leave them. */
@@ -61,11 +46,6 @@ sealed interface ClassMessage extends Message {
         static final Schema<Release> SCHEMA = Schema
                 .message("release", 4, Release.class, "These change nothing, and leave the queues.").of(
                         Field.of("transactions", TransactionId.LIST, Release::transactions), Release::new);
-
-        @Override
-        public Schema<Release> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */

@@ -28,9 +28,4 @@ record ClassPlaces(long delivered, List<Place> places) implements Encoded {
                 Field.of("transaction", TransactionId.SCHEMA, Place::transaction),
                 Field.of("classes", ConflictClasses.SCHEMA, Place::classes), Place::new);
     }
-
-    @Override
-    public Schema<ClassPlaces> schema() {
-        return SCHEMA;
-    }
 }

@@ -121,11 +121,6 @@ public final class DatabaseStateMachine extends NonVotingCertification {
                         Field.of("writes", WriteSet.SCHEMA, Certify::writes),
                         Field.of("reads", KeySet.SCHEMA, Certify::reads),
                         Field.of("rows", Types.optional(BloomFilter.SCHEMA), Certify::rows), Certify::new);
-
-        @Override
-        public Schema<Certify> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The keys that were written at a position, in a way that reads of rows conflict with. */
@@ -141,11 +136,6 @@ public final class DatabaseStateMachine extends NonVotingCertification {
                 Field.of("reads", Types.oneOf(Reads.class), Snapshot::reads),
                 Field.of("certification", Image.SCHEMA, Snapshot::certification),
                 Field.of("written", Types.list(Written.SCHEMA, Integer.MAX_VALUE), Snapshot::written), Snapshot::new);
-
-        @Override
-        public Schema<Snapshot> schema() {
-            return SCHEMA;
-        }
     }
 
     private final Parameters parameters;

@@ -37,11 +37,6 @@ final class Horizons {
                 .message("progress", 3, Progress.class, "How far a replica has come that has had nothing else to say.")
                 .of(
                         Field.of("horizon", Types.NATURAL, Progress::horizon), Progress::new);
-
-        @Override
-        public Schema<Progress> schema() {
-            return SCHEMA;
-        }
     }
 
     private final long windowPositions;

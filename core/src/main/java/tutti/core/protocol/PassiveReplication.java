@@ -96,11 +96,6 @@ public final class PassiveReplication implements Protocol {
                         Field.of("lastCommitted", Types.NATURAL, Changes::lastCommitted),
                         Field.of("horizon", Types.NATURAL, Changes::horizon),
                         Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
-
-        @Override
-        public Schema<Changes> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What the primary of an epoch has every replica execute alone. */
@@ -111,11 +106,6 @@ public final class PassiveReplication implements Protocol {
                         Field.of("epoch", Types.NATURAL, Barrier::epoch),
                         Field.of("transaction", TransactionId.SCHEMA, Barrier::transaction),
                         Field.of("request", TransactionRequest.Whole.SCHEMA, Barrier::request), Barrier::new);
-
-        @Override
-        public Schema<Barrier> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The sender wants to be the primary of this epoch. */
@@ -123,11 +113,6 @@ public final class PassiveReplication implements Protocol {
         static final Schema<TakeOver> SCHEMA = Schema
                 .message("take-over", 3, TakeOver.class, "The sender wants to be the primary of this epoch.").of(
                         Field.of("epoch", Types.NATURAL, TakeOver::epoch), TakeOver::new);
-
-        @Override
-        public Schema<TakeOver> schema() {
-            return SCHEMA;
-        }
     }
 
     private enum Phase {
@@ -411,11 +396,6 @@ public final class PassiveReplication implements Protocol {
                         Field.of("primary", Types.INT, Snapshot::primary),
                         Field.of("epochBegan", Types.NATURAL, Snapshot::epochBegan),
                         Field.of("index", CertificationIndex.Image.SCHEMA, Snapshot::index), Snapshot::new);
-
-        @Override
-        public Schema<Snapshot> schema() {
-            return SCHEMA;
-        }
     }
 
     @Override

@@ -105,11 +105,6 @@ public final class PostgresR implements Protocol {
                 .message("changes", 1, Changes.class, "What a transaction has changed.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Changes::transaction),
                         Field.of("writes", WriteSet.SCHEMA, Changes::writes), Changes::new);
-
-        @Override
-        public Schema<Changes> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What the replica that executed it has decided. */
@@ -118,11 +113,6 @@ public final class PostgresR implements Protocol {
                 .message("vote", 3, Vote.class, "What the replica that executed it has decided.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Vote::transaction),
                         Field.of("commit", Types.BOOLEAN, Vote::commit), Vote::new);
-
-        @Override
-        public Schema<Vote> schema() {
-            return SCHEMA;
-        }
     }
 
     /** These abort, unless they have been decided: who should decide seems to be gone. */
@@ -130,11 +120,6 @@ public final class PostgresR implements Protocol {
         static final Schema<Resolve> SCHEMA = Schema.message("resolve", 4, Resolve.class,
                 "These abort, unless they have been decided: who should decide seems to be gone.").of(
                         Field.of("transactions", TransactionId.LIST, Resolve::transactions), Resolve::new);
-
-        @Override
-        public Schema<Resolve> schema() {
-            return SCHEMA;
-        }
     }
 
     /** A local transaction that has not been answered and whose outcome is not known. */
@@ -464,11 +449,6 @@ public final class PostgresR implements Protocol {
                         Field.of("delivered", Types.NATURAL, Snapshot::delivered),
                         Field.of("pending", Types.list(Changes.SCHEMA, Integer.MAX_VALUE), Snapshot::pending),
                         Snapshot::new);
-
-        @Override
-        public Schema<Snapshot> schema() {
-            return SCHEMA;
-        }
     }
 
     /**

@@ -1,11 +1,9 @@
 package tutti.core.protocol;
 
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import tutti.core.text.NearestWord;
+import tutti.core.text.ByName;
 
 /**
  * Which protocols there are, by name. Configuration, {@code --help} and documentation are made from their descriptors.
@@ -27,16 +25,10 @@ public final class Protocols {
     /** Name of the protocol that is used if none is chosen. */
     public static final String DEFAULT = SnapshotIsolation.NAME;
 
-    private final Map<String, ProtocolDescriptor> byName;
+    private final ByName<ProtocolDescriptor> byName;
 
     private Protocols(List<ProtocolDescriptor> descriptors) {
-        Map<String, ProtocolDescriptor> map = new LinkedHashMap<>();
-        for (ProtocolDescriptor descriptor : descriptors) {
-            if (map.put(descriptor.name(), descriptor) != null) {
-                throw new IllegalArgumentException("two protocols are called " + descriptor.name());
-            }
-        }
-        byName = Collections.unmodifiableMap(map);
+        byName = new ByName<>("protocol", descriptors, ProtocolDescriptor::name);
     }
 
     /**
@@ -45,19 +37,19 @@ public final class Protocols {
      * @throws IllegalArgumentException if there is one of its name
      */
     public Protocols with(ProtocolDescriptor another) {
-        List<ProtocolDescriptor> more = new ArrayList<>(byName.values());
+        List<ProtocolDescriptor> more = new ArrayList<>(byName.all());
         more.add(another);
         return new Protocols(more);
     }
 
     /** Names of all protocols. */
     public List<String> names() {
-        return List.copyOf(byName.keySet());
+        return byName.names();
     }
 
     /** All of them. */
     public List<ProtocolDescriptor> all() {
-        return List.copyOf(byName.values());
+        return byName.all();
     }
 
     /**
@@ -66,12 +58,7 @@ public final class Protocols {
      * @throws IllegalArgumentException if there is none of this name, naming the nearest
      */
     public ProtocolDescriptor descriptor(String name) {
-        ProtocolDescriptor found = byName.get(name);
-        if (found == null) {
-            throw new IllegalArgumentException("no protocol '" + name + "'; there are: " + String.join(", ", names())
-                    + "; nearest: " + NearestWord.of(name, names()));
-        }
-        return found;
+        return byName.get(name);
     }
 
     /**

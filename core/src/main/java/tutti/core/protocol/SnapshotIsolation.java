@@ -94,11 +94,6 @@ public final class SnapshotIsolation extends NonVotingCertification {
                         Field.of("lastCommitted", Types.NATURAL, Certify::lastCommitted),
                         Field.of("horizon", Types.NATURAL, Certify::horizon),
                         Field.of("writes", WriteSet.SCHEMA, Certify::writes), Certify::new);
-
-        @Override
-        public Schema<Certify> schema() {
-            return SCHEMA;
-        }
     }
 
     private final Parameters parameters;
@@ -129,11 +124,6 @@ public final class SnapshotIsolation extends NonVotingCertification {
     record Snapshot(Image certification) implements Encoded {
         static final Schema<Snapshot> SCHEMA = Schema.message("si", 1, Snapshot.class, "Of protocol `si`.")
                 .of(Field.of("certification", Image.SCHEMA, Snapshot::certification), Snapshot::new);
-
-        @Override
-        public Schema<Snapshot> schema() {
-            return SCHEMA;
-        }
     }
 
     @Override

@@ -155,11 +155,6 @@ public final class TwoPhaseCommit implements Protocol {
                 Field.of("epoch", Types.NATURAL, Snapshot::epoch),
                 Field.of("members", Types.map(Types.u8(0, 255), Member.SCHEMA, 256), Snapshot::members),
                 Snapshot::new);
-
-        @Override
-        public Schema<Snapshot> schema() {
-            return SCHEMA;
-        }
     }
 
     private enum Phase {

@@ -21,11 +21,6 @@ sealed interface TwoPhaseMessage extends Message {
                         Field.of("transaction", TransactionId.SCHEMA, Decide::transaction),
                         Field.of("epoch", Types.NATURAL, Decide::epoch),
                         Field.of("writes", WriteSet.SCHEMA, Decide::writes), Decide::new);
-
-        @Override
-        public Schema<Decide> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Every replica executes this. */
@@ -34,11 +29,6 @@ sealed interface TwoPhaseMessage extends Message {
                 .message("everywhere", 2, Everywhere.class, "Every replica executes this.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Everywhere::transaction),
                         Field.of("request", TransactionRequest.Whole.SCHEMA, Everywhere::request), Everywhere::new);
-
-        @Override
-        public Schema<Everywhere> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -51,11 +41,6 @@ sealed interface TwoPhaseMessage extends Message {
                 .message("join", 3, Join.class, "A replica becomes a member, or begins a new life as one.").of(
                         Field.of("node", Types.u8(0, 255), Join::node),
                         Field.of("incarnation", Types.NATURAL, Join::incarnation), Join::new);
-
-        @Override
-        public Schema<Join> schema() {
-            return SCHEMA;
-        }
     }
 
     /** A replica is no member any more. */
@@ -63,11 +48,6 @@ sealed interface TwoPhaseMessage extends Message {
         static final Schema<Leave> SCHEMA = Schema.message("leave", 4, Leave.class, "A replica is no member any more.")
                 .of(
                         Field.of("node", Types.u8(0, 255), Leave::node), Leave::new);
-
-        @Override
-        public Schema<Leave> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -81,11 +61,6 @@ sealed interface TwoPhaseMessage extends Message {
                         Field.of("transaction", TransactionId.SCHEMA, Prepare::transaction),
                         Field.of("round", Types.NATURAL, Prepare::round),
                         Field.of("writes", WriteSet.SCHEMA, Prepare::writes), Prepare::new);
-
-        @Override
-        public Schema<Prepare> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Answers {@link Prepare}; {@code round} is that of the question. */
@@ -94,11 +69,6 @@ sealed interface TwoPhaseMessage extends Message {
                 Field.of("transaction", TransactionId.SCHEMA, Vote::transaction),
                 Field.of("round", Types.NATURAL, Vote::round),
                 Field.of("yes", Types.BOOLEAN, Vote::yes), Vote::new);
-
-        @Override
-        public Schema<Vote> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -111,11 +81,6 @@ sealed interface TwoPhaseMessage extends Message {
                 .message("ended", 7, Ended.class, "A coordinator has ended a transaction.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Ended::transaction),
                         Field.of("after", Types.NATURAL, Ended::after), Ended::new);
-
-        @Override
-        public Schema<Ended> schema() {
-            return SCHEMA;
-        }
     }
 
     /** A participant asks a coordinator how a transaction has ended. */
@@ -123,11 +88,6 @@ sealed interface TwoPhaseMessage extends Message {
         static final Schema<Inquire> SCHEMA = Schema
                 .message("inquire", 8, Inquire.class, "Asks a coordinator how a transaction has ended.").of(
                         Field.of("transaction", TransactionId.SCHEMA, Inquire::transaction), Inquire::new);
-
-        @Override
-        public Schema<Inquire> schema() {
-            return SCHEMA;
-        }
     }
 
     /** One transaction waits for a lock that another one holds. */
@@ -146,11 +106,6 @@ sealed interface TwoPhaseMessage extends Message {
         static final Schema<Waits> SCHEMA = Schema
                 .message("waits", 9, Waits.class, "All waits for locks at the sender.").of(
                         Field.of("waits", Types.list(Wait.SCHEMA, 1 << 20), Waits::waits), Waits::new);
-
-        @Override
-        public Schema<Waits> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */

@@ -158,11 +158,6 @@ public final class Wice implements Protocol {
                 Field.of("kept", Types.list(Relay.SCHEMA, Integer.MAX_VALUE), Snapshot::kept),
                 Field.of("certification", NonVotingCertification.Image.SCHEMA, Snapshot::certification),
                 Snapshot::new);
-
-        @Override
-        public Schema<Snapshot> schema() {
-            return SCHEMA;
-        }
     }
 
     /** From this position on, exclusive, this cluster orders. */

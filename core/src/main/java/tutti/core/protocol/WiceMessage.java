@@ -23,11 +23,6 @@ sealed interface WiceMessage extends Message {
                         Field.of("life", Types.NATURAL, Numbered::life),
                         Field.of("number", Types.NATURAL, Numbered::number),
                         Field.of("message", SnapshotIsolation.MESSAGES, Numbered::message), Numbered::new);
-
-        @Override
-        public Schema<Numbered> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -41,11 +36,6 @@ sealed interface WiceMessage extends Message {
                         Field.of("position", Types.NATURAL, Relay::position),
                         Field.of("previous", Types.NATURAL, Relay::previous),
                         Field.of("message", Numbered.SCHEMA, Relay::message), Relay::new);
-
-        @Override
-        public Schema<Relay> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -59,22 +49,12 @@ sealed interface WiceMessage extends Message {
                 .of(
                         Field.of("position", Types.NATURAL, Stored::position),
                         Field.of("reached", Types.NATURAL, Stored::reached), Stored::new);
-
-        @Override
-        public Schema<Stored> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Somebody waits to hear how far the receiver has come: what was said of it may have been lost. */
     record Ask() implements WiceMessage {
         static final Schema<Ask> SCHEMA = Schema
                 .message("ask", 4, Ask.class, "Somebody waits to hear how far the receiver has come.").of(Ask::new);
-
-        @Override
-        public Schema<Ask> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */

@@ -31,11 +31,6 @@ public record RecordedNode(int node, long beganMillis, List<RecordedTransaction>
                 .message("beginning", 1, Beginning.class, "Whose recording it is.").of(
                         Field.of("node", Types.INT, Beginning::node),
                         Field.of("beganMillis", Types.LONG, Beginning::beganMillis), Beginning::new);
-
-        @Override
-        public Schema<Beginning> schema() {
-            return SCHEMA;
-        }
     }
 
     static final MessageSet<Encoded> SET = new MessageSet<>("recorded workload",

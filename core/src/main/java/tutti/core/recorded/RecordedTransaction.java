@@ -44,9 +44,4 @@ public record RecordedTransaction(long beganNanos, long executionNanos, boolean 
     public boolean readOnly() {
         return writes.size() == 0;
     }
-
-    @Override
-    public Schema<RecordedTransaction> schema() {
-        return SCHEMA;
-    }
 }

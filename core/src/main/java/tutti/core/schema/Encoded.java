@@ -2,13 +2,15 @@ package tutti.core.schema;
 
 import java.nio.ByteBuffer;
 
-/** A message, which knows how it is written. Immutable. */
+/** A message, which knows how it is written: as the constant {@code SCHEMA} of its class declares it. Immutable. */
 public interface Encoded {
     /** Bytes of every message: the version and the kind. */
     int HEAD_BYTES = 2;
 
     /** Its declaration, of a message. */
-    Schema<?> schema();
+    default Schema<?> schema() {
+        return Schema.DECLARED.get(getClass());
+    }
 
     /** Exact number of bytes that {@link #encode(ByteBuffer)} writes. */
     default int encodedSize() {

@@ -21,6 +21,20 @@ import org.jspecify.annotations.Nullable;
  * @param <R> what it describes
  */
 public final class Schema<R> extends Type<R> {
+    /** Of classes, what their constants {@code SCHEMA} are. */
+    static final ClassValue<Schema<?>> DECLARED = new ClassValue<>() {
+        @Override
+        protected Schema<?> computeValue(Class<?> type) {
+            try {
+                java.lang.reflect.Field constant = type.getDeclaredField("SCHEMA");
+                constant.setAccessible(true);
+                return (Schema<?>) constant.get(null);
+            } catch (ReflectiveOperationException missing) {
+                throw new LinkageError(type + " is a message without a constant SCHEMA that declares it", missing);
+            }
+        }
+    };
+
     private final Head<R> head;
     private final Function<@Nullable Object[], R> make;
     private final List<Field<R, ?>> fields;

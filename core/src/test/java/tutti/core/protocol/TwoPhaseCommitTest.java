@@ -22,7 +22,7 @@ import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
-/** Replica 0 of two, told by hand; {@code TwoPhaseCommitSuiteTest} has whole runs. */
+/** Replica 0 of two, told by hand. */
 class TwoPhaseCommitTest {
     private static final Set<Integer> BOTH = Set.of(0, 1);
     private static final TransactionId OWN = new TransactionId(0, 7);

@@ -17,21 +17,11 @@ class SchemaTest {
                 Field.of("name", Types.text(16), Animal::name),
                 Field.of("colour", Types.u8(0, 7), Animal::colour).since(2, 5),
                 Field.of("legs", Types.INT, Animal::legs).since(3, 4), Animal::new);
-
-        @Override
-        public Schema<Animal> schema() {
-            return SCHEMA;
-        }
     }
 
     private record Plant(long age) implements Encoded {
         static final Schema<Plant> SCHEMA = Schema.message("plant", 2, Plant.class, "A plant.").since(2)
                 .of(Field.of("age", Types.NATURAL, Plant::age), Plant::new);
-
-        @Override
-        public Schema<Plant> schema() {
-            return SCHEMA;
-        }
     }
 
     private static final MessageSet<Encoded> SET = new MessageSet<>("zoo", "In the zoo.", new Versions(1, 3),

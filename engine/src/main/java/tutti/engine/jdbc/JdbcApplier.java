@@ -290,7 +290,7 @@ final class JdbcApplier implements Applier {
                     done.failed(INTERRUPTED);
                     return;
                 }
-                result = engine.executeBarrier(session(), position, BarrierStatement.of(statement),
+                result = engine.barriers().execute(session(), position, BarrierStatement.of(statement),
                         () -> record(position), () -> closed);
                 ended();
             } catch (IOException damaged) {

@@ -11,11 +11,10 @@ import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,18 +27,11 @@ import tutti.engine.jdbc.rows.Change;
 import tutti.engine.jdbc.rows.Change.Operation;
 import tutti.engine.jdbc.rows.Table;
 import tutti.engine.jdbc.rows.Tables;
-import tutti.engine.postgres.catalog.KeyHash;
 
 /**
  * A database in the Java virtual machine as a replica's engine (docs/engines.md). Its position is kept
  * in the database itself: each transaction that makes a position's effects inserts a row with it, so a crash loses a
  * suffix of positions together with exactly their effects (docs/decisions/0005).
- *
- * <p>
- * <b>Barriers.</b> Both engines commit by themselves before and after a schema change, so its effects and its position are
- * two commits. Before it, a row with the position and a hash of the schema is written. If that row is found when the
- * database is opened and the position is not, then the schema tells whether the change was made: it differs from the hash
- * if and only if it was. A statement that changes rows is in one commit with its position anyway.
  *
  * <p>
  * Safe for use from any thread.
@@ -61,6 +53,7 @@ public final class JdbcEngine implements ClientEngine {
     /** Held while the schema must stay as it is, and while it changes. */
     private final ReentrantReadWriteLock schemaLock = new ReentrantReadWriteLock();
     private final StatementGate gate = new StatementGate();
+    private final Barriers barriers = new Barriers(this);
     private final Quiescence standstill = new Quiescence();
     private final LogRewriting rewriting;
     private final OpenedSessions opened = new OpenedSessions();
@@ -122,11 +115,10 @@ public final class JdbcEngine implements ClientEngine {
             statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.APPLIED (POSITION BIGINT PRIMARY KEY)");
             statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.SKIPPED (POSITION BIGINT PRIMARY KEY)");
             statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.CLUSTER (ID VARCHAR(64) PRIMARY KEY)");
-            statement.execute("CREATE TABLE IF NOT EXISTS TUTTI.BARRIER (POSITION BIGINT PRIMARY KEY, "
-                    + "SCHEMA_HASH BIGINT NOT NULL)");
+            statement.execute(Barriers.TABLE);
         }
         admin.commit();
-        settleBarrier();
+        barriers.settle(admin);
         boolean again = readPosition(connection) > 0;
         admin.commit();
         separateCounters(connection, again);
@@ -197,36 +189,20 @@ public final class JdbcEngine implements ClientEngine {
         tables = read;
     }
 
-    /** A schema change may have been made and its position lost. */
-    private void settleBarrier() throws SQLException {
-        Connection connection = admin.connection();
-        long position;
-        long hash;
-        try (Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery("SELECT POSITION, SCHEMA_HASH FROM TUTTI.BARRIER")) {
-            if (!rows.next()) {
-                admin.commit();
-                return;
-            }
-            position = rows.getLong(1);
-            hash = rows.getLong(2);
-        }
-        boolean made = position > readPosition(connection) && schemaHash(connection) != hash;
-        try (Statement statement = connection.createStatement();
-                PreparedStatement insert = connection.prepareStatement(RECORD)) {
-            if (made) {
-                insert.setLong(1, position);
-                insert.executeUpdate();
-            }
-            statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
-        }
-        admin.commit();
-        LOG.info("{}: the schema change at position {} {} before the database went down", database.name(), position,
-                made ? "had been made" : "had not been made");
+    /** What a schema change has left is taken over, and all of it committed. */
+    void schemaChanged(EmbeddedDatabase.Session session) throws SQLException {
+        separateCounters(session.connection(), false);
+        readTables(session.connection());
+        session.commit();
     }
 
-    private long schemaHash(Connection connection) throws SQLException {
-        return KeyHash.seed(database.schema(connection));
+    Barriers barriers() {
+        return barriers;
+    }
+
+    /** Held while the schema must stay as it is, and while it changes. */
+    ReadWriteLock schemaLock() {
+        return schemaLock;
     }
 
     EmbeddedDatabase database() {
@@ -375,7 +351,7 @@ public final class JdbcEngine implements ClientEngine {
         adminLock.unlock();
     }
 
-    private static long readPosition(Connection connection) throws SQLException {
+    static long readPosition(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("SELECT MAX(POSITION) FROM TUTTI.APPLIED")) {
             return rows.next() ? rows.getLong(1) : 0;
@@ -444,100 +420,6 @@ public final class JdbcEngine implements ClientEngine {
     @Override
     public boolean locksReferencedRows() {
         return false;
-    }
-
-    /** Executes a barrier, on an applier's session, alone. */
-    ExecuteResult executeBarrier(EmbeddedDatabase.Session session, long position, BarrierStatement barrier,
-            Step record, BooleanSupplier closed) throws SQLException, InterruptedException {
-        schemaLock.writeLock().lock();
-        boolean first = false;
-        try {
-            while (!first) {
-                first = gate.first().tryLock(StatementGate.FIRST_MILLIS, TimeUnit.MILLISECONDS);
-                if (!first) {
-                    giveWay(position, closed);
-                }
-            }
-            awaitNobody(position, closed);
-            Connection connection = session.connection();
-            announce(connection, position);
-            session.commit();
-            BarrierResponse response = BarrierResponse.success();
-            try (Statement statement = connection.createStatement()) {
-                String before = connection.getSchema();
-                connection.setSchema(barrier.schema());
-                try {
-                    statement.execute(barrier.sql());
-                } finally {
-                    connection.setSchema(before);
-                }
-            } catch (SQLException refused) {
-                session.rollback();
-                if (failure(refused).transientFailure()) {
-                    throw refused;
-                }
-                response = BarrierResponse.refused(refused);
-            }
-            SQLException refusal = response.error();
-            if (refusal == null) {
-                record.run();
-            }
-            try (Statement statement = connection.createStatement()) {
-                statement.executeUpdate("DELETE FROM TUTTI.BARRIER");
-            }
-            session.commit();
-            separateCounters(connection, false);
-            readTables(connection);
-            session.commit();
-            return new ExecuteResult(refusal == null ? null : failure(refusal), response.toBytes());
-        } finally {
-            if (first) {
-                gate.first().unlock();
-            }
-            schemaLock.writeLock().unlock();
-        }
-    }
-
-    /** Names all open local transactions to the listener. */
-    private void giveWay(long position, BooleanSupplier closed) throws SQLException {
-        if (closed.getAsBoolean()) {
-            throw new SQLException("the applier was closed", "57P01");
-        }
-        opened.tellBlocked(position, null);
-    }
-
-    /** Notes that a barrier is about to be executed, as {@link #executeBarrier} does first. */
-    void announceBarrier(long position) throws SQLException {
-        lockAdmin();
-        try {
-            announce(admin.connection(), position);
-            admin.commit();
-        } finally {
-            unlockAdmin();
-        }
-    }
-
-    private void announce(Connection connection, long position) throws SQLException {
-        try (Statement delete = connection.createStatement();
-                PreparedStatement insert = connection
-                        .prepareStatement("INSERT INTO TUTTI.BARRIER (POSITION, SCHEMA_HASH) VALUES (?, ?)")) {
-            delete.executeUpdate("DELETE FROM TUTTI.BARRIER");
-            insert.setLong(1, position);
-            insert.setLong(2, schemaHash(connection));
-            insert.executeUpdate();
-        }
-    }
-
-    /** Has all open local transactions end: a schema change would wait for each of them that has read the table. */
-    private void awaitNobody(long position, BooleanSupplier closed) throws SQLException, InterruptedException {
-        while (true) {
-            long ended = gate.ended();
-            if (opened.sessions().stream().noneMatch(session -> session.open() && session.transaction() != null)) {
-                return;
-            }
-            giveWay(position, closed);
-            gate.awaitEnd(ended);
-        }
     }
 
     // ------------------------------------------------------------------------------------------ copies

@@ -114,7 +114,10 @@ class JdbcRecoveryTest {
             sql(before, TABLE);
             JdbcEngine engine = JdbcEngine.open(before);
             commit(engine, 1, "INSERT INTO T VALUES (1, 1)");
-            engine.announceBarrier(2);
+            try (EmbeddedDatabase.Session session = before.openApplier()) {
+                engine.barriers().announce(session.connection(), 2);
+                session.commit();
+            }
             if (made) {
                 sql(before, "CREATE INDEX ON_V ON T (V)");
             }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -174,6 +175,7 @@ class CalibrationTest {
     }
 
     /** Both commands in one: no time is asserted, only that everything is measured, fitted, simulated and written. */
+    @Tag("long")
     @Test
     void aRealDatabaseIsCalibratedAndTheModelComparedWithIt() throws Exception {
         Path calibration = directory.resolve("calibration.yaml");

@@ -33,11 +33,6 @@ public sealed interface CommitMessage extends Encoded {
                         Field.of("id", TransactionId.SCHEMA, Vote::id),
                         Field.of("commit", Types.BOOLEAN, Vote::commit),
                         Field.of("stamp", Types.POSITIVE, Vote::stamp), Vote::new);
-
-        @Override
-        public Schema<Vote> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Whether a transaction has committed. */
@@ -47,11 +42,6 @@ public sealed interface CommitMessage extends Encoded {
                         Field.of("id", TransactionId.SCHEMA, Outcome::id),
                         Field.of("commit", Types.BOOLEAN, Outcome::commit),
                         Field.of("stamp", Types.NATURAL, Outcome::stamp), Outcome::new);
-
-        @Override
-        public Schema<Outcome> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Two-phase commit: asks an owner to lock and check what it owns. */
@@ -62,11 +52,6 @@ public sealed interface CommitMessage extends Encoded {
                         Field.of("destinations", Types.ints(LamportClock.NODES_MAX), Prepare::destinations),
                         Field.of("payload", Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX), Prepare::payload),
                         Prepare::new);
-
-        @Override
-        public Schema<Prepare> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Two-phase commit: an owner cannot. */
@@ -75,11 +60,6 @@ public sealed interface CommitMessage extends Encoded {
                 .message("refused", 33, Refused.class, "Two-phase commit: an owner votes against it, and why.").of(
                         Field.of("id", TransactionId.SCHEMA, Refused::id),
                         Field.of("kind", Types.oneOf(Result.Kind.class), Refused::kind), Refused::new);
-
-        @Override
-        public Schema<Refused> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Two-phase commit: an owner has applied it. */
@@ -87,11 +67,6 @@ public sealed interface CommitMessage extends Encoded {
         static final Schema<Done> SCHEMA = Schema
                 .message("done", 34, Done.class, "Two-phase commit: an owner has applied it and released its locks.")
                 .of(Field.of("id", TransactionId.SCHEMA, Done::id), Done::new);
-
-        @Override
-        public Schema<Done> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Two-phase commit: one transaction waits for a lock of another one. */
@@ -100,11 +75,6 @@ public sealed interface CommitMessage extends Encoded {
                 .message("waits", 35, Waits.class, "Two-phase commit: a transaction waits for a lock of another one.")
                 .of(Field.of("id", TransactionId.SCHEMA, Waits::id),
                         Field.of("holder", TransactionId.SCHEMA, Waits::holder), Waits::new);
-
-        @Override
-        public Schema<Waits> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Two-phase commit: the coordinator has crashed, and the receiver coordinates from now on. */
@@ -114,11 +84,6 @@ public sealed interface CommitMessage extends Encoded {
                         Field.of("id", TransactionId.SCHEMA, Orphan::id),
                         Field.of("destinations", Types.ints(LamportClock.NODES_MAX), Orphan::destinations),
                         Orphan::new);
-
-        @Override
-        public Schema<Orphan> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Two-phase commit: what does an owner know of the outcome? */
@@ -127,11 +92,6 @@ public sealed interface CommitMessage extends Encoded {
                 .message("inquire", 37, Inquire.class, "Two-phase commit: what does an owner know of the outcome?").of(
                         Field.of("id", TransactionId.SCHEMA, Inquire::id),
                         Field.of("view", Types.NATURAL, Inquire::view), Inquire::new);
-
-        @Override
-        public Schema<Inquire> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -145,10 +105,5 @@ public sealed interface CommitMessage extends Encoded {
                         Field.of("id", TransactionId.SCHEMA, Known::id),
                         Field.of("view", Types.NATURAL, Known::view),
                         Field.of("stamp", Types.NATURAL, Known::stamp), Known::new);
-
-        @Override
-        public Schema<Known> schema() {
-            return SCHEMA;
-        }
     }
 }

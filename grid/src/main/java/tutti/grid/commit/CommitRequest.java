@@ -71,9 +71,4 @@ public record CommitRequest(long begin, List<Write> writes, List<Check> checks) 
     static CommitRequest decode(byte[] payload) {
         return SET.decode(ByteBuffer.wrap(payload));
     }
-
-    @Override
-    public Schema<CommitRequest> schema() {
-        return SCHEMA;
-    }
 }

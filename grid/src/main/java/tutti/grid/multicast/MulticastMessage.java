@@ -18,11 +18,6 @@ public sealed interface MulticastMessage extends Encoded {
                         Field.of("id", TransactionId.SCHEMA, Data::id),
                         Field.of("destinations", MulticastMessages.DESTINATIONS, Data::destinations),
                         Field.of("payload", MulticastMessages.PAYLOAD, Data::payload), Data::new);
-
-        @Override
-        public Schema<Data> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The stamp that a destination proposes. */
@@ -31,11 +26,6 @@ public sealed interface MulticastMessage extends Encoded {
                 .message("propose", 2, Propose.class, "The stamp that a destination proposes for a message.").of(
                         Field.of("id", TransactionId.SCHEMA, Propose::id),
                         Field.of("stamp", Types.POSITIVE, Propose::stamp), Propose::new);
-
-        @Override
-        public Schema<Propose> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The final stamp. */
@@ -44,11 +34,6 @@ public sealed interface MulticastMessage extends Encoded {
                 .message("order", 3, Order.class, "The final stamp of a message, from who coordinates it.").of(
                         Field.of("id", TransactionId.SCHEMA, Order::id),
                         Field.of("stamp", Types.POSITIVE, Order::stamp), Order::new);
-
-        @Override
-        public Schema<Order> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The sender knows the final stamp. */
@@ -56,11 +41,6 @@ public sealed interface MulticastMessage extends Encoded {
         static final Schema<Ack> SCHEMA = Schema
                 .message("ack", 4, Ack.class, "The sender knows the final stamp of a message.")
                 .of(Field.of("id", TransactionId.SCHEMA, Ack::id), Ack::new);
-
-        @Override
-        public Schema<Ack> schema() {
-            return SCHEMA;
-        }
     }
 
     /** After a crash: asks what a destination knows of a message, and brings it. */
@@ -72,11 +52,6 @@ public sealed interface MulticastMessage extends Encoded {
                         Field.of("view", Types.NATURAL, Query::view),
                         Field.of("destinations", MulticastMessages.DESTINATIONS, Query::destinations),
                         Field.of("payload", MulticastMessages.PAYLOAD, Query::payload), Query::new);
-
-        @Override
-        public Schema<Query> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -90,11 +65,6 @@ public sealed interface MulticastMessage extends Encoded {
                         Field.of("id", TransactionId.SCHEMA, State::id),
                         Field.of("view", Types.NATURAL, State::view),
                         Field.of("stamp", Types.NATURAL, State::stamp), State::new);
-
-        @Override
-        public Schema<State> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Nobody knows a final stamp: asks for another proposal. */
@@ -103,11 +73,6 @@ public sealed interface MulticastMessage extends Encoded {
                 .message("renew", 7, Renew.class, "Nobody knows a final stamp of the message: propose again.").of(
                         Field.of("id", TransactionId.SCHEMA, Renew::id),
                         Field.of("view", Types.NATURAL, Renew::view), Renew::new);
-
-        @Override
-        public Schema<Renew> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The proposal that was asked for. */
@@ -117,10 +82,5 @@ public sealed interface MulticastMessage extends Encoded {
                         Field.of("id", TransactionId.SCHEMA, Renewed::id),
                         Field.of("view", Types.NATURAL, Renewed::view),
                         Field.of("stamp", Types.POSITIVE, Renewed::stamp), Renewed::new);
-
-        @Override
-        public Schema<Renewed> schema() {
-            return SCHEMA;
-        }
     }
 }

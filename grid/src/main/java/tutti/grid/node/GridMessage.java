@@ -47,11 +47,6 @@ sealed interface GridMessage extends Encoded {
                 "The sender lives, in this view, and needs nothing below a stamp.").of(
                         Field.of("view", Types.NATURAL, Heartbeat::view),
                         Field.of("settled", Types.NATURAL, Heartbeat::settled), Heartbeat::new);
-
-        @Override
-        public Schema<Heartbeat> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Asks for the value of a key; see {@link tutti.grid.store.Store#read}. */
@@ -60,11 +55,6 @@ sealed interface GridMessage extends Encoded {
                 Field.of("number", Types.POSITIVE, Read::number), Field.of("key", Key.SCHEMA, Read::key),
                 Field.of("stamp", Types.NATURAL, Read::stamp), Field.of("latest", Types.BOOLEAN, Read::latest),
                 Read::new);
-
-        @Override
-        public Schema<Read> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The answer. */
@@ -73,10 +63,5 @@ sealed interface GridMessage extends Encoded {
                 Field.of("number", Types.POSITIVE, Value::number), Field.of("stamp", Types.NATURAL, Value::stamp),
                 Field.of("value", Types.optional(Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX)), Value::value),
                 Value::new);
-
-        @Override
-        public Schema<Value> schema() {
-            return SCHEMA;
-        }
     }
 }

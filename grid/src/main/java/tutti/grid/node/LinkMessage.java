@@ -30,11 +30,6 @@ sealed interface LinkMessage extends Encoded {
         static final Schema<Hello> SCHEMA = Schema.message("hello", 1, Hello.class, "Who connects.").of(
                 Field.of("node", Types.u8(0, 255), Hello::node), Field.of("process", Types.LONG, Hello::process),
                 Field.of("agreement", Types.text(1 << 16), Hello::agreement), Hello::new);
-
-        @Override
-        public Schema<Hello> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The connection is accepted; so many frames of this process have come before. */
@@ -43,22 +38,12 @@ sealed interface LinkMessage extends Encoded {
                 .message("welcome", 2, Welcome.class, "It is accepted; so many frames have come before.").of(
                         Field.of("process", Types.LONG, Welcome::process),
                         Field.of("received", Types.NATURAL, Welcome::received), Welcome::new);
-
-        @Override
-        public Schema<Welcome> schema() {
-            return SCHEMA;
-        }
     }
 
     /** It is not. */
     record Refused(String why) implements LinkMessage {
         static final Schema<Refused> SCHEMA = Schema.message("refused", 3, Refused.class, "It is not accepted.").of(
                 Field.of("why", Types.text(1 << 16), Refused::why), Refused::new);
-
-        @Override
-        public Schema<Refused> schema() {
-            return SCHEMA;
-        }
     }
 
     /** So many frames have come. */
@@ -66,10 +51,5 @@ sealed interface LinkMessage extends Encoded {
         static final Schema<Received> SCHEMA = Schema
                 .message("received", 4, Received.class, "So many frames have come.").of(
                         Field.of("frames", Types.NATURAL, Received::frames), Received::new);
-
-        @Override
-        public Schema<Received> schema() {
-            return SCHEMA;
-        }
     }
 }

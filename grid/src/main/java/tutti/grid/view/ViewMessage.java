@@ -23,11 +23,6 @@ public sealed interface ViewMessage extends Encoded {
                 .message("prepare view", 20, Prepare.class, "Asks to take part in no lower ballot for a view.").of(
                         Field.of("number", Types.POSITIVE, Prepare::number),
                         Field.of("ballot", Types.POSITIVE, Prepare::ballot), Prepare::new);
-
-        @Override
-        public Schema<Prepare> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -43,11 +38,6 @@ public sealed interface ViewMessage extends Encoded {
                         Field.of("ballot", Types.POSITIVE, Promise::ballot),
                         Field.of("acceptedBallot", Types.NATURAL, Promise::acceptedBallot),
                         Field.of("accepted", Types.optional(View.SCHEMA), Promise::accepted), Promise::new);
-
-        @Override
-        public Schema<Promise> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Asks to accept a view. */
@@ -61,11 +51,6 @@ public sealed interface ViewMessage extends Encoded {
         public long number() {
             return view.number();
         }
-
-        @Override
-        public Schema<Accept> schema() {
-            return SCHEMA;
-        }
     }
 
     /** A view was accepted in a ballot. */
@@ -74,11 +59,6 @@ public sealed interface ViewMessage extends Encoded {
                 .message("accepted view", 23, Accepted.class, "The sender has accepted the view of a ballot.").of(
                         Field.of("number", Types.POSITIVE, Accepted::number),
                         Field.of("ballot", Types.POSITIVE, Accepted::ballot), Accepted::new);
-
-        @Override
-        public Schema<Accepted> schema() {
-            return SCHEMA;
-        }
     }
 
     /** A view is decided. */
@@ -90,11 +70,6 @@ public sealed interface ViewMessage extends Encoded {
         @Override
         public long number() {
             return view.number();
-        }
-
-        @Override
-        public Schema<Installed> schema() {
-            return SCHEMA;
         }
     }
 }

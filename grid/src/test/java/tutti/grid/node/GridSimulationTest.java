@@ -5,15 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.grid.CommitProtocol;
 import tutti.grid.IsolationLevel;
 
-/** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind. */
+/** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind; the long tests run ten times as many. */
 class GridSimulationTest {
-    private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 6);
+    private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 3);
 
     private static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
         Random random = new Random(seed);
@@ -28,22 +29,36 @@ class GridSimulationTest {
     @ParameterizedTest
     @EnumSource(CommitProtocol.class)
     void keepsWhatItsLevelPromisesWhenNodesCrash(CommitProtocol protocol) {
-        check(protocol, false);
+        check(protocol, false, SEEDS);
     }
 
     @ParameterizedTest
     @EnumSource(names = {"TOM_2", "TOM_3"})
     void keepsWhatItsLevelPromisesOverABadNetwork(CommitProtocol protocol) {
-        check(protocol, true);
+        check(protocol, true, SEEDS);
     }
 
-    private static void check(CommitProtocol protocol, boolean faults) {
+    @Tag("long")
+    @ParameterizedTest
+    @EnumSource(CommitProtocol.class)
+    void keepsWhatItsLevelPromisesWithMoreSeeds(CommitProtocol protocol) {
+        check(protocol, false, 10 * SEEDS);
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @EnumSource(names = {"TOM_2", "TOM_3"})
+    void keepsWhatItsLevelPromisesOverABadNetworkWithMoreSeeds(CommitProtocol protocol) {
+        check(protocol, true, 10 * SEEDS);
+    }
+
+    private static void check(CommitProtocol protocol, boolean faults, int seeds) {
         int committed = 0;
         int conflicts = 0;
         int others = 0;
         long waits = 0;
         for (IsolationLevel level : IsolationLevel.values()) {
-            for (long seed = 1; seed <= SEEDS; seed++) {
+            for (long seed = 1; seed <= seeds; seed++) {
                 GridRun.Setting setting = setting(seed, protocol, level, faults);
                 GridRun.Outcome outcome = new GridRun(seed, setting).run();
                 assertEquals(List.of(), outcome.failures(), "seed " + seed + ", " + setting);
@@ -56,7 +71,7 @@ class GridSimulationTest {
         String figures = committed + " committed, " + conflicts + " conflicts, " + others + " others, " + waits
                 + " reads waited";
         System.getLogger("grid").log(System.Logger.Level.INFO, protocol + ": " + figures);
-        assertTrue(committed > 200 * SEEDS && conflicts > SEEDS && waits > SEEDS, figures);
+        assertTrue(committed > 200 * seeds && conflicts > seeds && waits > seeds, figures);
     }
 
     /** Here an owner learns of an outcome late, when it has a version above the stamp of who waits for it. */

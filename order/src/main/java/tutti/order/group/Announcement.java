@@ -40,9 +40,4 @@ record Announcement(long life, Versions speaks, Set<String> capabilities, boolea
     Announcement(long life, boolean asks) {
         this(life, Versions.SPOKEN, CAPABILITIES, asks);
     }
-
-    @Override
-    public Schema<Announcement> schema() {
-        return SCHEMA;
-    }
 }

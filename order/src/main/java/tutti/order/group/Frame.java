@@ -26,11 +26,6 @@ sealed interface Frame extends Encoded {
         static final Schema<PacketFrame> SCHEMA = Schema
                 .message("packet", 1, PacketFrame.class, "A packet of the group communication.")
                 .of(Field.of("packet", Packet.SET, PacketFrame::packet), PacketFrame::new);
-
-        @Override
-        public Schema<PacketFrame> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -71,11 +66,6 @@ sealed interface Frame extends Encoded {
                         Field.of("number", Types.POSITIVE, Letter::number),
                         Field.of("completes", Types.oneOf(Completes.class), Letter::completes),
                         Field.of("piece", Types.view(BYTES_MAX), Letter::piece), Letter::new);
-
-        @Override
-        public Schema<Letter> schema() {
-            return SCHEMA;
-        }
     }
 
     /** See {@link ReliableUnicast}. */
@@ -84,11 +74,6 @@ sealed interface Frame extends Encoded {
                 .message("receipt", 3, Receipt.class, "The sender has this letter of the channel.").of(
                         Field.of("channel", Channel.SCHEMA, Receipt::channel),
                         Field.of("number", Types.POSITIVE, Receipt::number), Receipt::new);
-
-        @Override
-        public Schema<Receipt> schema() {
-            return SCHEMA;
-        }
     }
 
     /** See {@link ReliableUnicast}. */
@@ -99,11 +84,6 @@ sealed interface Frame extends Encoded {
                 .of(
                         Field.of("channel", Channel.SCHEMA, Greeting::channel),
                         Field.of("life", Types.NATURAL, Greeting::life), Greeting::new);
-
-        @Override
-        public Schema<Greeting> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */

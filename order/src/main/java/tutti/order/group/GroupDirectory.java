@@ -34,11 +34,6 @@ final class GroupDirectory implements AutoCloseable {
                         Field.of("identity", Types.text(1 << 20), Lives::identity),
                         Field.of("last", Types.NATURAL, Lives::last),
                         Field.of("promised", Types.BOOLEAN, Lives::promised), Lives::new);
-
-        @Override
-        public Schema<Lives> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All that is in files. */

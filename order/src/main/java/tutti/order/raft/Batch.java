@@ -41,9 +41,4 @@ record Batch(int sender, long incarnation, long sequence, ByteStrings messages) 
     static Batch of(byte[] body) {
         return SET.decode(ByteBuffer.wrap(body).asReadOnlyBuffer());
     }
-
-    @Override
-    public Schema<Batch> schema() {
-        return SCHEMA;
-    }
 }

@@ -34,11 +34,6 @@ final class Checkpoints {
         long positions() {
             return table.positions();
         }
-
-        @Override
-        public Schema<Checkpoint> schema() {
-            return SCHEMA;
-        }
     }
 
     private static final String PREFIX = "checkpoint-";

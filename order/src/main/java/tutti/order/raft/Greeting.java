@@ -13,6 +13,7 @@ import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.core.schema.Versions;
 import tutti.order.SpokenVersions;
+import tutti.runtime.PeerIdentity;
 
 /**
  * How a connection between two nodes begins: the one that connects says who it is, which cluster it means, and what it speaks;
@@ -45,32 +46,70 @@ final class Greeting {
     }
 
     /**
+     * What a node's directory holds.
+     *
+     * @param directory number of it since it was used first, which no other has
+     * @param life how often the node has been started with it
+     * @param term the highest in which the node takes part
+     * @param voted whether it has voted in that
+     * @param lastIndex of its log, 0 if that is empty
+     */
+    record Standing(long directory, long life, int term, boolean voted, long lastIndex) {
+        static final Schema<Standing> SCHEMA = Schema.part("standing", Standing.class).of(
+                Field.of("directory", Types.LONG, Standing::directory),
+                Field.of("life", Types.NATURAL, Standing::life), Field.of("term", Types.COUNT, Standing::term),
+                Field.of("voted", Types.BOOLEAN, Standing::voted),
+                Field.of("lastIndex", Types.NATURAL, Standing::lastIndex), Standing::new);
+    }
+
+    /**
      * Who connects.
      *
      * @param node its id
      * @param process number of its process, which no other has
-     * @param directory number of the directory that it has had since it was started first, which no other has
+     * @param standing of its directory
      * @param speaks versions of the messages that follow
      * @param capabilities names of what it can do besides
      * @param cluster members and voters, in words
      */
-    record Hello(int node, long process, long directory, Versions speaks, Set<String> capabilities,
+    record Hello(int node, long process, Standing standing, Versions speaks, Set<String> capabilities,
             String cluster) implements Encoded {
         static final Schema<Hello> SCHEMA = Schema.message("hello", 1, Hello.class, "Who connects.").of(
                 Field.of("node", Types.INT, Hello::node), Field.of("process", Types.LONG, Hello::process),
-                Field.of("directory", Types.LONG, Hello::directory),
+                Field.of("standing", Standing.SCHEMA, Hello::standing),
                 Field.of("speaks", Versions.SCHEMA, Hello::speaks),
                 Field.of("capabilities", SpokenVersions.CAPABILITIES, Hello::capabilities),
                 Field.of("cluster", Types.text(BYTES_MAX), Hello::cluster), Hello::new);
 
         /** One of this build. */
-        Hello(int node, long process, long directory, String cluster) {
-            this(node, process, directory, Versions.SPOKEN, CAPABILITIES, cluster);
+        Hello(int node, long process, Standing standing, String cluster) {
+            this(node, process, standing, Versions.SPOKEN, CAPABILITIES, cluster);
         }
 
-        @Override
-        public Schema<Hello> schema() {
-            return SCHEMA;
+        /**
+         * Why it is not meant for a node, or not from a member of its cluster; nothing if it is.
+         *
+         * @param by the node
+         * @param others numbers of the other members
+         * @param words members and voters, as the node has them
+         * @param proven who has proven to have sent it, where that is asked for
+         */
+        String foreign(int by, Set<Integer> others, String words, @Nullable PeerIdentity proven) {
+            if (proven != null && proven.node() != node) {
+                return "it is " + proven + " that connects in the name of node " + node
+                        + ": give each node its own certificate";
+            }
+            String unspoken = SpokenVersions.foreign(by, Versions.SPOKEN, speaks);
+            if (!unspoken.isEmpty()) {
+                return unspoken;
+            }
+            if (!cluster.equals(words)) {
+                return "node " + by + " has the members " + words + ", but you have " + cluster
+                        + ": all nodes must be given the same list";
+            }
+            return others.contains(node)
+                    ? ""
+                    : "node " + node + " is not another member of " + words + ": two nodes were given the id " + node;
         }
 
         /** As it travels. */
@@ -85,21 +124,18 @@ final class Greeting {
      * Answers it.
      *
      * @param refusal why not, or nothing
+     * @param lasting whether no later attempt is answered otherwise: what connects is an old copy
      */
-    record Answer(String refusal, Versions speaks, Set<String> capabilities) implements Encoded {
+    record Answer(String refusal, boolean lasting, Versions speaks, Set<String> capabilities) implements Encoded {
         static final Schema<Answer> SCHEMA = Schema.message("answer", 2, Answer.class, "Whether that is welcome.").of(
                 Field.of("refusal", Types.text(BYTES_MAX), Answer::refusal),
+                Field.of("lasting", Types.BOOLEAN, Answer::lasting),
                 Field.of("speaks", Versions.SCHEMA, Answer::speaks),
                 Field.of("capabilities", SpokenVersions.CAPABILITIES, Answer::capabilities), Answer::new);
 
         /** One of this build. */
-        Answer(String refusal) {
-            this(refusal, Versions.SPOKEN, CAPABILITIES);
-        }
-
-        @Override
-        public Schema<Answer> schema() {
-            return SCHEMA;
+        Answer(String refusal, boolean lasting) {
+            this(refusal, lasting, Versions.SPOKEN, CAPABILITIES);
         }
 
         /** As it travels. */

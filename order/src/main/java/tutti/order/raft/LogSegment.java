@@ -36,11 +36,6 @@ final class LogSegment {
         static final Schema<Header> SCHEMA = Schema
                 .message("segment", 1, Header.class, "Beginning of a file of the log.")
                 .of(Field.of("firstIndex", Types.POSITIVE, Header::firstIndex), Header::new);
-
-        @Override
-        public Schema<Header> schema() {
-            return SCHEMA;
-        }
     }
 
     /**

@@ -10,12 +10,8 @@ import tutti.runtime.Directory;
 /**
  * A node's directory: locked against a second process, bound to one node of one cluster, and holding what Raft must not
  * forget besides the log: the current term and whom this node voted for in it.
- *
- * <p>
- * <b>Lost directories.</b> A directory has a number that no other has, and the node notes those of the others when it meets them
- * first. A member that comes back without its vote and its log would break what a majority rests on: it could vote twice in a
- * term, and for a leader that lacks what it has helped to commit. It comes with a directory of another number, and the others
- * turn it away.
+ * A directory has a number that no other has, and so has each life of a node that begins with it: by these others know it
+ * again ({@link MetNodes}).
  */
 final class NodeDirectory implements AutoCloseable {
     private static final String LOCK = "lock";
@@ -24,12 +20,13 @@ final class NodeDirectory implements AutoCloseable {
     private static final String VOTE = "vote";
     private static final String INCARNATION = "incarnation";
     private static final String NUMBER = "number";
-    private static final String MET = "met-";
+    private static final String OUTDATED = "outdated";
 
     private final Directory directory;
     private final Closeable lock;
     private final boolean fresh;
     private final long incarnation;
+    private final long life;
     private final long number;
     private final String cluster;
     private int term;
@@ -48,6 +45,9 @@ final class NodeDirectory implements AutoCloseable {
         this.directory = directory;
         lock = directory.lock(LOCK);
         try {
+            if (directory.exists(OUTDATED)) {
+                throw new IOException(RaftFiles.read(directory, OUTDATED, RaftFiles.Outdated.class).why());
+            }
             fresh = !directory.exists(IDENTITY);
             cluster = cluster(claimed);
             if (!fresh) {
@@ -62,7 +62,9 @@ final class NodeDirectory implements AutoCloseable {
                 votedFor = vote.votedFor();
             }
             number = fresh ? unused : RaftFiles.read(directory, NUMBER, RaftFiles.DirectoryNumber.class).of();
-            incarnation = nextIncarnation(clock);
+            RaftFiles.Incarnation begun = nextIncarnation(clock);
+            incarnation = begun.last();
+            life = begun.life();
         } catch (IOException | RuntimeException e) {
             lock.close();
             throw e;
@@ -86,13 +88,14 @@ final class NodeDirectory implements AutoCloseable {
         return known;
     }
 
-    private long nextIncarnation(Clock clock) throws IOException {
-        long last = directory.exists(INCARNATION)
-                ? RaftFiles.read(directory, INCARNATION, RaftFiles.Incarnation.class).last()
-                : 0;
+    private RaftFiles.Incarnation nextIncarnation(Clock clock) throws IOException {
+        RaftFiles.Incarnation last = directory.exists(INCARNATION)
+                ? RaftFiles.read(directory, INCARNATION, RaftFiles.Incarnation.class)
+                : new RaftFiles.Incarnation(0, 0);
         // The clock makes it grow even after the directory was lost.
-        long next = Math.max(last + 1, clock.now().toEpochMilli());
-        RaftFiles.write(directory, INCARNATION, new RaftFiles.Incarnation(next));
+        RaftFiles.Incarnation next = new RaftFiles.Incarnation(
+                Math.max(last.last() + 1, clock.now().toEpochMilli()), last.life() + 1);
+        RaftFiles.write(directory, INCARNATION, next);
         return next;
     }
 
@@ -120,25 +123,19 @@ final class NodeDirectory implements AutoCloseable {
         return number;
     }
 
-    /**
-     * Whether another node has the directory that it had when this one met it first, which may be now.
-     *
-     * @throws IOException if that cannot be read or noted
-     */
-    boolean knows(int node, long itsDirectory) throws IOException {
-        String name = MET + node;
-        if (!directory.exists(name)) {
-            RaftFiles.write(directory, name, new RaftFiles.DirectoryNumber(itsDirectory));
-            return true;
-        }
-        return RaftFiles.read(directory, name, RaftFiles.DirectoryNumber.class).of() == itsDirectory;
+    /** How often the node has been started with this directory. */
+    long life() {
+        return life;
     }
 
-    /** What helps a node that has lost its directory. */
-    String remedy(int node) {
-        return "put its directory back. If it is lost, see that all other nodes run and are up to date, delete the file "
-                + directory.location(MET + node) + " and its like at each of them, and give the node a copy of another"
-                + " node's database";
+    /**
+     * It is an old copy: no later start takes it.
+     *
+     * @param why for people
+     */
+    void outdated(String why) throws IOException {
+        RaftFiles.write(directory, OUTDATED, new RaftFiles.Outdated(directory.location() + " was found to be an old"
+                + " copy: " + why));
     }
 
     /** Number of this start of the node, greater than that of every earlier one. */
@@ -146,6 +143,7 @@ final class NodeDirectory implements AutoCloseable {
         return incarnation;
     }
 
+    /** The highest in which it takes part. */
     int term() {
         return term;
     }

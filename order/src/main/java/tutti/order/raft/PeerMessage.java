@@ -23,11 +23,6 @@ sealed interface PeerMessage extends Encoded {
             Batch.of(batch);
             return new Submit(batch);
         }
-
-        @Override
-        public Schema<Submit> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -39,11 +34,6 @@ sealed interface PeerMessage extends Encoded {
         static final Schema<Truncated> SCHEMA = Schema
                 .message("truncated", 2, Truncated.class, "The leader's log begins after what the receiver needs.").of(
                         Field.of("firstRetained", Types.NATURAL, Truncated::firstRetained), Truncated::new);
-
-        @Override
-        public Schema<Truncated> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What the sender's caller told this node outside of the order. */
@@ -51,9 +41,23 @@ sealed interface PeerMessage extends Encoded {
         static final Schema<Letter> SCHEMA = Schema
                 .message("letter", 10, Letter.class, "What the sender's node tells this one outside of the order.").of(
                         Field.of("payload", Types.bytes(Types.BYTES_MAX), Letter::payload), Letter::new);
+    }
+
+    /**
+     * How far the sender has got, so that the receiver knows the sender's directory again.
+     *
+     * @param term the highest that it has told
+     * @param voted whether it has voted in it
+     * @param index the last entry that it has for good: committed, and on its disk
+     */
+    record Kept(int term, boolean voted, long index) implements PeerMessage {
+        static final Schema<Kept> SCHEMA = Schema
+                .message("kept", 12, Kept.class, "How far the sender has got, which its disk holds.").of(
+                        Field.of("term", Types.COUNT, Kept::term), Field.of("voted", Types.BOOLEAN, Kept::voted),
+                        Field.of("index", Types.NATURAL, Kept::index), Kept::new);
 
         @Override
-        public Schema<Letter> schema() {
+        public Schema<Kept> schema() {
             return SCHEMA;
         }
     }
@@ -88,11 +92,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("query", Types.NATURAL, Append::query),
                         Field.of("flow", Types.NATURAL, Append::flow),
                         Field.of("entries", Types.list(Entry.SCHEMA, 1 << 20), Append::entries), Append::new);
-
-        @Override
-        public Schema<Append> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The receiver of an append has the entries. */
@@ -103,11 +102,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("lastIndex", Types.NATURAL, Appended::lastIndex),
                         Field.of("query", Types.NATURAL, Appended::query),
                         Field.of("flow", Types.NATURAL, Appended::flow), Appended::new);
-
-        @Override
-        public Schema<Appended> schema() {
-            return SCHEMA;
-        }
     }
 
     /**
@@ -133,11 +127,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("query", Types.NATURAL, NotAppended::query),
                         Field.of("flow", Types.NATURAL, NotAppended::flow),
                         Field.of("end", LogEnd.SCHEMA, NotAppended::end), NotAppended::new);
-
-        @Override
-        public Schema<NotAppended> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Asks for a vote. */
@@ -148,11 +137,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("lastTerm", Types.COUNT, VoteRequest::lastTerm),
                         Field.of("lastIndex", Types.NATURAL, VoteRequest::lastIndex),
                         Field.of("sticky", Types.BOOLEAN, VoteRequest::sticky), VoteRequest::new);
-
-        @Override
-        public Schema<VoteRequest> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Answers it. */
@@ -161,11 +145,6 @@ sealed interface PeerMessage extends Encoded {
                 .of(
                         Field.of("term", Types.COUNT, VoteResponse::term),
                         Field.of("granted", Types.BOOLEAN, VoteResponse::granted), VoteResponse::new);
-
-        @Override
-        public Schema<VoteResponse> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Asks whether there would be a vote. */
@@ -175,11 +154,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("term", Types.COUNT, PreVoteRequest::term),
                         Field.of("lastTerm", Types.COUNT, PreVoteRequest::lastTerm),
                         Field.of("lastIndex", Types.NATURAL, PreVoteRequest::lastIndex), PreVoteRequest::new);
-
-        @Override
-        public Schema<PreVoteRequest> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Answers it. */
@@ -188,11 +162,6 @@ sealed interface PeerMessage extends Encoded {
                 .message("pre-vote-response", 9, PreVoteResponse.class, "Answers it.").of(
                         Field.of("term", Types.COUNT, PreVoteResponse::term),
                         Field.of("granted", Types.BOOLEAN, PreVoteResponse::granted), PreVoteResponse::new);
-
-        @Override
-        public Schema<PreVoteResponse> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The leader hands over. */
@@ -202,11 +171,6 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("term", Types.COUNT, Lead::term),
                         Field.of("lastTerm", Types.COUNT, Lead::lastTerm),
                         Field.of("lastIndex", Types.NATURAL, Lead::lastIndex), Lead::new);
-
-        @Override
-        public Schema<Lead> schema() {
-            return SCHEMA;
-        }
     }
 
     /** All of them. */
@@ -215,5 +179,5 @@ sealed interface PeerMessage extends Encoded {
                     + " bytes, and the message.",
             List.of(Submit.SCHEMA, Truncated.SCHEMA, Letter.SCHEMA, Append.SCHEMA, Appended.SCHEMA, NotAppended.SCHEMA,
                     VoteRequest.SCHEMA, VoteResponse.SCHEMA, PreVoteRequest.SCHEMA, PreVoteResponse.SCHEMA,
-                    Lead.SCHEMA));
+                    Lead.SCHEMA, Kept.SCHEMA));
 }

@@ -63,30 +63,39 @@ final class PeerNetwork {
         /** The set of {@link #reachable} nodes is another now. */
         void reachabilityChanged();
 
+        /** With what this node greets others now. */
+        Greeting.Hello hello();
+
         /**
-         * Why a node may not take part that comes with this directory, or nothing.
+         * Whether a member may take part that comes with this directory.
          *
+         * @param otherwise why it may not for another reason, or nothing
          * @throws IOException if that cannot be known
          */
-        String refusal(int node, long directory) throws IOException;
+        Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException;
 
-        /** No other node accepts this one, for this reason. */
-        void rejected(String reason);
+        /** Every other node has answered for the first time, or could not be reached. */
+        void asked();
+
+        /**
+         * This one may not take part.
+         *
+         * @param outdated whether another node has found its directory to be an old copy; if not, no other node accepts it
+         */
+        void rejected(String reason, boolean outdated);
     }
 
     private final int self;
     /** Id of the cluster, or nothing. */
     private final String cluster;
-    /** What greetings must agree in. */
-    private final String words;
-    private final long process;
-    private final long directory;
     private final long failureNanos;
     private final Clock clock;
     private final Network network;
     private final Loop loop;
     private final Receiver receiver;
     private final Map<Integer, Peer> peers = new TreeMap<>();
+    /** Those that have neither answered yet nor proven to be away. */
+    private final Set<Integer> unasked = new TreeSet<>();
     private final Map<Integer, Inbound> inbound = new TreeMap<>();
     /** Connections that have not been welcomed, the oldest first. */
     private final List<Inbound> strangers = new ArrayList<>();
@@ -103,19 +112,14 @@ final class PeerNetwork {
      * Listens at this node's own address. Whoever connects waits until {@link #start}.
      *
      * @param cluster id of the cluster, or nothing
-     * @param process number of this process, which no other has
-     * @param directory number of this node's directory, which no other has
      * @throws IOException if the port is taken, if the address is not of this machine, or if what the network proves is not this
      *             node
      */
-    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, String cluster, long process, long directory,
-            Receiver receiver) throws IOException {
+    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, String cluster, Receiver receiver)
+            throws IOException {
         self = config.self();
         this.cluster = cluster;
-        words = config.membership() + (cluster.isEmpty() ? "" : " of cluster " + cluster);
         failureNanos = config.failureTimeout().toNanos();
-        this.process = process;
-        this.directory = directory;
         this.clock = clock;
         this.network = network;
         this.receiver = receiver;
@@ -125,6 +129,7 @@ final class PeerNetwork {
                 peers.put(id, new Peer(id, address));
             }
         });
+        unasked.addAll(peers.keySet());
         spoken = new SpokenVersions(Versions.SPOKEN, peers.keySet());
         PeerIdentity proven = network.identity();
         if (proven != null && !proven.equals(new PeerIdentity(cluster, self))) {
@@ -301,7 +306,7 @@ final class PeerNetwork {
                 return;
             }
             greetedNanos = clock.nanoTime();
-            stream().send(new Greeting.Hello(self, process, directory, words).framed());
+            stream().send(receiver.hello().framed());
         }
 
         @Override
@@ -371,24 +376,33 @@ final class PeerNetwork {
                     peer.retryNanos = RETRY_NANOS_MIN;
                     receiver.reachabilityChanged();
                 } else {
-                    refused(refusal);
+                    refused(refusal, come.lasting());
                 }
+                asked();
             } catch (IOException wrong) {
                 refusedConnections.incrementAndGet();
                 lost("it sent " + wrong.getMessage());
             }
         }
 
-        private void refused(String refusal) {
+        private void asked() {
+            if (unasked.remove(peer.id) && unasked.isEmpty()) {
+                receiver.asked();
+            }
+        }
+
+        private void refused(String refusal, boolean outdated) {
             LOGGER.error("node {} is turned away by node {} at {}: {}", self, peer.id, peer.address, refusal);
             long now = clock.nanoTime();
             Long since = rejectedSinceNanos;
-            if (since == null) {
+            if (outdated) {
+                receiver.rejected(refusal, true);
+            } else if (since == null) {
                 rejectedSinceNanos = now;
             } else if (!everAccepted && now - since > 4 * silenceNanos()) {
                 // The other may have taken this node's former life for alive, but for no longer than its silence, and as long again
                 // if it stood still meanwhile.
-                receiver.rejected(refusal);
+                receiver.rejected(refusal, false);
             }
             end(RETRY_REFUSED_NANOS, refusal);
         }
@@ -413,6 +427,7 @@ final class PeerNetwork {
                 present.close();
             }
             peer.connectLater(retryNanos);
+            asked();
             if (welcome) {
                 receiver.reachabilityChanged();
             }
@@ -465,34 +480,17 @@ final class PeerNetwork {
         return connection;
     }
 
-    /**
-     * Why this connection must not be, or nothing.
-     *
-     * @param peer who has proven to be at its other end, where that is asked for
-     */
-    private String admit(Greeting.Hello hello, @Nullable PeerIdentity peer) throws IOException {
-        int from = hello.node();
-        if (peer != null && peer.node() != from) {
-            return "it is " + peer + " that connects in the name of node " + from
-                    + ": give each node its own certificate";
-        }
-        String foreign = SpokenVersions.foreign(self, Versions.SPOKEN, hello.speaks());
+    /** Whether a node that connects is welcome. */
+    private Greeting.Answer admit(Greeting.Hello hello, @Nullable PeerIdentity proven) throws IOException {
+        String foreign = hello.foreign(self, peers.keySet(), receiver.hello().cluster(), proven);
         if (!foreign.isEmpty()) {
-            return foreign;
+            return new Greeting.Answer(foreign, false);
         }
-        if (!hello.cluster().equals(words)) {
-            return "node " + self + " has the members " + words + ", but you have " + hello.cluster()
-                    + ": all nodes must be given the same list";
-        }
-        if (!peers.containsKey(from)) {
-            return "node " + from + " is not another member of " + words + ": two nodes were given the id " + from;
-        }
-        Inbound present = inbound.get(from);
-        if (present != null && present.process != hello.process()) {
-            return "another process runs as node " + from + " and is connected from " + present.stream.remote()
-                    + ": give each node an id of its own";
-        }
-        return receiver.refusal(from, hello.directory());
+        Inbound present = inbound.get(hello.node());
+        return receiver.admit(hello, present == null || present.process == hello.process()
+                ? ""
+                : "another process runs as node " + hello.node() + " and is connected from " + present.stream.remote()
+                        + ": give each node an id of its own");
     }
 
     /** The receiving half: what another node sends. */
@@ -550,11 +548,11 @@ final class PeerNetwork {
         }
 
         private void introduced(Greeting.Hello come) throws IOException {
-            String refusal = admit(come, stream.peer());
-            stream.send(new Greeting.Answer(refusal).framed());
-            if (!refusal.isEmpty()) {
+            Greeting.Answer answer = admit(come, stream.peer());
+            stream.send(answer.framed());
+            if (!answer.refusal().isEmpty()) {
                 refusedConnections.incrementAndGet();
-                LOGGER.error("node {} turns {} away: {}", self, stream.remote(), refusal);
+                LOGGER.error("node {} turns {} away: {}", self, stream.remote(), answer.refusal());
                 state = State.REFUSED;
                 return;
             }

@@ -21,11 +21,6 @@ final class RaftFiles {
         static final Schema<Identity> SCHEMA = Schema
                 .message("identity", 1, Identity.class, "Which node of which cluster the directory is of.")
                 .of(Field.of("words", Types.text(1 << 20), Identity::words), Identity::new);
-
-        @Override
-        public Schema<Identity> schema() {
-            return SCHEMA;
-        }
     }
 
     /** The current term, and whom this node voted for in it, if for anybody. */
@@ -33,35 +28,26 @@ final class RaftFiles {
         static final Schema<Vote> SCHEMA = Schema.message("vote", 2, Vote.class, "What Raft must not forget.").of(
                 Field.of("term", Types.COUNT, Vote::term),
                 Field.of("votedFor", Types.optional(Types.INT), Vote::votedFor), Vote::new);
-
-        @Override
-        public Schema<Vote> schema() {
-            return SCHEMA;
-        }
     }
 
-    /** Number of the last start of the node. */
-    record Incarnation(long last) implements Encoded {
+    /**
+     * Number of the last start of the node, and of the life that it began.
+     *
+     * @param last greater than that of every earlier start, even of a directory that was lost
+     * @param life how often the node has been started with this directory
+     */
+    record Incarnation(long last, long life) implements Encoded {
         static final Schema<Incarnation> SCHEMA = Schema
-                .message("incarnation", 3, Incarnation.class, "Number of the last start of the node.")
-                .of(Field.of("last", Types.NATURAL, Incarnation::last), Incarnation::new);
-
-        @Override
-        public Schema<Incarnation> schema() {
-            return SCHEMA;
-        }
+                .message("incarnation", 3, Incarnation.class, "Number of the last start of the node, and of its life.")
+                .of(Field.of("last", Types.NATURAL, Incarnation::last),
+                        Field.of("life", Types.NATURAL, Incarnation::life), Incarnation::new);
     }
 
-    /** Number of a directory, this one or another node's, which no other has. */
+    /** Number of this directory, which no other has. */
     record DirectoryNumber(long of) implements Encoded {
         static final Schema<DirectoryNumber> SCHEMA = Schema
-                .message("number", 5, DirectoryNumber.class, "Number of a directory, this one or another node's.")
+                .message("number", 5, DirectoryNumber.class, "Number of this directory.")
                 .of(Field.of("of", Types.LONG, DirectoryNumber::of), DirectoryNumber::new);
-
-        @Override
-        public Schema<DirectoryNumber> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Id of the cluster that a directory belongs to. */
@@ -69,18 +55,39 @@ final class RaftFiles {
         static final Schema<ClusterId> SCHEMA = Schema
                 .message("cluster", 6, ClusterId.class, "Id of the cluster that the directory belongs to.")
                 .of(Field.of("id", Types.text(ID_BYTES_MAX), ClusterId::id), ClusterId::new);
+    }
 
-        @Override
-        public Schema<ClusterId> schema() {
-            return SCHEMA;
-        }
+    /**
+     * How far another node had got when it was last heard of; see {@link MetNodes}.
+     *
+     * @param directory number of its directory
+     * @param life of that directory
+     * @param process number of the process that had that life
+     * @param term the highest that it has told
+     * @param voted whether it has voted in that term
+     * @param index the last entry that it had for good
+     */
+    record Met(long directory, long life, long process, int term, boolean voted, long index) implements Encoded {
+        static final Schema<Met> SCHEMA = Schema
+                .message("met", 7, Met.class, "How far another node had got when it was last heard of.").of(
+                        Field.of("directory", Types.LONG, Met::directory), Field.of("life", Types.NATURAL, Met::life),
+                        Field.of("process", Types.LONG, Met::process), Field.of("term", Types.COUNT, Met::term),
+                        Field.of("voted", Types.BOOLEAN, Met::voted), Field.of("index", Types.NATURAL, Met::index),
+                        Met::new);
+    }
+
+    /** Why a directory is of no use any more: another node has found it to be an old copy. */
+    record Outdated(String why) implements Encoded {
+        static final Schema<Outdated> SCHEMA = Schema
+                .message("outdated", 8, Outdated.class, "Why the directory, an old copy, is of no use any more.")
+                .of(Field.of("why", Types.text(Greeting.BYTES_MAX), Outdated::why), Outdated::new);
     }
 
     /** All of them. */
     static final MessageSet<Encoded> SET = new MessageSet<>("raft files",
             "In small files beside the log, each behind its CRC-32C of 4 bytes.",
             List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA,
-                    DirectoryNumber.SCHEMA, ClusterId.SCHEMA));
+                    DirectoryNumber.SCHEMA, ClusterId.SCHEMA, Met.SCHEMA, Outdated.SCHEMA));
 
     private RaftFiles() {}
 

@@ -45,6 +45,8 @@ public final class RaftOrder extends DeliveringOrder {
     /** What Raft's loop hands to reader or listener itself, at most: entries, and bytes. */
     private static final int HERE_ENTRIES_MAX = 4;
     private static final int HERE_BYTES_MAX = 1 << 16;
+    /** So often what others have told of themselves is noted in files. */
+    private static final long NOTES_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private enum State {
         OPEN,
@@ -57,6 +59,9 @@ public final class RaftOrder extends DeliveringOrder {
     private final Network network;
     private final Loop loop;
     private final NodeDirectory directory;
+    private final MetNodes met;
+    /** Number of this process, which no other has. */
+    private final long process;
     private final SegmentedLog log;
     private final Checkpoints checkpoints;
     private final PeerNetwork peers;
@@ -69,6 +74,10 @@ public final class RaftOrder extends DeliveringOrder {
 
     /* Of Raft's loop. */
     private int leader = -1;
+    /** Whether it takes part: it has heard whether the others know its directory. */
+    private boolean takesPart;
+    private PeerMessage.@Nullable Kept toldKept;
+    private long savedNanos;
     private boolean tellsDelivery;
     private int untoldEntries;
     private long untoldBytes;
@@ -96,11 +105,12 @@ public final class RaftOrder extends DeliveringOrder {
             checkpoints = new Checkpoints(files, log);
             checkVote(files);
             directory.established(config.identity());
+            met = new MetNodes(config.self(), files);
             network = machine.network("order-" + config.self() + "-raft", this::fail);
             opened.add(network);
             loop = network.loop();
-            peers = new PeerNetwork(config, machine.clock(), network, directory.cluster(),
-                    machine.random("order process " + config.self()).nextLong(), directory.number(), new FromNetwork());
+            process = machine.random("order process " + config.self()).nextLong();
+            peers = new PeerNetwork(config, machine.clock(), network, directory.cluster(), new FromNetwork());
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
             committed = new CommittedEntries(log, checkpoints, config.segmentBytes(), new Committed());
@@ -183,8 +193,26 @@ public final class RaftOrder extends DeliveringOrder {
         });
     }
 
+    /**
+     * Connects, and takes part when all others have said whether they know this directory, or are away. Whoever takes longer is
+     * not waited for: half of the time after which a node is given up is enough for a handshake.
+     */
     private void begin() {
+        savedNanos = machine.clock().nanoTime();
         peers.start();
+        if (config.members().size() == 1) {
+            takePart();
+        } else {
+            var _ = loop.schedule(config.failureTimeout().toNanos() / 2, this::takePart);
+            tellKept();
+        }
+    }
+
+    private void takePart() {
+        if (takesPart || stopped.get()) {
+            return;
+        }
+        takesPart = true;
         checkStalled();
         checkForgottenPreVote();
         preference.watch();
@@ -300,6 +328,30 @@ public final class RaftOrder extends DeliveringOrder {
         });
     }
 
+    /** Tells the others from time to time how far this node has got, if that is more, and notes what they have told. */
+    private void tellKept() {
+        if (stopped.get()) {
+            return;
+        }
+        try {
+            long now = machine.clock().nanoTime();
+            if (now - savedNanos > NOTES_NANOS) {
+                savedNanos = now;
+                met.save();
+            }
+            PeerMessage.Kept kept = new PeerMessage.Kept(directory.term(), directory.votedFor() != null,
+                    committed.index());
+            if (!kept.equals(toldKept)) {
+                log.flush();
+                toldKept = kept;
+                peers.send(config.members().keySet(), kept);
+            }
+        } catch (IOException broken) {
+            fail(broken);
+        }
+        var _ = loop.schedule(config.failureTimeout().toNanos() / 4, this::tellKept);
+    }
+
     private void checkStalled() {
         if (submissions.stalled() && leader >= 0) {
             submissions.resend();
@@ -393,24 +445,70 @@ public final class RaftOrder extends DeliveringOrder {
                         replicate(batch);
                     }
                 }
+                case PeerMessage.Kept(int term, boolean voted, long index) -> met.heard(from, term, voted, index);
                 case PeerMessage.Truncated truncated -> transport.received(truncated);
-                case PeerMessage.Raft message -> transport.received(from, message);
+                case PeerMessage.Raft message -> {
+                    if (takesPart) {
+                        transport.received(from, message);
+                        note(from, message);
+                    }
+                }
+            }
+        }
+
+        /** Remembers what a message of Raft promises. */
+        private void note(int from, PeerMessage.Raft message) {
+            int term = message.term();
+            switch (message) {
+                // Of a term that need not come.
+                case PeerMessage.PreVoteRequest _,PeerMessage.PreVoteResponse _ -> {
+                }
+                case PeerMessage.VoteRequest _ -> met.heard(from, term, true, 0);
+                case PeerMessage.VoteResponse(var _, boolean granted) -> met.heard(from, term, granted, 0);
+                case PeerMessage.Appended appended when leader == config.self() && term == directory.term() ->
+                    met.acknowledged(from, term, appended.lastIndex(), committed.index());
+                // Who leads has on its disk what it says is committed.
+                case PeerMessage.Append append -> met.heard(from, term, false, append.commitIndex());
+                default -> met.heard(from, term, false, 0);
             }
         }
 
         @Override
+        public Greeting.Hello hello() {
+            String cluster = directory.cluster();
+            return new Greeting.Hello(config.self(), process,
+                    new Greeting.Standing(directory.number(), directory.life(), directory.term(),
+                            directory.votedFor() != null, log.lastIndex()),
+                    config.membership() + (cluster.isEmpty() ? "" : " of cluster " + cluster));
+        }
+
+        @Override
+        public void asked() {
+            loop.execute(RaftOrder.this::takePart);
+        }
+
+        @Override
         public void reachabilityChanged() {
+            toldKept = null;
             loop.execute(RaftOrder.this::publishView);
         }
 
         @Override
-        public String refusal(int node, long itsDirectory) throws IOException {
+        public Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException {
             try {
-                return directory.knows(node, itsDirectory)
-                        ? ""
-                        : "node " + node
-                                + " comes with another directory than the one that it had, and without what it has"
-                                + " promised the others: " + directory.remedy(node);
+                String outdated = met.outdated(hello);
+                if (!outdated.isEmpty() || !otherwise.isEmpty()) {
+                    return new Greeting.Answer(outdated.isEmpty() ? otherwise : outdated, !outdated.isEmpty());
+                }
+                int node = hello.node();
+                if (!met.knows(node, hello.standing().directory())) {
+                    return new Greeting.Answer("node " + node
+                            + " comes with another directory than the one that it had,"
+                            + " and without what it has promised the others: put its directory back. If it is lost, "
+                            + met.remedy(node), false);
+                }
+                met.welcome(hello);
+                return new Greeting.Answer("", false);
             } catch (IOException broken) {
                 fail(broken);
                 throw broken;
@@ -418,7 +516,14 @@ public final class RaftOrder extends DeliveringOrder {
         }
 
         @Override
-        public void rejected(String reason) {
+        public void rejected(String reason, boolean outdated) {
+            if (outdated) {
+                try {
+                    directory.outdated(reason);
+                } catch (IOException broken) {
+                    LOGGER.error("node {} cannot mark its directory as an old copy", config.self(), broken);
+                }
+            }
             fail(new IOException("node " + config.self() + " may not join: " + reason));
         }
     }

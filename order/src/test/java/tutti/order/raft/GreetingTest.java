@@ -13,7 +13,8 @@ import org.junit.jupiter.api.Test;
 import tutti.core.schema.Versions;
 
 class GreetingTest {
-    private static final Greeting.Hello HELLO = new Greeting.Hello(3, 42, 77, "0=a:1,3=b:2");
+    private static final Greeting.Hello HELLO = new Greeting.Hello(3, 42, new Greeting.Standing(77, 1, 0, false, 0),
+            "0=a:1,3=b:2");
 
     private final Greeting.HelloReader hello = new Greeting.HelloReader();
     private final Greeting.AnswerReader answer = new Greeting.AnswerReader();
@@ -28,10 +29,10 @@ class GreetingTest {
             bytes.position(bytes.position() + 1);
         }
         assertEquals(HELLO, inPieces.read(bytes));
-        Greeting.Answer no = new Greeting.Answer("no");
+        Greeting.Answer no = new Greeting.Answer("no", true);
         assertNull(answer.read(no.framed().limit(3)));
         assertEquals(no, answer.read(no.framed().position(3)));
-        Greeting.Answer welcome = new Greeting.Answer("");
+        Greeting.Answer welcome = new Greeting.Answer("", false);
         assertEquals(welcome, new Greeting.AnswerReader().read(welcome.framed()));
     }
 
@@ -61,7 +62,8 @@ class GreetingTest {
 
     @Test
     void aGreetingOfALaterReleaseIsReadWhateverItSpeaks() throws IOException {
-        Greeting.Hello later = new Greeting.Hello(3, 42, 77, new Versions(7, 9), Set.of("letters", "wings"), "0=a:1");
+        Greeting.Hello later = new Greeting.Hello(3, 42, new Greeting.Standing(77, 1, 0, false, 0), new Versions(7, 9),
+                Set.of("letters", "wings"), "0=a:1");
         assertEquals(later, hello.read(later.framed()));
     }
 }

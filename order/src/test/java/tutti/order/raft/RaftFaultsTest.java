@@ -289,12 +289,16 @@ class RaftFaultsTest {
     void aSecondNodeWithTheSameIdIsTurnedAway() throws Exception {
         startAll(3);
         try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
-            second.getOutputStream().write(new Greeting.Hello(1, 42, 7, config(0).membership()).framed().array());
+            second.getOutputStream()
+                    .write(new Greeting.Hello(1, 42, new Greeting.Standing(7, 1, 0, false, 0), config(0).membership())
+                            .framed().array());
             String answer = answer(second).refusal();
             assertTrue(answer.contains("another process runs as node 1"), answer);
         }
         try (Socket second = new Socket(members.get(0).getAddress(), members.get(0).getPort())) {
-            second.getOutputStream().write(new Greeting.Hello(0, 42, 7, config(0).membership()).framed().array());
+            second.getOutputStream()
+                    .write(new Greeting.Hello(0, 42, new Greeting.Standing(7, 1, 0, false, 0), config(0).membership())
+                            .framed().array());
             String answer = answer(second).refusal();
             assertTrue(answer.contains("two nodes were given the id 0"), answer);
         }
@@ -331,7 +335,8 @@ class RaftFaultsTest {
         start(config(0), 0);
         long before = refused(0);
         try (Socket endless = connected(0)) {
-            byte[] noise = new Greeting.Hello(2, 42, 7, "x".repeat(Greeting.BYTES_MAX)).framed().array();
+            byte[] noise = new Greeting.Hello(2, 42, new Greeting.Standing(7, 1, 0, false, 0),
+                    "x".repeat(Greeting.BYTES_MAX)).framed().array();
             endless.getOutputStream().write(noise);
             endless.getOutputStream().write(noise);
             awaitEnd(endless);
@@ -342,7 +347,9 @@ class RaftFaultsTest {
         byte[] endlessFrame = new byte[]{Byte.MAX_VALUE, 0, 0, 0, 0, 0, 0, 0};
         for (byte[] wrong : List.of(letterOfNoType, noBatch, badChecksum, endlessFrame)) {
             try (Socket peer = connected(0)) {
-                peer.getOutputStream().write(new Greeting.Hello(2, 42, 7, config(0).membership()).framed().array());
+                peer.getOutputStream().write(
+                        new Greeting.Hello(2, 42, new Greeting.Standing(7, 1, 0, false, 0), config(0).membership())
+                                .framed().array());
                 assertEquals("", answer(peer).refusal());
                 peer.getOutputStream().write(Frames.alive().array());
                 peer.getOutputStream().write(wrong);
@@ -371,8 +378,10 @@ class RaftFaultsTest {
         members = RaftNodes.members(2);
         start(config(0), 0);
         try (Socket peer = connected(0)) {
-            peer.getOutputStream().write(new Greeting.Hello(1, 42, 7, new Versions(200, 201), Set.of(),
-                    config(0).membership()).framed().array());
+            peer.getOutputStream()
+                    .write(new Greeting.Hello(1, 42, new Greeting.Standing(7, 1, 0, false, 0), new Versions(200, 201),
+                            Set.of(),
+                            config(0).membership()).framed().array());
             Greeting.Answer answer = answer(peer);
             assertEquals(Versions.SPOKEN, answer.speaks());
             assertEquals(

@@ -28,8 +28,10 @@ class RaftGoldenTest extends GoldenContract {
     @Override
     protected Map<String, List<? extends Encoded>> samples() {
         return Map.of("greetings",
-                List.of(new Greeting.Hello(3, 42, 77, new Versions(1, 2), Set.of("letters", "wings"), "0=a:1,3=b:2"),
-                        new Greeting.Answer("another process runs as node 3", new Versions(1, 1), Set.of("letters"))),
+                List.of(new Greeting.Hello(3, 42, new Greeting.Standing(77, 5, 4, true, 13), new Versions(1, 2),
+                        Set.of("letters", "wings"), "0=a:1,3=b:2"),
+                        new Greeting.Answer("another process runs as node 3", true, new Versions(1, 1),
+                                Set.of("letters"))),
                 "raft messages",
                 List.of(new PeerMessage.Submit(BATCH.bytes(1)), new PeerMessage.Truncated(77),
                         new PeerMessage.Letter(new byte[]{4, 5}),
@@ -40,12 +42,13 @@ class RaftGoldenTest extends GoldenContract {
                         new PeerMessage.NotAppended(3, 12, 8, 9, new PeerMessage.LogEnd(11, 1, 7)),
                         new PeerMessage.VoteRequest(4, 3, 13, true), new PeerMessage.VoteResponse(4, true),
                         new PeerMessage.PreVoteRequest(4, 3, 13), new PeerMessage.PreVoteResponse(4, false),
-                        new PeerMessage.Lead(4, 3, 13)),
+                        new PeerMessage.Lead(4, 3, 13), new PeerMessage.Kept(4, true, 13)),
                 "log entries", List.of(BATCH), "log segments", List.of(new LogSegment.Header(1001)),
                 "raft files",
                 List.of(new RaftFiles.Identity("node 1 of a:1, b:2"), new RaftFiles.Vote(4, 2),
-                        new RaftFiles.Incarnation(1_700_000_000_001L), new RaftFiles.DirectoryNumber(77),
+                        new RaftFiles.Incarnation(1_700_000_000_001L, 5), new RaftFiles.DirectoryNumber(77),
                         new RaftFiles.ClusterId("efce9c91-5642-452b-b84f-33aaa1219733"),
+                        new RaftFiles.Met(77, 5, 42, 4, true, 13), new RaftFiles.Outdated("its log ends with entry 12"),
                         new Checkpoints.Checkpoint(12, 3, table())));
     }
 }

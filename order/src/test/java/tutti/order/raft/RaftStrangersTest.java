@@ -73,7 +73,7 @@ class RaftStrangersTest {
     }
 
     private Greeting.Hello hello(int as) {
-        return new Greeting.Hello(as, 42, 7, words());
+        return new Greeting.Hello(as, 42, new Greeting.Standing(7, 1, 0, false, 0), words());
     }
 
     private static Greeting.Answer answer(Socket from) throws IOException {

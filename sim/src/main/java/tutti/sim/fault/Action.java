@@ -1,6 +1,7 @@
 package tutti.sim.fault;
 
 import java.math.BigDecimal;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import tutti.sim.disk.Disk;
@@ -9,89 +10,59 @@ import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
 
 /**
- * What a fault does while it lasts. Hosts are named; {@code *} in place of a list of hosts is all of them.
+ * What a fault does while it lasts. Hosts are named; {@code *} in place of a list of hosts is all of them. Each is a record whose
+ * components are the parameters of its kind: plans name them by the components' names and write them as their types say.
  */
 public sealed interface Action {
     /** Its kind. */
-    FaultKind kind();
+    default FaultKind kind() {
+        return FaultKind.of(getClass());
+    }
 
-    /** The values of the kind's parameters, in their order, as plans have them. */
-    List<String> values();
+    /** The values of the kind's parameters, in their order. */
+    default List<Object> arguments() {
+        return kind().argumentsOf(this);
+    }
+
+    /** The same, as plans have them. */
+    default List<String> values() {
+        return arguments().stream().map(Action::text).toList();
+    }
+
+    private static String text(Object value) {
+        return switch (value) {
+            case List<?> hosts -> String.join(",", hosts.stream().map(String::valueOf).toList());
+            case Double rate -> number(rate);
+            case Duration time -> Nanos.text(time.toNanos());
+            case Enum<?> one -> word(one);
+            default -> value.toString();
+        };
+    }
 
     /** See {@link FaultKind#LOSS}. */
     record Loss(List<String> from, List<String> to, double rate) implements Action {
         public Loss {
             requireRate(rate);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.LOSS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(names(from), names(to), number(rate));
-        }
     }
 
     /** See {@link FaultKind#BURSTY_LOSS}: how long nothing arrives, and how long everything does. */
-    record BurstyLoss(List<String> from, List<String> to, Distribution lost, Distribution received) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.BURSTY_LOSS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(names(from), names(to), lost.toString(), received.toString());
-        }
-    }
+    record BurstyLoss(List<String> from, List<String> to, Distribution lost, Distribution received) implements Action {}
 
     /** See {@link FaultKind#DUPLICATION}. */
     record Duplication(List<String> from, List<String> to, double rate, Distribution after) implements Action {
         public Duplication {
             requireRate(rate);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.DUPLICATION;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(names(from), names(to), number(rate), after.toString());
-        }
     }
 
     /** See {@link FaultKind#DELAY}. */
-    record Delay(List<String> from, List<String> to, Distribution by) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.DELAY;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(names(from), names(to), by.toString());
-        }
-    }
+    record Delay(List<String> from, List<String> to, Distribution by) implements Action {}
 
     /** See {@link FaultKind#REORDERING}. */
     record Reordering(List<String> from, List<String> to, double rate, Distribution by) implements Action {
         public Reordering {
             requireRate(rate);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.REORDERING;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(names(from), names(to), number(rate), by.toString());
         }
     }
 
@@ -104,43 +75,13 @@ public sealed interface Action {
     }
 
     /** See {@link FaultKind#PARTITION}. */
-    record Partition(List<String> from, List<String> to, Direction direction) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.PARTITION;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(names(from), names(to), word(direction));
-        }
-    }
+    record Partition(List<String> from, List<String> to, Direction direction) implements Action {}
 
     /** See {@link FaultKind#CLOGGING}. */
-    record Clogging(List<String> from, List<String> to) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.CLOGGING;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(names(from), names(to));
-        }
-    }
+    record Clogging(List<String> from, List<String> to) implements Action {}
 
     /** See {@link FaultKind#SWIZZLED_CLOGGING}. */
-    record SwizzledClogging(List<String> hosts) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.SWIZZLED_CLOGGING;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(names(hosts));
-        }
-    }
+    record SwizzledClogging(List<String> hosts) implements Action {}
 
     /** See {@link FaultKind#CLOCK_DRIFT}: positive rates are slow clocks. */
     record ClockDrift(String host, double rate) implements Action {
@@ -148,16 +89,6 @@ public sealed interface Action {
             if (!(rate >= -0.4 && rate <= 4)) {
                 throw new IllegalArgumentException("a clock drifts at a rate from -0.4 to 4, not " + number(rate));
             }
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.CLOCK_DRIFT;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
         }
     }
 
@@ -170,92 +101,32 @@ public sealed interface Action {
     }
 
     /** See {@link FaultKind#CLOCK_JUMP}. */
-    record ClockJump(String host, Jump jump, long nanos) implements Action {
+    record ClockJump(String host, Jump jump, Duration time) implements Action {
         public ClockJump {
-            if (nanos < 1) {
-                throw new IllegalArgumentException("a clock jumps by a time, not " + Nanos.text(nanos));
+            if (!time.isPositive()) {
+                throw new IllegalArgumentException("a clock jumps by a time, not " + Nanos.text(time.toNanos()));
             }
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.CLOCK_JUMP;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, word(jump), Nanos.text(nanos));
         }
     }
 
     /** See {@link FaultKind#SCHEDULING_LATENCY}. */
-    record SchedulingLatency(String host, Distribution by) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.SCHEDULING_LATENCY;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, by.toString());
-        }
-    }
+    record SchedulingLatency(String host, Distribution by) implements Action {}
 
     /** See {@link FaultKind#PAUSE}. */
-    record Pause(String host) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.PAUSE;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
-    }
+    record Pause(String host) implements Action {}
 
     /** See {@link FaultKind#CRASH}; what becomes of unsynced writes. */
-    record Crash(String host, Unsynced unsynced) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.CRASH;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, word(unsynced));
-        }
-    }
+    record Crash(String host, Unsynced unsynced) implements Action {}
 
     /** See {@link FaultKind#KILL}. */
-    record Kill(String host, long operation, Unsynced unsynced) implements Action {
+    record Kill(String host, int operation, Unsynced unsynced) implements Action {
         public Kill {
             requireOperation(operation);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.KILL;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, Long.toString(operation), word(unsynced));
         }
     }
 
     /** See {@link FaultKind#POWER_LOSS}. */
-    record PowerLoss(Unsynced unsynced) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.POWER_LOSS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(word(unsynced));
-        }
-    }
+    record PowerLoss(Unsynced unsynced) implements Action {}
 
     /** See {@link FaultKind#SLOW_DISK}: how many times as long requests take. */
     record SlowDisk(String host, double factor) implements Action {
@@ -264,45 +135,15 @@ public sealed interface Action {
                 throw new IllegalArgumentException("a disk is 1 to 1000 times as slow, not " + number(factor));
             }
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.SLOW_DISK;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(factor));
-        }
     }
 
     /** See {@link FaultKind#FULL_DISK}. */
-    record FullDisk(String host) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.FULL_DISK;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
-    }
+    record FullDisk(String host) implements Action {}
 
     /** See {@link FaultKind#FAILING_DISK}. */
     record FailingDisk(String host, double rate) implements Action {
         public FailingDisk {
             requireRate(rate);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.FAILING_DISK;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
         }
     }
 
@@ -311,32 +152,12 @@ public sealed interface Action {
         public BadSectors {
             requireCount(count);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.BAD_SECTORS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, Integer.toString(count));
-        }
     }
 
     /** See {@link FaultKind#FLIPPED_BITS}. */
     record FlippedBits(String host, int count) implements Action {
         public FlippedBits {
             requireCount(count);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.FLIPPED_BITS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, Integer.toString(count));
         }
     }
 
@@ -345,32 +166,12 @@ public sealed interface Action {
         public LostWrites {
             requireRate(rate);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.LOST_WRITES;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#MISDIRECTED_WRITES}. */
     record MisdirectedWrites(String host, double rate) implements Action {
         public MisdirectedWrites {
             requireRate(rate);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.MISDIRECTED_WRITES;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
         }
     }
 
@@ -379,43 +180,13 @@ public sealed interface Action {
         public LyingDisk {
             requireRate(rate);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.LYING_DISK;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#LOST_DISK}. */
-    record LostDisk(String host) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.LOST_DISK;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
-    }
+    record LostDisk(String host) implements Action {}
 
     /** See {@link FaultKind#OLD_COPY}. */
-    record OldCopy(String host) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.OLD_COPY;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
-    }
+    record OldCopy(String host) implements Action {}
 
     /** See {@link FaultKind#LOST_DIRECTORY}: which of {@link #OF}. */
     record LostDirectory(String host, String directory) implements Action {
@@ -425,91 +196,33 @@ public sealed interface Action {
         public LostDirectory {
             requireOneOf(directory, OF);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.LOST_DIRECTORY;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, directory);
-        }
     }
 
     /** See {@link FaultKind#OLD_DIRECTORY}: which of {@link #OF}. */
     record OldDirectory(String host, String directory) implements Action {
         /** Directories that it may be about. */
-        static final List<String> OF = List.of("node", "database");
+        static final List<String> OF = List.of("order", "node", "database");
+        /** Those of which a node itself sees that they are old; an order's only the other nodes can tell. */
+        static final List<String> TOLD = List.of("node", "database");
 
         public OldDirectory {
             requireOneOf(directory, OF);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.OLD_DIRECTORY;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, directory);
-        }
     }
 
     /** See {@link FaultKind#ENGINE_OLD_CHECKPOINT}. */
-    record EngineOldCheckpoint(String host) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.ENGINE_OLD_CHECKPOINT;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
-    }
+    record EngineOldCheckpoint(String host) implements Action {}
 
     /** See {@link FaultKind#ENGINE_HANG}. */
-    record EngineHang(String host) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.ENGINE_HANG;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
-    }
+    record EngineHang(String host) implements Action {}
 
     /** See {@link FaultKind#ENGINE_DOWN}. */
-    record EngineDown(String host) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.ENGINE_DOWN;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
-    }
+    record EngineDown(String host) implements Action {}
 
     /** See {@link FaultKind#ENGINE_ABORTS}. */
     record EngineAborts(String host, double rate) implements Action {
         public EngineAborts {
             requireRate(rate);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.ENGINE_ABORTS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
         }
     }
 
@@ -518,16 +231,6 @@ public sealed interface Action {
         public EngineRefuses {
             requireRate(rate);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.ENGINE_REFUSES;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#OWN_ROWS}. */
@@ -535,62 +238,25 @@ public sealed interface Action {
         public OwnRows {
             requireRate(rate);
         }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.OWN_ROWS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, number(rate));
-        }
     }
 
     /** See {@link FaultKind#SLOW_COMMITS}. */
-    record SlowCommits(String host, Distribution by) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.SLOW_COMMITS;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, by.toString());
-        }
-    }
+    record SlowCommits(String host, Distribution by) implements Action {}
 
     /** See {@link FaultKind#KILL_BEHIND}: operation 1 is the rare one itself. */
-    record KillBehind(String host, Disk.Rare rare, long operation, Unsynced unsynced) implements Action {
+    record KillBehind(String host, Disk.Rare rare, int operation, Unsynced unsynced) implements Action {
         public KillBehind {
             requireOperation(operation);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return FaultKind.KILL_BEHIND;
-        }
-
-        @Override
-        public List<String> values() {
-            return List.of(host, word(rare), Long.toString(operation), word(unsynced));
         }
     }
 
     /** See {@link FaultKind#GONE}. */
-    record Gone(String host) implements Action {
-        @Override
-        public FaultKind kind() {
-            return FaultKind.GONE;
-        }
+    record Gone(String host) implements Action {}
 
-        @Override
-        public List<String> values() {
-            return List.of(host);
-        }
-    }
+    /** See {@link FaultKind#LOST_SIGHT}. */
+    record LostSight(String host) implements Action {}
 
-    private static void requireOperation(long operation) {
+    private static void requireOperation(int operation) {
         if (operation < 1 || operation > 1_000_000) {
             throw new IllegalArgumentException("a process is killed at operation 1 to 1000000, not " + operation);
         }
@@ -614,12 +280,8 @@ public sealed interface Action {
         }
     }
 
-    private static String names(List<String> hosts) {
-        return String.join(",", hosts);
-    }
-
     /** As plans have it. */
-    private static String word(Enum<?> one) {
+    static String word(Enum<?> one) {
         return one.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 

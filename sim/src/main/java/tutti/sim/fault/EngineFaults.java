@@ -3,7 +3,7 @@ package tutti.sim.fault;
 import tutti.sim.kernel.Distribution;
 
 /**
- * What faults ask of the simulated engines. Told in events of the kernel. What lasts is set by a call that replaces what was told of
+ * What faults ask of the simulated engines, and of those who use them. Told in events of the kernel. What lasts is set by a call that replaces what was told of
  * this host before, and the last one of each kind takes it back (rate 0, no time, false). Whether the host is up does not
  * matter: an engine that boots while a fault lasts has it.
  */
@@ -46,6 +46,11 @@ public interface EngineFaults {
         }
 
         @Override
+        public void lostSight(String host, boolean lost) {
+            // There is no client.
+        }
+
+        @Override
         public long happened(String host, FaultKind kind) {
             return 0;
         }
@@ -74,6 +79,9 @@ public interface EngineFaults {
 
     /** The server of a host's engine dies, and comes back with what it held at an older checkpoint. */
     void backToCheckpoint(String host);
+
+    /** Clients lose sight of a host soon after it has begun to commit for them; those for whom it commits already, too. */
+    void lostSight(String host, boolean lost);
 
     /** How often faults of a kind have done something to the engine of a host so far. */
     long happened(String host, FaultKind kind);

@@ -1,5 +1,6 @@
 package tutti.sim.fault;
 
+import java.util.List;
 import tutti.sim.kernel.Nanos;
 
 /**
@@ -25,8 +26,10 @@ public record Fault(int number, long atNanos, long forNanos, Action action) {
         StringBuilder line = new StringBuilder();
         line.append('f').append(number).append(" at ").append(Nanos.text(atNanos)).append(" for ")
                 .append(Nanos.text(forNanos)).append(' ').append(action.kind().word());
-        for (int i = 0; i < action.values().size(); i++) {
-            line.append(' ').append(action.kind().parameters().get(i)).append(' ').append(action.values().get(i));
+        List<String> words = action.kind().parameterWords();
+        List<String> values = action.values();
+        for (int i = 0; i < values.size(); i++) {
+            line.append(' ').append(words.get(i)).append(' ').append(values.get(i));
         }
         return line.toString();
     }

@@ -1,5 +1,6 @@
 package tutti.sim.fault;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -115,12 +116,12 @@ final class FaultDice {
             case CLOCK_DRIFT -> new Action.ClockDrift(dice.pick(hosts),
                     (double) dice.between(-RATE_MAX_THOUSANDTHS, RATE_MAX_THOUSANDTHS) / THOUSAND);
             case CLOCK_JUMP -> new Action.ClockJump(dice.pick(hosts), dice.pick(List.of(Action.Jump.values())),
-                    time(dice, 1000 * Nanos.SECOND));
+                    Duration.ofNanos(time(dice, 1000 * Nanos.SECOND)));
             case SCHEDULING_LATENCY -> new Action.SchedulingLatency(dice.pick(hosts),
                     new Distribution.Exponential(time(dice, 50 * Nanos.MILLI)));
             case PAUSE -> new Action.Pause(dice.pick(hosts));
             case CRASH -> new Action.Crash(dice.pick(hosts), unsynced(dice));
-            case KILL -> new Action.Kill(dice.pick(hosts), dice.between(1, dice.pick(KILL_OPERATIONS)), unsynced(dice));
+            case KILL -> new Action.Kill(dice.pick(hosts), operation(dice, KILL_OPERATIONS), unsynced(dice));
             case POWER_LOSS -> new Action.PowerLoss(unsynced(dice));
             case SLOW_DISK -> new Action.SlowDisk(dice.pick(hosts), dice.between(2, 50));
             case FULL_DISK -> new Action.FullDisk(dice.pick(hosts));
@@ -133,7 +134,7 @@ final class FaultDice {
             case LOST_DISK -> new Action.LostDisk(dice.pick(hosts));
             case OLD_COPY -> new Action.OldCopy(dice.pick(hosts));
             case LOST_DIRECTORY -> new Action.LostDirectory(dice.pick(hosts), dice.pick(Action.LostDirectory.OF));
-            case OLD_DIRECTORY -> new Action.OldDirectory(dice.pick(hosts), dice.pick(Action.OldDirectory.OF));
+            case OLD_DIRECTORY -> new Action.OldDirectory(dice.pick(hosts), dice.pick(Action.OldDirectory.TOLD));
             case ENGINE_OLD_CHECKPOINT -> new Action.EngineOldCheckpoint(dice.pick(hosts));
             case ENGINE_HANG -> new Action.EngineHang(dice.pick(hosts));
             case ENGINE_DOWN -> new Action.EngineDown(dice.pick(hosts));
@@ -143,8 +144,9 @@ final class FaultDice {
             case SLOW_COMMITS -> new Action.SlowCommits(dice.pick(hosts),
                     new Distribution.Exponential(time(dice, 100 * Nanos.MILLI)));
             case KILL_BEHIND -> new Action.KillBehind(dice.pick(hosts), dice.pick(List.of(Disk.Rare.values())),
-                    dice.between(1, dice.pick(KILL_BEHIND_OPERATIONS)), unsynced(dice));
+                    operation(dice, KILL_BEHIND_OPERATIONS), unsynced(dice));
             case GONE -> new Action.Gone(dice.pick(hosts));
+            case LOST_SIGHT -> new Action.LostSight(dice.pick(hosts));
         };
     }
 
@@ -168,6 +170,10 @@ final class FaultDice {
 
     private static List<String> sorted(List<String> names) {
         return names.stream().sorted().toList();
+    }
+
+    private static int operation(RandomStream dice, List<Long> most) {
+        return Math.toIntExact(dice.between(1, dice.pick(most)));
     }
 
     private static Unsynced unsynced(RandomStream dice) {

@@ -24,7 +24,8 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
     private static final String LONG = "long";
     private static final int SHARE = 8;
     private static final int LONG_SHARE = 2;
-    private static final Set<FaultKind> RARE = Set.of(FaultKind.KILL_BEHIND, FaultKind.GONE);
+    private static final Set<FaultKind> RARE = Set.of(FaultKind.KILL_BEHIND, FaultKind.GONE,
+            FaultKind.LOST_SIGHT);
     private static final Set<FaultKind> ROWS = Set.of(FaultKind.ENGINE_REFUSES, FaultKind.OWN_ROWS);
 
     public FaultProfile {
@@ -59,9 +60,8 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
      * Reads a list of kinds and of names for several, separated by commas: {@code none}, {@code network}, {@code hosts},
      * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code disks} for those of disks
      * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under, {@code rare}
-     * for hosts that are killed at rare operations of files or are gone for good, {@code rows} for effects that some node cannot
-     * make; or words of kinds,
-     * like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
+     * for hosts that are killed at rare operations of files, are gone for good, or are lost sight of by their clients,
+     * {@code rows} for effects that some node cannot make; or words of kinds, like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
      *
      * @throws IllegalArgumentException if a word is none of these; it names the nearest
      */

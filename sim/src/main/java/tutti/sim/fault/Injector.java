@@ -198,6 +198,10 @@ public final class Injector {
                     last(false, action -> (action instanceof Action.EngineDown d && d.host().equals(a.host()))
                             ? true
                             : null)));
+            case Action.LostSight a -> engine(fault, a.host(), () -> engines.lostSight(a.host(),
+                    last(false, action -> (action instanceof Action.LostSight l && l.host().equals(a.host()))
+                            ? true
+                            : null)));
             case Action.EngineOldCheckpoint a -> {
                 long before = engines.happened(a.host(), FaultKind.ENGINE_OLD_CHECKPOINT);
                 engines.backToCheckpoint(a.host());
@@ -369,7 +373,7 @@ public final class Injector {
 
     private void wallClock(String host) {
         network.host(host).setWallClock(last(0L, action -> action instanceof Action.ClockJump a && a.host().equals(host)
-                ? a.jump() == Action.Jump.AHEAD ? a.nanos() : -a.nanos()
+                ? a.jump() == Action.Jump.AHEAD ? a.time().toNanos() : -a.time().toNanos()
                 : null));
     }
 

@@ -1,8 +1,8 @@
 package tutti.sim.fault;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BiFunction;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Nanos;
@@ -36,109 +36,49 @@ final class SimplerFaults {
     }
 
     private static List<Action> actions(Action action, List<String> hosts) {
-        List<Action> simpler = new ArrayList<>();
-        switch (action) {
-            case Action.Loss a -> {
-                between(simpler, a.from(), a.to(), hosts, (from, to) -> new Action.Loss(from, to, a.rate()));
-                rate(a.rate()).forEach(rate -> simpler.add(new Action.Loss(a.from(), a.to(), rate)));
+        List<Action> simpler = new ArrayList<>(ofAnotherShape(action, hosts));
+        List<String> words = action.kind().parameterWords();
+        for (int i = 0; i < words.size(); i++) {
+            for (Object value : simplerThan(words.get(i), action.arguments().get(i), hosts)) {
+                List<Object> values = new ArrayList<>(action.arguments());
+                values.set(i, value);
+                simpler.add(action.kind().action(values));
             }
-            case Action.BurstyLoss a -> {
-                between(simpler, a.from(), a.to(), hosts,
-                        (from, to) -> new Action.BurstyLoss(from, to, a.lost(), a.received()));
-                shorter(a.lost()).forEach(
-                        lost -> simpler.add(new Action.BurstyLoss(a.from(), a.to(), lost, a.received())));
-            }
-            case Action.Duplication a -> {
-                between(simpler, a.from(), a.to(), hosts,
-                        (from, to) -> new Action.Duplication(from, to, a.rate(), a.after()));
-                rate(a.rate()).forEach(
-                        rate -> simpler.add(new Action.Duplication(a.from(), a.to(), rate, a.after())));
-                shorter(a.after()).forEach(
-                        after -> simpler.add(new Action.Duplication(a.from(), a.to(), a.rate(), after)));
-            }
-            case Action.Delay a -> {
-                between(simpler, a.from(), a.to(), hosts, (from, to) -> new Action.Delay(from, to, a.by()));
-                shorter(a.by()).forEach(by -> simpler.add(new Action.Delay(a.from(), a.to(), by)));
-            }
-            case Action.Reordering a -> {
-                between(simpler, a.from(), a.to(), hosts,
-                        (from, to) -> new Action.Reordering(from, to, a.rate(), a.by()));
-                rate(a.rate()).forEach(rate -> simpler.add(new Action.Reordering(a.from(), a.to(), rate, a.by())));
-                shorter(a.by()).forEach(by -> simpler.add(new Action.Reordering(a.from(), a.to(), a.rate(), by)));
-            }
-            case Action.Partition a -> {
-                if (a.direction() == Action.Direction.BOTH) {
-                    simpler.add(new Action.Partition(a.from(), a.to(), Action.Direction.ONE_WAY));
-                    simpler.add(new Action.Partition(a.to(), a.from(), Action.Direction.ONE_WAY));
-                }
-                between(simpler, a.from(), a.to(), hosts, (from, to) -> new Action.Partition(from, to, a.direction()));
-            }
-            case Action.Clogging a -> between(simpler, a.from(), a.to(), hosts, Action.Clogging::new);
-            case Action.SwizzledClogging a ->
-                fewer(a.hosts(), hosts).forEach(fewer -> simpler.add(new Action.SwizzledClogging(fewer)));
-            case Action.ClockJump a -> {
-                long half = round(a.nanos() / 2);
-                if (half > 0 && half < a.nanos()) {
-                    simpler.add(new Action.ClockJump(a.host(), a.jump(), half));
-                }
-            }
-            case Action.ClockDrift a -> {
-                double half = Math.rint(a.rate() * THOUSAND / 2) / THOUSAND;
-                if (Math.abs(half) >= RATE_MIN && half != a.rate()) {
-                    simpler.add(new Action.ClockDrift(a.host(), half));
-                }
-            }
-            case Action.SchedulingLatency a ->
-                shorter(a.by()).forEach(by -> simpler.add(new Action.SchedulingLatency(a.host(), by)));
-            case Action.Pause _ -> {
-                // Only its time can be simpler.
-            }
-            case Action.Crash a ->
-                milder(a.unsynced()).forEach(milder -> simpler.add(new Action.Crash(a.host(), milder)));
-            case Action.PowerLoss a -> {
-                hosts.forEach(host -> simpler.add(new Action.Crash(host, a.unsynced())));
-                milder(a.unsynced()).forEach(milder -> simpler.add(new Action.PowerLoss(milder)));
-            }
-            case Action.Kill a -> {
-                simpler.add(new Action.Crash(a.host(), a.unsynced()));
-                milder(a.unsynced()).forEach(milder -> simpler.add(new Action.Kill(a.host(), a.operation(), milder)));
-            }
-            case Action.KillBehind a -> milder(a.unsynced())
-                    .forEach(milder -> simpler
-                            .add(new Action.KillBehind(a.host(), a.rare(), a.operation(), milder)));
-            case Action.Gone a -> simpler.add(new Action.Crash(a.host(), Unsynced.KEPT));
-            case Action.FullDisk _,Action.LostDisk _,Action.OldCopy _,Action.LostDirectory _,Action.OldDirectory _,Action.EngineOldCheckpoint _,Action.EngineHang _,Action.EngineDown _ -> {
-                // Only its time can be simpler.
-            }
-            case Action.FailingDisk a ->
-                rate(a.rate()).forEach(rate -> simpler.add(new Action.FailingDisk(a.host(), rate)));
-            case Action.BadSectors a when a.count() > 1 -> simpler.add(new Action.BadSectors(a.host(), a.count() / 2));
-            case Action.FlippedBits a when a.count() > 1 ->
-                simpler.add(new Action.FlippedBits(a.host(), a.count() / 2));
-            case Action.BadSectors _,Action.FlippedBits _ -> {
-                // One is the least.
-            }
-            case Action.LostWrites a ->
-                rate(a.rate()).forEach(rate -> simpler.add(new Action.LostWrites(a.host(), rate)));
-            case Action.MisdirectedWrites a ->
-                rate(a.rate()).forEach(rate -> simpler.add(new Action.MisdirectedWrites(a.host(), rate)));
-            case Action.LyingDisk a ->
-                rate(a.rate()).forEach(rate -> simpler.add(new Action.LyingDisk(a.host(), rate)));
-            case Action.SlowDisk a -> {
-                double half = Math.floor(a.factor() / 2);
-                if (half >= FACTOR_MIN) {
-                    simpler.add(new Action.SlowDisk(a.host(), half));
-                }
-            }
-            case Action.EngineAborts a ->
-                rate(a.rate()).forEach(rate -> simpler.add(new Action.EngineAborts(a.host(), rate)));
-            case Action.EngineRefuses a ->
-                rate(a.rate()).forEach(rate -> simpler.add(new Action.EngineRefuses(a.host(), rate)));
-            case Action.OwnRows a -> rate(a.rate()).forEach(rate -> simpler.add(new Action.OwnRows(a.host(), rate)));
-            case Action.SlowCommits a ->
-                shorter(a.by()).forEach(by -> simpler.add(new Action.SlowCommits(a.host(), by)));
         }
         return simpler;
+    }
+
+    /** Those that are not the same with one parameter changed. */
+    private static List<Action> ofAnotherShape(Action action, List<String> hosts) {
+        return switch (action) {
+            case Action.Partition a when a.direction() == Action.Direction.BOTH -> List.of(
+                    new Action.Partition(a.from(), a.to(), Action.Direction.ONE_WAY),
+                    new Action.Partition(a.to(), a.from(), Action.Direction.ONE_WAY));
+            case Action.PowerLoss a ->
+                hosts.stream().<Action>map(host -> new Action.Crash(host, a.unsynced())).toList();
+            case Action.Kill a -> List.of(new Action.Crash(a.host(), a.unsynced()));
+            case Action.Gone a -> List.of(new Action.Crash(a.host(), Unsynced.KEPT));
+            default -> List.of();
+        };
+    }
+
+    /** Simpler values of a parameter. (To receive for half the time only is not simpler.) */
+    private static List<?> simplerThan(String parameter, Object value, List<String> hosts) {
+        return switch (value) {
+            case List<?> names -> fewer(names.stream().map(String::valueOf).toList(), hosts);
+            case Double factor when parameter.equals("factor") -> factor >= 2 * FACTOR_MIN
+                    ? List.of(Math.floor(factor / 2))
+                    : List.of();
+            case Double rate -> rate(rate);
+            case Integer count when parameter.equals("count") -> count > 1 ? List.of(count / 2) : List.of();
+            case Duration time -> {
+                Duration half = Duration.ofNanos(round(time.toNanos() / 2));
+                yield half.isPositive() && half.compareTo(time) < 0 ? List.of(half) : List.of();
+            }
+            case Distribution times when !parameter.equals("received") -> shorter(times);
+            case Unsynced unsynced -> milder(unsynced);
+            default -> List.of();
+        };
     }
 
     private static List<Unsynced> milder(Unsynced unsynced) {
@@ -148,17 +88,6 @@ final class SimplerFaults {
             case CACHED -> List.of(Unsynced.KEPT);
             case KEPT -> List.of();
         };
-    }
-
-    /** Between fewer hosts. */
-    private static void between(List<Action> simpler, List<String> from, List<String> to, List<String> hosts,
-            BiFunction<List<String>, List<String>, Action> make) {
-        for (List<String> fewer : fewer(from, hosts)) {
-            simpler.add(make.apply(fewer, to));
-        }
-        for (List<String> fewer : fewer(to, hosts)) {
-            simpler.add(make.apply(from, fewer));
-        }
     }
 
     /** One of the hosts, or all but one. */
@@ -178,7 +107,7 @@ final class SimplerFaults {
 
     private static List<Double> rate(double rate) {
         double half = Math.rint(rate * THOUSAND / 2) / THOUSAND;
-        return half >= RATE_MIN && half < rate ? List.of(half) : List.of();
+        return Math.abs(half) >= RATE_MIN && half != rate ? List.of(half) : List.of();
     }
 
     private static List<Distribution> shorter(Distribution times) {

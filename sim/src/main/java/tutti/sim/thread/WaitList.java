@@ -2,6 +2,7 @@ package tutti.sim.thread;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.function.BooleanSupplier;
 
 /**
  * Threads that wait for the same thing, in the order in which they came: the one place where waiting is done. Whoever is
@@ -54,6 +55,28 @@ public final class WaitList {
             } else if (waiter.thread.isKilled()) {
                 // It dies with what it was given; somebody else may have it.
                 wakeOne();
+            }
+        }
+    }
+
+    /**
+     * Lets the current thread wait until it has what it waits for.
+     *
+     * @param take takes it if it can be had; asked each time that the thread has been woken
+     * @param nanos at most so long, or {@link SimThread#FOREVER}
+     * @return whether it has been taken in time
+     * @throws InterruptedException as {@link #await} does
+     */
+    public boolean awaitTurn(BooleanSupplier take, long nanos, boolean interruptible) throws InterruptedException {
+        long end = nanos == SimThread.FOREVER ? 0 : SimThread.now() + nanos;
+        while (true) {
+            long left = nanos == SimThread.FOREVER ? SimThread.FOREVER : Math.max(0, end - SimThread.now());
+            if (left == 0) {
+                return false;
+            }
+            await(left, interruptible);
+            if (take.getAsBoolean()) {
+                return true;
             }
         }
     }

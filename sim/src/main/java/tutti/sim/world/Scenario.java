@@ -84,6 +84,11 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         return new Scenario(seed, protocol, order, engine, hosts, transactions, other);
     }
 
+    /** The same over other databases. */
+    public Scenario withEngine(EngineKind other) {
+        return new Scenario(seed, protocol, order, other, hosts, transactions, plan);
+    }
+
     /** What the protocol promises over these engines. */
     public Guarantee guarantee() {
         Claims claims = protocol.claims();

@@ -203,7 +203,15 @@ public final class ScenarioRun {
         }
 
         @Override
+        public void lostSight(String host, boolean lost) {
+            replicas.get(scenario.hosts().indexOf(host)).setLostSight(lost);
+        }
+
+        @Override
         public long happened(String host, FaultKind kind) {
+            if (kind == FaultKind.LOST_SIGHT) {
+                return replicas.get(scenario.hosts().indexOf(host)).sightsLost();
+            }
             if (kind == FaultKind.OWN_ROWS) {
                 // It is told of the host that has executed them, and does something to all others.
                 return replicas.stream().mapToLong(replica -> replica.database().happened(kind)).sum();

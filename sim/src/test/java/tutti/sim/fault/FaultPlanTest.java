@@ -147,7 +147,8 @@ class FaultPlanTest {
         assertTrue(ALL.kinds().stream().allMatch(kind -> kind.promise() == FaultKind.Promise.RECOVERS));
         assertEquals(ALL.kinds(), FaultProfile.parse("network,hosts,engine").kinds());
         // What came later is in no profile that there was before.
-        assertEquals(List.of(FaultKind.KILL_BEHIND, FaultKind.GONE), FaultProfile.parse("rare").kinds());
+        assertEquals(List.of(FaultKind.KILL_BEHIND, FaultKind.GONE, FaultKind.LOST_SIGHT),
+                FaultProfile.parse("rare").kinds());
         assertFalse(FaultProfile.parse("all,disks,beyond").kinds().stream().anyMatch(
                 FaultProfile.parse("rare").kinds()::contains));
         assertEquals(List.of(), FaultPlan.random(1, FaultProfile.parse("none"), HOSTS, Nanos.SECOND).faults());

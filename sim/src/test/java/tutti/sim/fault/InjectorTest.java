@@ -73,6 +73,11 @@ class InjectorTest {
         }
 
         @Override
+        public void lostSight(String host, boolean lost) {
+            say(host + " lost sight of " + lost);
+        }
+
+        @Override
         public long happened(String host, FaultKind kind) {
             return log.size();
         }

@@ -9,7 +9,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -53,7 +52,7 @@ class MutantsTest {
     void allFitTheClassesThatTheyBreak() {
         assertTrue(Mutants.all().size() >= MUTANTS_MIN, () -> Mutants.all().size() + " mutants");
         Set<String> names = new HashSet<>();
-        for (Mutant mutant : Stream.concat(Mutants.all().stream(), Mutants.escaping().stream()).toList()) {
+        for (Mutant mutant : Mutants.all()) {
             assertTrue(names.add(mutant.name()), mutant.name());
             assertFalse(mutant.mutations().get().toString().isEmpty());
         }
@@ -81,7 +80,7 @@ class MutantsTest {
     /** The same class files, loaded once more and not edited, run the same. */
     @Test
     void aClassLoaderOfItsOwnChangesNothing() {
-        Scenario scenario = new Mutant.Where("si", Map.of(), Scenario.OrderKind.RAFT, "all", 300, 1).scenario(3);
+        Scenario scenario = new Mutant.Where("si", Map.of(), null, Scenario.OrderKind.RAFT, "all", 300, 1).scenario(3);
         ScenarioResult once = ScenarioRun.run(scenario);
         ScenarioResult again = Mutants.find("certification-skipped").sound().run(scenario);
         assertEquals(once.fingerprint(), again.fingerprint());

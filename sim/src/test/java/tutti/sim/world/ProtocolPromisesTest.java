@@ -25,7 +25,7 @@ import tutti.sim.world.Scenario.OrderKind;
  * {@code -Dtutti.seeds=N} runs more seeds.
  */
 class ProtocolPromisesTest {
-    private static final int SEEDS = Integer.getInteger("tutti.seeds", 40);
+    private static final int SEEDS = Integer.getInteger("tutti.seeds", 24);
     private static final int TRANSACTIONS = 300;
     private static final FlightReplay.Listener NOBODY = (_, _, _, _) -> {};
     private static final Protocols PROTOCOLS = Protocols.STANDARD.with(new FirstCommitterDescriptor());

@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -41,9 +42,15 @@ class TpccRunTest {
     void acknowledgesWhatIsThereAndCountsIt() throws Exception {
         CountDownLatch told = new CountDownLatch(1);
         TpccRun run = TpccRun.start(
-                TpccOptions.of(List.of(database), POPULATION, 8, Duration.ofSeconds(3), 11), _ -> told.countDown());
-        assertTrue(told.await(10, TimeUnit.SECONDS));
+                TpccOptions.of(List.of(database), POPULATION, 8, Duration.ofMinutes(2), 11), snapshot -> {
+                    if (Stream.of(TpccTransaction.values()).allMatch(type -> snapshot.latencies().containsKey(type)
+                            && snapshot.latencies().get(type).count() > 0)) {
+                        told.countDown();
+                    }
+                });
+        assertTrue(told.await(60, TimeUnit.SECONDS));
         assertTrue(run.snapshot().committed() > 0);
+        run.stop();
         TpccResult result = run.result();
 
         assertTrue(result.failure().isEmpty(), result.text());

@@ -49,11 +49,6 @@ public final class FirstCommitter implements Protocol {
                 Field.of("transaction", TransactionId.SCHEMA, Decide::transaction),
                 Field.of("begun", Types.NATURAL, Decide::begun), Field.of("writes", WriteSet.SCHEMA, Decide::writes),
                 Field.of("request", TransactionRequest.Whole.SCHEMA, Decide::request), Decide::new);
-
-        @Override
-        public Schema<Decide> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What it keeps in a snapshot. */
@@ -62,11 +57,6 @@ public final class FirstCommitter implements Protocol {
                 .of(Field.of("lastCommitted", Types.NATURAL, Snapshot::lastCommitted), Snapshot::new);
         static final MessageSet<Snapshot> SET = new MessageSet<>("first-committer states", "In snapshots.",
                 List.of(SCHEMA));
-
-        @Override
-        public Schema<Snapshot> schema() {
-            return SCHEMA;
-        }
     }
 
     /** Its messages. */

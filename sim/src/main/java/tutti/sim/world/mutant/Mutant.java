@@ -6,11 +6,13 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.Scenario;
 import tutti.sim.world.ScenarioResult;
+import tutti.sim.world.database.EngineKind;
 
 /**
  * Something broken on purpose in the classes that decide about transactions.
@@ -36,21 +38,23 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
      *
      * @param protocol that is run
      * @param parameters of the protocol that are not left to chance
+     * @param engine what the databases are like; null if that is left to chance
      * @param order over which
      * @param faults under which, as {@link FaultProfile#parse} reads them
      * @param transactions of each scenario
      * @param firstSeed of the first scenario
      */
-    public record Where(String protocol, Map<String, String> parameters, Scenario.OrderKind order, String faults,
-            int transactions, long firstSeed) {
+    public record Where(String protocol, Map<String, String> parameters, @Nullable EngineKind engine,
+            Scenario.OrderKind order, String faults, int transactions, long firstSeed) {
         public Where {
             parameters = Map.copyOf(parameters);
         }
 
         /** The scenario of a seed. */
         public Scenario scenario(long seed) {
-            return Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), parameters, order, transactions,
-                    FaultProfile.parse(faults));
+            Scenario random = Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), parameters, order,
+                    transactions, FaultProfile.parse(faults));
+            return engine == null ? random : random.withEngine(engine);
         }
     }
 

@@ -3,10 +3,10 @@ package tutti.sim.world.mutant;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.Scenario.OrderKind;
+import tutti.sim.world.database.EngineKind;
 import tutti.sim.world.mutant.Edit.Change;
 import tutti.sim.world.mutant.Edit.Jump;
 import tutti.sim.world.mutant.Finder.By;
@@ -42,7 +42,7 @@ public final class Mutants {
                     ideal("si", "none"), new Finder(By.PREFIX_SNAPSHOT, "first committer wins"), 6),
             one("interval-too-short", "Keys are certified as if every engine locked the rows that others refer to.",
                     Edit.of(NODE + "ReplicaCore$Parts", "locksExclude", new Change.Given("locksReferencedRows", 1)),
-                    new Where("si", Map.of(), OrderKind.IDEAL, "none", 3000, 1),
+                    new Where("si", Map.of(), null, OrderKind.IDEAL, "none", 3000, 1),
                     new Finder(By.WORLD, "foreign keys"), 60),
             one("horizon-ignores-the-open", "What open transactions are still certified against is forgotten.",
                     Edit.of(NODE + "Horizon", "visible", new Change.Condition("firstEntry", 1, Jump.PASSED)),
@@ -89,9 +89,14 @@ public final class Mutants {
                     Edit.of(PROTOCOL + "PostgresR", "decide", new Change.Condition("blockers", 1, Jump.TAKEN)),
                     ideal("postgres-r", "none", "isolation", "snapshot"),
                     new Finder(By.PREFIX_SNAPSHOT, "first committer wins"), 3),
+            mended("lost-locks-not-awaited",
+                    "What ran while something committed and was not visible is decided before that is visible.",
+                    Edit.of(PROTOCOL + "TwoPhaseCommit", "executed", new Change.Unwritten("behind")),
+                    new Where("2pc", Map.of(), EngineKind.LOCKING, OrderKind.IDEAL, "engine-aborts,long", 1000, 1),
+                    new Finder(By.ISOLATION, "can have come first"), 300),
             // ------------------------------------------------------------------------------ node
             mended("run-with-a-hole", "A group of positions that is applied again takes in one behind another group's.",
-                    Edit.of(NODE + "CommitPipeline", "dispatch", new Change.Condition("group", 2, Jump.TAKEN)),
+                    Edit.of(NODE + "Groups", "begin", new Change.Condition("group", 2, Jump.TAKEN)),
                     raft("si", "network"), new Finder(By.ASSERTION, "became visible behind"), 300),
             one("made-again", "A commit whose answer was lost is taken not to have worked.",
                     Edit.of(NODE + "EngineCommits", "ifCommitted", new Change.Condition("asked", 1, Jump.TAKEN)).at(2,
@@ -102,7 +107,7 @@ public final class Mutants {
                             2),
                     ideal("si", "engine-aborts"), new Finder(By.COMMIT_SEQUENCE, "same state"), 5),
             one("not-asked-again", "A group whose commit may have worked is committed again without asking the engine.",
-                    Edit.of(NODE + "CommitPipeline", "commitGroup", new Change.Condition("attempts", 1, Jump.TAKEN)),
+                    Edit.of(NODE + "Groups", "commit", new Change.Condition("attempts", 1, Jump.TAKEN)),
                     ideal("si", "engine-aborts"), new Finder(By.ASSERTION, "becomes visible after"), 30),
             one("write-set-left-out", "A node leaves a write set out.",
                     Edit.of(NODE + "Group", "add", new Change.LeftOut("group")).onceIn(40),
@@ -111,10 +116,10 @@ public final class Mutants {
                     Edit.of(NODE + "Group", "lambda$writes$0(", new Change.Body(0)).onceIn(40),
                     ideal("si", "none"), new Finder(By.COMMIT_SEQUENCE, "same state"), 3),
             one("keys-not-busy", "Positions that touch the same rows are applied side by side.",
-                    Edit.of(NODE + "CommitPipeline", "meetsEarlier", new Change.Body(0)),
+                    Edit.of(NODE + "Groups", "meetsEarlier", new Change.Body(0)),
                     ideal("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 20),
             one("no-applier-for-the-head", "The last applier is not kept for the head of the queue.",
-                    Edit.of(NODE + "CommitPipeline", "applierFree", new Change.Constant(1, 0)).at(2, 3),
+                    Edit.of(NODE + "Groups", "applierFree", new Change.Constant(1, 0)).at(2, 3),
                     ideal("si", "slow-commits,engine-hang,engine-aborts"), new Finder(By.LIVENESS, "open"), 150),
             one("victim-not-told", "Local transactions in the way of an applier are not told to give way.",
                     Edit.of(NODE + "ClientTransactions", "onBlocked(J", new Change.Body(0)),
@@ -142,12 +147,16 @@ public final class Mutants {
             one("restart-told-too-high", "A node tells a snapshot that its database may fall behind.",
                     Edit.of(NODE + "LogKeeping", "lambda$tellDurable$1(", new Change.Body(1)),
                     ideal("si", "crash,kill"), new Finder(By.ASSERTION, "the order's log begins at position"), 30),
+            one("fence-ignored", "What a node sends counts although others took it for lost and said so.",
+                    Edit.of(NODE + "ReplicaCore", "take", new Change.Given("counts", 1)),
+                    new Where("si", Map.of(), null, OrderKind.RAFT, "partition,lost-sight,long", 150, 1),
+                    new Finder(By.ACKNOWLEDGED, "aborted is absent"), 60),
             mended("told-before-the-primary", "A backup tells of what its primary does not show yet.",
                     Edit.of(NODE + "ReplicaCore$Parts", "tellsFirst", new Change.Body(0)),
                     raft("passive", "delay,clogging"), new Finder(By.PREFIX_SNAPSHOT, "freshness"), 200),
             mended("minority-fences", "A node that is cut off has the lives of those that it misses ended.",
                     Edit.of(NODE + "ReplicaCore$Parts", "isGone", new Change.Condition("majority", 1, Jump.PASSED)),
-                    new Where("si", Map.of(), OrderKind.GROUP, "swizzled-clogging,engine-down", 1000, 1),
+                    new Where("si", Map.of(), null, OrderKind.GROUP, "swizzled-clogging,engine-down", 1000, 1),
                     new Finder(By.LIVENESS, "open"), 100),
             mended("ready-over-failed", "A node that has failed says that it is ready.",
                     Edit.of(NODE + "Lifecycle", "moves", new Change.Condition("state", 1, Jump.PASSED)),
@@ -165,11 +174,15 @@ public final class Mutants {
             mended("failed-flush-forgiven",
                     "What a disk has failed to force counts as safe when it is forced once more.",
                     Edit.of(RAFT + "LogSegment", "makeSafe", new Change.LeftOut("write")),
-                    new Where("dbsm", Map.of(), OrderKind.RAFT, "all,disks", 1000, 6824400031L),
+                    new Where("dbsm", Map.of(), null, OrderKind.RAFT, "all,disks", 1000, 6824400031L),
                     new Finder(By.LIVENESS, "open"), 1),
             mended("pre-vote-kept-open", "A pre-vote that was open when a leader was found is not closed.",
                     Edit.of(RAFT + "RaftOrder", "checkForgottenPreVote()", new Change.Body(0)),
                     raft("si", "partition,clogging,pause,gone,long"), new Finder(By.LIVENESS, "open"), 40),
+            mended("edge-of-the-snapshot", "An append that begins right behind a follower's snapshot is refused.",
+                    Edit.of(RAFT + "SnapshotEdge", "behind",
+                            new Change.Condition("lastLogOrSnapshotIndex", 3, Jump.TAKEN)),
+                    raft("si", "partition,power-loss,kill"), new Finder(By.LIVENESS, "open"), 200),
             one("batch-counts-twice", "A batch that its sender has repeated counts each time.",
                     Edit.of(RAFT + "SenderTable", "accept", new Change.Condition("lastSequence", 1, Jump.PASSED)),
                     raft("si", "network"), new Finder(By.TOTAL_ORDER, "uniform integrity"), 15),
@@ -220,7 +233,7 @@ public final class Mutants {
                     Edit.of(RAFT + "Delivery", "deliver", new Change.Condition("after", 1, Jump.PASSED)).at(2, 2),
                     raft("si", "crash,kill"), new Finder(By.ASSERTION, "the order has a gap or repeats itself"), 3),
             mended("lost-directory-welcome", "A node that has lost its order's directory takes part as if it had not.",
-                    Edit.of(RAFT + "NodeDirectory", "knows", new Change.Body(1)),
+                    Edit.of(RAFT + "MetNodes", "knows", new Change.Body(1)),
                     raft("si", "lost-disk,crash,pause,partition"), new Finder(By.TOTAL_ORDER, "uniform total order"),
                     100),
             // ------------------------------------------------------------------------------ group communication
@@ -243,21 +256,6 @@ public final class Mutants {
                     Edit.of(GROUP + "MessageLog", "cut", new Change.LeftOut("put")),
                     group("si", "network,crash"), new Finder(By.ASSERTION, "cannot have position"), 100));
 
-    /** See {@link #escaping}. */
-    private static final List<Mutant> ESCAPING = List.of(
-            mended("lost-locks-not-awaited",
-                    "What ran while something committed and was not visible is decided before that is visible.",
-                    Edit.of(PROTOCOL + "TwoPhaseCommit", "executed", new Change.Unwritten("behind")),
-                    raft("2pc", "engine-aborts"), new Finder(By.ISOLATION, "can have come first"), 200),
-            one("fence-ignored", "What a node sends counts although others took it for lost and said so.",
-                    Edit.of(NODE + "ReplicaCore", "take", new Change.Given("counts", 1)),
-                    raft("si", "partition,clogging,pause,long"),
-                    new Finder(By.ACKNOWLEDGED, "aborted is absent"), 30),
-            mended("edge-of-the-snapshot", "An append that begins right behind a follower's snapshot is refused.",
-                    Edit.of(RAFT + "SnapshotEdge", "behind",
-                            new Change.Condition("lastLogOrSnapshotIndex", 3, Jump.TAKEN)),
-                    raft("si", "partition,power-loss,kill"), new Finder(By.LIVENESS, "open"), 200));
-
     private Mutants() {}
 
     private static Mutant one(String name, String what, Edit edit, Where where, Finder finder, int within) {
@@ -271,33 +269,27 @@ public final class Mutants {
 
     private static Where ideal(String protocol, String faults, String... parameters) {
         return new Where(protocol, parameters.length == 0 ? Map.of() : Map.of(parameters[0], parameters[1]),
-                OrderKind.IDEAL, faults, 500, 1);
+                null, OrderKind.IDEAL, faults, 500, 1);
     }
 
     private static Where raft(String protocol, String faults) {
-        return new Where(protocol, Map.of(), OrderKind.RAFT, faults, 1000, 1);
+        return new Where(protocol, Map.of(), null, OrderKind.RAFT, faults, 1000, 1);
     }
 
     private static Where group(String protocol, String faults) {
-        return new Where(protocol, Map.of(), OrderKind.GROUP, faults, 500, 1);
+        return new Where(protocol, Map.of(), null, OrderKind.GROUP, faults, 500, 1);
     }
 
-    /** All that are found. */
+    /** All of them. */
     public static List<Mutant> all() {
         return ALL;
     }
 
-    /** Those that are not found reliably; docs/testing.md says what is known of each. */
-    public static List<Mutant> escaping() {
-        return ESCAPING;
-    }
-
     /** The mutant of a name. */
     public static Mutant find(String name) {
-        List<Mutant> every = Stream.concat(ALL.stream(), ESCAPING.stream()).toList();
-        return every.stream().filter(mutant -> mutant.name().equals(name)).findFirst()
+        return ALL.stream().filter(mutant -> mutant.name().equals(name)).findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no mutant '" + name + "'; there are: "
-                        + String.join(", ", every.stream().map(Mutant::name).toList())));
+                        + String.join(", ", ALL.stream().map(Mutant::name).toList())));
     }
 
     /** Makes mutations of a name; {@link ReplayFile#NO_MUTANT} for none. */

@@ -196,6 +196,9 @@ final class ClientTransaction implements LocalTransaction {
         if (!submission.isWhole() && life.random().chance(LOST_SIGHT)) {
             life.later((long) life.random().exponential(LOST_SIGHT_NANOS_MEAN), this::lostSight);
         }
+        if (life.isLostSightOf()) {
+            losesSight();
+        }
         ticket().executed(writes, node.needsReads() ? of.reads() : ReadSet.EMPTY);
     }
 
@@ -281,6 +284,18 @@ final class ClientTransaction implements LocalTransaction {
         life.forget(this);
         life.log().answered(id, outcome == Client.Outcome.COMMITTED);
         client.ended(new Client.End(id, outcome, why, executed == null ? List.of() : executed.operations()));
+    }
+
+    /** Its client will soon lose sight of the node, if that commits for it. */
+    void losesSight() {
+        if (mayCommit && !over && !submission.isWhole()) {
+            life.later((long) life.random().exponential(LOST_SIGHT_NANOS_MEAN), () -> {
+                if (!over) {
+                    life.sightLost();
+                    lostSight();
+                }
+            });
+        }
     }
 
     /** Its client cannot reach the node any more, which goes on with it. */

@@ -98,6 +98,8 @@ public final class NodeHost {
     private long lives;
     private int restarts;
     private @Nullable Throwable refusal;
+    private boolean lostSight;
+    private long sightsLost;
 
     /**
      * On a host that is down and attached to the network.
@@ -265,6 +267,28 @@ public final class NodeHost {
             throw new IllegalStateException("node " + node + " does not serve");
         }
         now.begin(submission, client);
+    }
+
+    /** Sets whether clients lose sight of it soon after it has begun to commit for them; those for whom it does, too. */
+    public void setLostSight(boolean lost) {
+        lostSight = lost;
+        NodeLife now = life;
+        if (lost && now != null) {
+            now.lostSight();
+        }
+    }
+
+    /** How many clients have lost sight of it because of that. */
+    public long sightsLost() {
+        return sightsLost;
+    }
+
+    boolean isLostSightOf() {
+        return lostSight;
+    }
+
+    void sightLost() {
+        sightsLost++;
     }
 
     /** Its number. */

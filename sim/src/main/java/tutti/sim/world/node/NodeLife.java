@@ -143,6 +143,21 @@ final class NodeLife {
         return number;
     }
 
+    /** The clients for whom it commits lose sight of it. */
+    void lostSight() {
+        List.copyOf(clients.values()).forEach(ClientTransaction::losesSight);
+    }
+
+    /** Whether clients lose sight of it once it commits for them. */
+    boolean isLostSightOf() {
+        return home.isLostSightOf();
+    }
+
+    /** A client has lost sight of it because of a fault. */
+    void sightLost() {
+        home.sightLost();
+    }
+
     @Nullable
     ReplicaNode replica() {
         return replica;

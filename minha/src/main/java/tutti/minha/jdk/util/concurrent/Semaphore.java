@@ -45,19 +45,9 @@ public class Semaphore {
         if ((inLine == 0 || !fair) && take(wanted)) {
             return true;
         }
-        long end = nanos == SimThread.FOREVER ? 0 : SimThread.now() + nanos;
         inLine++;
         try {
-            while (true) {
-                long left = nanos == SimThread.FOREVER ? SimThread.FOREVER : Math.max(0, end - SimThread.now());
-                if (left == 0) {
-                    return false;
-                }
-                waiting.await(left, interruptible);
-                if (take(wanted)) {
-                    return true;
-                }
-            }
+            return waiting.awaitTurn(() -> take(wanted), nanos, interruptible);
         } finally {
             inLine--;
             if (permits > 0) {

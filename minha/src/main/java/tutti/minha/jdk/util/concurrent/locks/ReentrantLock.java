@@ -51,19 +51,9 @@ public class ReentrantLock implements Lock {
         if ((owner == self || inLine == 0 || !fair) && take(self)) {
             return true;
         }
-        long end = nanos == SimThread.FOREVER ? 0 : SimThread.now() + nanos;
         inLine++;
         try {
-            while (true) {
-                long left = nanos == SimThread.FOREVER ? SimThread.FOREVER : Math.max(0, end - SimThread.now());
-                if (left == 0) {
-                    return false;
-                }
-                waiting.await(left, interruptible);
-                if (take(self)) {
-                    return true;
-                }
-            }
+            return waiting.awaitTurn(() -> take(self), nanos, interruptible);
         } finally {
             inLine--;
         }

@@ -109,19 +109,9 @@ public class ReentrantReadWriteLock implements ReadWriteLock {
             if (take(self, true)) {
                 return true;
             }
-            long end = nanos == SimThread.FOREVER ? 0 : SimThread.now() + nanos;
             waits(1);
             try {
-                while (true) {
-                    long left = nanos == SimThread.FOREVER ? SimThread.FOREVER : Math.max(0, end - SimThread.now());
-                    if (left == 0) {
-                        return false;
-                    }
-                    waiting.await(left, interruptible);
-                    if (take(self, true)) {
-                        return true;
-                    }
-                }
+                return waiting.awaitTurn(() -> take(self, true), nanos, interruptible);
             } finally {
                 waits(-1);
                 if (writer == null) {

@@ -1,0 +1,234 @@
+package tutti.jdbc;
+
+import java.lang.reflect.Method;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import tutti.jdbc.spi.Calls;
+
+/**
+ * The nodes that a {@link ClusterConnection} is connected to: one for its transactions, and another one for those that only
+ * read if they go elsewhere. Chooses the one for the next transaction, takes the session's settings there, and waits there
+ * until it shows what the read level promises.
+ *
+ * <p>
+ * One thread at a time, except {@link #current}, {@link #abort}, {@link #close} and {@link #closed}.
+ */
+final class ConnectedNodes {
+    private final Settings settings;
+    private final Nodes nodes;
+    private final SessionSettings session;
+    private final NewestPosition seen;
+    private volatile @Nullable NodeConnection writer;
+    /** For read-only transactions, if they go elsewhere. */
+    private volatile @Nullable NodeConnection reader;
+    private volatile @Nullable NodeConnection current;
+    private boolean autoCommit = true;
+    private boolean readOnly;
+    private volatile boolean closed;
+
+    /** @param session what is taken along */
+    ConnectedNodes(Settings settings, SessionSettings session) {
+        this.settings = settings;
+        this.nodes = new Nodes(settings);
+        this.session = session;
+        this.seen = settings.readLevel() == Settings.ReadLevel.CAUSAL
+                ? NewestPosition.byAll(settings.hosts())
+                : new NewestPosition();
+    }
+
+    /** Connects to the first one. */
+    void connect() throws SQLException {
+        NodeConnection first = nodes.open();
+        writer = first;
+        current = first;
+    }
+
+    /** The one of the open transaction, or else of the last; null if there was none. */
+    @Nullable
+    NodeConnection current() {
+        return current;
+    }
+
+    boolean autoCommit() {
+        return autoCommit;
+    }
+
+    boolean readOnly() {
+        return readOnly;
+    }
+
+    void setAutoCommit(boolean wanted) throws SQLException {
+        autoCommit = wanted;
+        for (NodeConnection each : usable()) {
+            each.connection().setAutoCommit(wanted);
+        }
+    }
+
+    void setReadOnly(boolean wanted) throws SQLException {
+        for (NodeConnection each : usable()) {
+            each.connection().setReadOnly(wanted);
+        }
+        readOnly = wanted;
+    }
+
+    private List<NodeConnection> usable() {
+        return Stream.of(writer, reader).filter(each -> each != null && each.usable()).toList();
+    }
+
+    /** The session has seen what is visible at a position. */
+    void saw(long position) {
+        seen.saw(position);
+    }
+
+    /** Gives a connection up: its node is lost, or does not serve. */
+    void giveUp(NodeConnection on) {
+        on.node().failed(System.nanoTime());
+        on.discard();
+    }
+
+    /** Closes all if the session has something at its node alone, and says what. */
+    void checkPinned(SQLException failure) throws SQLException {
+        String reason = session.pinnedBy();
+        if (reason != null) {
+            close();
+            throw Failures.sessionLost("the connection to the node was lost, and with it what this session had there"
+                    + " alone, by: " + reason + "; open another connection", failure);
+        }
+    }
+
+    /** What has become of a transaction whose node was lost. */
+    Resolution resolve(@Nullable String transaction) throws SQLException {
+        return transaction == null
+                ? Resolution.UNKNOWN
+                : Resolution.ask(nodes, transaction, System.nanoTime() + settings.resolveNanos());
+    }
+
+    boolean closed() {
+        return closed;
+    }
+
+    void close() {
+        closed = true;
+        Stream.of(writer, reader).filter(Objects::nonNull).forEach(NodeConnection::discard);
+    }
+
+    /** Aborts what goes on, as {@link java.sql.Connection#abort} does, and closes. */
+    void abort(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
+        closed = true;
+        for (NodeConnection each : usable()) {
+            Calls.call(method, each.connection(), arguments);
+        }
+        close();
+    }
+
+    /** A connection on which the next transaction sees what the read level promises. */
+    NodeConnection atLevel(long deadline) throws SQLException {
+        while (true) {
+            NodeConnection on = forNextTransaction(deadline);
+            boolean wait = switch (settings.readLevel()) {
+                case LOCAL -> false;
+                case SESSION, CAUSAL -> on.behind(seen.position());
+                case LINEARIZABLE -> true;
+            };
+            if (!wait) {
+                return on;
+            }
+            try {
+                on.connection().setAutoCommit(true);
+                try (Statement statement = on.connection().createStatement()) {
+                    if (settings.readLevel() == Settings.ReadLevel.LINEARIZABLE) {
+                        waitForAll(statement);
+                    } else {
+                        waitForSeen(on, statement);
+                    }
+                }
+                on.connection().setAutoCommit(autoCommit);
+                return on;
+            } catch (SQLException failure) {
+                if (!on.lostBy(failure) && !Failures.refusedNow(failure)) {
+                    on.connection().setAutoCommit(autoCommit);
+                    throw failure;
+                }
+                giveUp(on);
+                if (!Nodes.pause(deadline)) {
+                    throw failure;
+                }
+            }
+        }
+    }
+
+    private void waitForSeen(NodeConnection on, Statement statement) throws SQLException {
+        long position = seen.position();
+        try {
+            statement.executeQuery("SELECT tutti_wait(" + position + ")").close();
+        } catch (SQLException failure) {
+            if (on.lostBy(failure)) {
+                throw failure;
+            }
+            long visible = waitForAll(statement);
+            if (visible < position) {
+                seen.another(position, visible);
+            }
+        }
+    }
+
+    /** Returns the position that is visible then. */
+    private static long waitForAll(Statement statement) throws SQLException {
+        try (ResultSet reached = statement.executeQuery("SELECT tutti_wait()")) {
+            reached.next();
+            return reached.getLong(1);
+        }
+    }
+
+    /** A connection for the next transaction, whatever it has seen; it is the current one then. */
+    NodeConnection forNextTransaction(long deadline) throws SQLException {
+        NodeConnection first = writer;
+        if (!readOnly || settings.routing() == Settings.ReadOnlyRouting.SAME || !nodes.several()) {
+            NodeConnection on = first != null && first.usable() ? first : moved(deadline, first);
+            writer = on;
+            current = on;
+            return on;
+        }
+        NodeConnection second = reader;
+        if (second == null || !second.usable()) {
+            boolean other = settings.routing() == Settings.ReadOnlyRouting.OTHER && first != null;
+            second = other ? prepared(nodes.openUntil(deadline, first.node())) : moved(deadline, second);
+            reader = second;
+        }
+        current = second;
+        return second;
+    }
+
+    private NodeConnection moved(long deadline, @Nullable NodeConnection from) throws SQLException {
+        if (from != null) {
+            checkPinned(Failures.closed("session"));
+            giveUp(from);
+        }
+        return prepared(nodes.openUntil(deadline, from == null ? null : from.node()));
+    }
+
+    private NodeConnection prepared(NodeConnection opened) throws SQLException {
+        boolean done = false;
+        try {
+            session.apply(opened.connection());
+            opened.connection().setAutoCommit(autoCommit);
+            done = true;
+            return opened;
+        } finally {
+            if (!done) {
+                opened.discard();
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        NodeConnection on = current;
+        return on == null ? "no node" : on.node().toString();
+    }
+}

@@ -1,0 +1,63 @@
+package tutti.node;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+import tutti.core.protocol.Protocol;
+
+/**
+ * Takes snapshots of a node's state after some position, which with the order's log behind it make up all of it, and has
+ * the node begin with the newest that its database has reached. Of the replica's loop.
+ */
+final class Snapshots {
+    private final NodeFiles files;
+    private final Protocol protocol;
+    private final Outcomes outcomes;
+    private final Ballots ballots;
+    private final LogContinuity continuity;
+
+    Snapshots(NodeFiles files, Protocol protocol, Outcomes outcomes, Ballots ballots, LogContinuity continuity) {
+        this.files = files;
+        this.protocol = protocol;
+        this.outcomes = outcomes;
+        this.ballots = ballots;
+        this.continuity = continuity;
+    }
+
+    /** As files have it; after the position that was delivered last. */
+    byte[] take(long position) {
+        return new NodeSnapshot(position, continuity.lastDigest(), protocol.snapshot(), outcomes.image(),
+                ballots.image()).bytes();
+    }
+
+    /**
+     * Restores the newest one, once, before anything else.
+     *
+     * @param held position that the engine holds
+     * @return after which position it was taken; 0 if there is none
+     * @throws IOException if it cannot be read
+     */
+    long restore(long held) throws IOException {
+        Optional<NodeFiles.Snapshot> newest = files.newestUpTo(held);
+        if (newest.isEmpty()) {
+            return 0;
+        }
+        NodeFiles.Snapshot file = newest.get();
+        try {
+            NodeSnapshot snapshot = NodeFiles.SET.decode(ByteBuffer.wrap(file.state()), NodeSnapshot.class);
+            if (snapshot.position() != file.position()) {
+                throw new IllegalArgumentException("it was taken after position " + snapshot.position());
+            }
+            protocol.restore(snapshot.protocol());
+            outcomes.restore(snapshot.outcomes());
+            ballots.restore(snapshot.ballots());
+            continuity.begin(snapshot.position(), snapshot.digest());
+        } catch (IllegalArgumentException unusable) {
+            throw new IOException("the snapshot of position " + file.position() + " in " + files.location()
+                    + " cannot be used: " + unusable.getMessage()
+                    + "; start the node with the software and the protocol"
+                    + " parameters that wrote it, or " + NodeFiles.REMEDY, unusable);
+        }
+        return file.position();
+    }
+}

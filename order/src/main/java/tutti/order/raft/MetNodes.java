@@ -1,0 +1,188 @@
+package tutti.order.raft;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import tutti.runtime.Directory;
+
+/**
+ * What this node knows of the others' directories, by which it turns away a directory that was lost or put back from an old
+ * copy. In files {@code met-N} of its own directory; deleting one lets node N come with any directory. Of Raft's loop.
+ *
+ * <p>
+ * <b>Lost directories.</b> A directory has a number that no other has, and the others note it when they meet it first. A member that
+ * comes back without its vote and its log would break what a majority rests on: it could vote twice in a term, and for a leader
+ * that lacks what it has helped to commit. It comes with a directory of another number.
+ *
+ * <p>
+ * <b>Old copies</b> break the same, and have the right number. Three things never go back in a directory: the number of its lives,
+ * the term in which it votes once, and the last entry that it holds of those that are committed. The others note what they hear of
+ * each: the life durably, before they take anything from it; the rest in memory at once, and in the file by and by. Whoever
+ * greets with less, or with a life that another process had, comes with an old copy.
+ *
+ * <p>
+ * <b>Why nobody is turned away wrongly.</b> A node writes its life and its term down before it tells them. It acknowledges an entry,
+ * and tells how far its log is committed, when that is on its disk, and from the end of a log only what is not committed is
+ * ever cut.
+ *
+ * <p>
+ * <b>What escapes.</b> A copy is not recognised if whoever has heard more is away, or has forgotten it in a crash of its own in
+ * the few seconds before a note was in its file.
+ */
+final class MetNodes {
+    private static final String MET = "met-";
+
+    /** What is known of one node. */
+    private static final class Known {
+        private RaftFiles.Met met;
+        private boolean saved = true;
+
+        Known(RaftFiles.Met met) {
+            this.met = met;
+        }
+
+        void heard(int term, boolean voted, long index) {
+            boolean higher = term > met.term();
+            boolean votes = higher ? voted : met.voted() || (voted && term == met.term());
+            if (higher || votes != met.voted() || index > met.index()) {
+                met = new RaftFiles.Met(met.directory(), met.life(), met.process(), Math.max(term, met.term()), votes,
+                        Math.max(index, met.index()));
+                saved = false;
+            }
+        }
+    }
+
+    private final int self;
+    private final Directory directory;
+    private final Map<Integer, Known> nodes = new TreeMap<>();
+    /** What others have acknowledged to this node as the leader of a term; the last of it need not be committed. */
+    private final Map<Integer, Long> acknowledged = new HashMap<>();
+    private int acknowledgedTerm;
+
+    MetNodes(int self, Directory directory) {
+        this.self = self;
+        this.directory = directory;
+    }
+
+    private @Nullable Known known(int node) throws IOException {
+        if (!directory.exists(MET + node)) {
+            nodes.remove(node);
+            return null;
+        }
+        Known known = nodes.get(node);
+        if (known == null) {
+            known = new Known(RaftFiles.read(directory, MET + node, RaftFiles.Met.class));
+            nodes.put(node, known);
+        }
+        return known;
+    }
+
+    /**
+     * Why what a node comes with is an old copy of its directory; nothing if it is not, or if it is another directory.
+     *
+     * @throws IOException if what is known of it cannot be read
+     */
+    String outdated(Greeting.Hello hello) throws IOException {
+        Known known = known(hello.node());
+        if (known == null || known.met.directory() != hello.standing().directory()) {
+            return "";
+        }
+        String less = less(hello.standing(), hello.process(), known.met);
+        return less.isEmpty()
+                ? ""
+                : "node " + hello.node() + " comes with less than it has promised: " + less
+                        + ". Its order's directory was"
+                        + " put back from an old copy, or its disk has lost what was safe. Put the newest one back. If that is"
+                        + " lost, remove the directory; then " + remedy(hello.node());
+    }
+
+    private String less(Greeting.Standing now, long process, RaftFiles.Met met) {
+        if (now.life() < met.life() || (now.life() == met.life() && process != met.process())) {
+            return "this is life " + now.life() + " of its directory, but node " + self + " has met life " + met.life();
+        }
+        if (now.term() < met.term() || (now.term() == met.term() && met.voted() && !now.voted())) {
+            return "it is in term " + now.term() + (now.voted() ? "" : " without a vote") + ", but was in term "
+                    + met.term() + (met.voted() ? " and has voted in it" : "");
+        }
+        return now.lastIndex() >= met.index()
+                ? ""
+                : "its log ends with entry " + now.lastIndex() + ", but it had entry " + met.index() + " for good";
+    }
+
+    /**
+     * Whether another node has the directory that it had when this one met it first, or is met first.
+     *
+     * @throws IOException if that cannot be read
+     */
+    boolean knows(int node, long itsDirectory) throws IOException {
+        Known known = known(node);
+        return known == null || known.met.directory() == itsDirectory;
+    }
+
+    /**
+     * A node is welcome; its life is noted durably.
+     *
+     * @throws IOException if it cannot be
+     */
+    void welcome(Greeting.Hello hello) throws IOException {
+        Known known = known(hello.node());
+        // Of another directory nothing counts that is known of the one before.
+        RaftFiles.Met before = known == null || known.met.directory() != hello.standing().directory()
+                ? null
+                : known.met;
+        RaftFiles.Met now = new RaftFiles.Met(hello.standing().directory(), hello.standing().life(), hello.process(),
+                before == null ? 0 : before.term(), before != null && before.voted(),
+                before == null ? 0 : before.index());
+        if (!now.equals(before)) {
+            RaftFiles.write(directory, MET + hello.node(), now);
+            nodes.put(hello.node(), new Known(now));
+        }
+    }
+
+    /** A node that was welcome has told how far it has got. */
+    void heard(int node, int term, boolean voted, long index) {
+        Known known = nodes.get(node);
+        if (known != null) {
+            known.heard(term, voted, index);
+        }
+    }
+
+    /**
+     * A node has acknowledged all entries up to one.
+     *
+     * @param term of this node as the leader
+     * @param committed the last entry that is committed
+     */
+    void acknowledged(int node, int term, long index, long committed) {
+        if (term != acknowledgedTerm) {
+            acknowledgedTerm = term;
+            acknowledged.clear();
+        }
+        acknowledged.merge(node, index, Math::max);
+        acknowledged.forEach((each, last) -> heard(each, term, false, Math.min(last, committed)));
+    }
+
+    /**
+     * Notes in files what was heard since.
+     *
+     * @throws IOException if that fails
+     */
+    void save() throws IOException {
+        for (Map.Entry<Integer, Known> each : nodes.entrySet()) {
+            Known known = each.getValue();
+            // Somebody may have removed it, so that the node can come with another directory.
+            if (!known.saved && directory.exists(MET + each.getKey())) {
+                RaftFiles.write(directory, MET + each.getKey(), known.met);
+                known.saved = true;
+            }
+        }
+    }
+
+    /** What helps a node that has lost its directory. */
+    String remedy(int node) {
+        return "see that all other nodes run and are up to date, delete the file " + directory.location(MET + node)
+                + " and its like at each of them, and give the node a copy of another node's database";
+    }
+}

@@ -1,0 +1,203 @@
+package tutti.wire;
+
+import tutti.wire.sql.SqlTokens;
+
+/**
+ * Judges a statement that changes the schema: whether it is refused, or makes a temporary object, and so is of this session
+ * alone; whether it makes a table from a query; and what relation it is about. Reused, with the {@link Classifier} that has
+ * read its first word.
+ */
+final class SchemaStatement {
+    private static final long RULE = SqlTokens.key("rule");
+    private static final long RECURSIVE = SqlTokens.key("recursive");
+    private static final long AS = SqlTokens.key("as");
+    private static final long TABLE = SqlTokens.key("table");
+    private static final long COLUMN = SqlTokens.key("column");
+    private static final long PG_TEMP = SqlTokens.key("pg_temp");
+    private static final long ATOMIC = SqlTokens.key("atomic");
+    private static final long BEGIN = SqlTokens.key("begin");
+    private static final long CASE = SqlTokens.key("case");
+    private static final long END = SqlTokens.key("end");
+    private static final long SCHEMA = SqlTokens.key("schema");
+    private static final long ON = SqlTokens.key("on");
+    private static final long OWN_SCHEMA = SqlTokens.key("tutti");
+    /** What the name of a variable follows, which may be one of ours. */
+    private static final long[] VARIABLE_FOLLOWS = SqlCursor.keys("set reset");
+    private static final long[] CREATE_PREFIX = SqlCursor.keys("or replace global local unlogged");
+    /** What may be temporary, before whose name only {@link #BEFORE_NAME} stands. */
+    private static final long[] RELATIONS = SqlCursor.keys("table index view sequence on");
+    private static final long[] BEFORE_NAME = SqlCursor
+            .keys("table index view sequence on if not exists only concurrently"
+                    + " function procedure routine aggregate type domain collation statistics recursive");
+    /** What may be made, changed and dropped in pg_temp besides. */
+    private static final long[] OBJECTS = SqlCursor
+            .keys("function procedure routine aggregate type domain collation statistics");
+    /** What stands on a relation that is named after ON. */
+    private static final long[] ON_RELATION = SqlCursor.keys("unique index trigger constraint rule policy");
+    private static final long[] PER_SERVER = SqlCursor.keys("database tablespace subscription system");
+
+    /** Where the name of a relation is expected. */
+    private enum Target {
+        NONE, AFTER_ON, AFTER_TO, NEXT, CREATED, NAME, DOT
+    }
+
+    private final SqlCursor sql;
+    private final boolean serializable;
+    private String refusal = "";
+    /** Whether it makes a temporary object. */
+    private boolean temporary;
+    private boolean fromQuery;
+    private int targetStart;
+    private int targetEnd;
+    private Target target = Target.NONE;
+
+    /** @param sql at which the {@link Classifier} reads, too */
+    SchemaStatement(SqlCursor sql, boolean serializable) {
+        this.sql = sql;
+        this.serializable = serializable;
+    }
+
+    /** Another piece of SQL begins. */
+    void forget() {
+        targetStart = 0;
+        targetEnd = 0;
+    }
+
+    /** Why the statement judged last is refused. */
+    String refusal() {
+        return refusal;
+    }
+
+    /** Whether the statement judged last makes a table from a query. */
+    boolean isFromQuery() {
+        return fromQuery;
+    }
+
+    /** See {@link Classifier#targetStart}. */
+    int targetStart() {
+        return targetStart;
+    }
+
+    /** See {@link Classifier#targetEnd}. */
+    int targetEnd() {
+        return targetEnd;
+    }
+
+    private StatementKind refuse(String reason) {
+        refusal = reason;
+        return StatementKind.REFUSED;
+    }
+
+    /**
+     * Judges what stands behind the first word.
+     *
+     * @param refresh whether that is REFRESH
+     * @param create whether it is CREATE
+     * @param changes whether it is ALTER or DROP
+     */
+    StatementKind judge(boolean refresh, boolean create, boolean changes) {
+        temporary = false;
+        fromQuery = false;
+        while (create && sql.atAny(CREATE_PREFIX)) {
+            sql.advance();
+        }
+        if (sql.atAny(PER_SERVER)) {
+            return refuse("databases, tablespaces, subscriptions and server settings belong to one server and are not"
+                    + " replicated: make the change on every node's PostgreSQL while the cluster is stopped");
+        }
+        if (create && (sql.atWord(Classifier.TEMP) || sql.atWord(Classifier.TEMPORARY))) {
+            return StatementKind.WRITE;
+        }
+        boolean table = create && sql.atWord(TABLE);
+        target = Target.NONE;
+        if (sql.atWord()) {
+            target = sql.atAny(RELATIONS)
+                    ? create ? sql.atAny(ON_RELATION) ? Target.AFTER_ON : Target.CREATED : Target.NEXT
+                    : sql.atAny(ON_RELATION)
+                            ? sql.atWord(RULE) && create ? Target.AFTER_TO : Target.AFTER_ON
+                            : sql.atAny(OBJECTS) || sql.atWord(RECURSIVE)
+                                    ? Target.CREATED
+                                    : Target.NONE;
+        }
+        int depth = 0;
+        boolean concurrent = false;
+        int atomicDepth = 0;
+        boolean begin = false;
+        // a function body in SQL-standard form contains semicolons, and so do the actions of a rule, in parentheses
+        boolean isolation = false;
+        boolean schema = false;
+        boolean own = false;
+        boolean variable = false;
+        while (!sql.atEnd() && (!sql.at(';') || atomicDepth > 0 || depth > 0)) {
+            own = (changes && !variable && !sql.atString() && sql.named(OWN_SCHEMA)) || (own && sql.at('.'));
+            variable = sql.atAny(VARIABLE_FOLLOWS);
+            if (sql.atAnyPrefix(Classifier.RESERVED_PREFIXES) || (own && (schema || sql.at('.')))) {
+                return refuse(own ? Classifier.RESERVED_SCHEMA : Classifier.RESERVED);
+            }
+            schema |= sql.atWord(SCHEMA);
+            if (sql.named(Classifier.REPLICATION_ROLE)) {
+                return refuse(Classifier.NO_REPLICATION_ROLE);
+            }
+            isolation |= sql.named(Classifier.ISOLATION);
+            if (isolation && !serializable && sql.named(Classifier.SERIALIZABLE)) {
+                return refuse(Classifier.NOT_SERIALIZABLE);
+            }
+            seeTarget();
+            if (temporary) {
+                return StatementKind.WRITE;
+            }
+            depth += sql.at('(') ? 1 : sql.at(')') ? -1 : 0;
+            fromQuery |= table && depth == 0 && sql.atWord(AS);
+            concurrent |= sql.atWord(Classifier.CONCURRENTLY);
+            if ((begin && sql.atWord(ATOMIC)) || (atomicDepth > 0 && sql.atWord(CASE))) {
+                atomicDepth++;
+            } else if (atomicDepth > 0 && sql.atWord(END)) {
+                atomicDepth--;
+            }
+            begin = sql.atWord(BEGIN);
+            sql.advance();
+        }
+        return concurrent && !refresh
+                ? refuse(
+                        "CONCURRENTLY is not supported: leave it out; the statement then runs at one point of the order")
+                : StatementKind.SCHEMA;
+    }
+
+    /** Looks at a token of a schema change for the name of the relation that it is about. */
+    private void seeTarget() {
+        switch (target) {
+            case AFTER_TO -> {
+                if (sql.atWord(Classifier.TO)) {
+                    target = Target.NEXT;
+                }
+            }
+            case AFTER_ON -> {
+                if (sql.atWord(ON)) {
+                    target = Target.NEXT;
+                }
+            }
+            case NEXT, CREATED -> {
+                if (sql.atWord(COLUMN)) {
+                    target = Target.NONE;
+                } else if (sql.atQuoted() || (sql.atWord() && !sql.atAny(BEFORE_NAME))) {
+                    if (target == Target.CREATED) {
+                        temporary = sql.atWord(PG_TEMP);
+                        target = Target.NONE;
+                    } else {
+                        targetStart = sql.start();
+                        targetEnd = sql.position();
+                        target = Target.NAME;
+                    }
+                }
+            }
+            case NAME -> target = sql.at('.') ? Target.DOT : Target.NONE;
+            case DOT -> {
+                targetEnd = sql.position();
+                target = Target.NAME;
+            }
+            case NONE -> {
+                // found, or there is none
+            }
+        }
+    }
+}
