@@ -153,6 +153,7 @@ final class ExtendedMessages {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, sql.utility(), null);
             case REFUSED -> new Prepared(kind, null, classified.refusal());
             case SESSION, FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
+            case NOTIFY -> new Prepared(kind, UtilityStatement.of(sql.notification()), null);
             case BEGIN -> classified.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
             case READ, WRITE, COPY_IN -> {
                 boolean matters = nameEnd > start || rules.notesReads() || session.node().needsClasses()
@@ -338,6 +339,15 @@ final class ExtendedMessages {
                 }
                 inBand.executesUnproven();
                 session.schema().constraints(utility(prepared).sql(), false);
+                yield false;
+            }
+            case NOTIFY -> {
+                ErrorFields refusal = rules.writeRefusal();
+                if (refusal != null) {
+                    yield refuse(refusal);
+                }
+                inBand.executesUnproven();
+                session.schema().notification(utility(prepared).sql(), false);
                 yield false;
             }
             case REFUSED -> {

@@ -45,6 +45,8 @@ public final class Handshake implements FrameSink {
     private Scram.@Nullable Server scram;
     /** Whether the role is one; said before it has proved itself, and of no meaning until then. */
     private boolean superuser;
+    /** A start-up packet has come. Who sends something else hears nothing, as from PostgreSQL: it may be Terminate. */
+    private boolean spoken;
     private boolean mechanismChosen;
     private boolean ended;
 
@@ -151,6 +153,7 @@ public final class Handshake implements FrameSink {
     @Override
     public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
         ByteBuf body = buffer.slice(start, bodyLength);
+        spoken = true;
         if (ended) {
             return false;
         }
@@ -353,6 +356,11 @@ public final class Handshake implements FrameSink {
 
     @Override
     public void violated(ProtocolViolation violation) {
+        if (!spoken) {
+            LOG.debug("what begins is no start-up packet", violation);
+            client.close();
+            return;
+        }
         refuse(Errors.fatal(ProtocolViolation.SQL_STATE, String.valueOf(violation.getMessage())));
     }
 

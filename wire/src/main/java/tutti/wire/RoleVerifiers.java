@@ -34,15 +34,20 @@ final class RoleVerifiers {
     /** The role; null if there is none, or it has no verifier of this kind. Completed on some event loop. */
     CompletableFuture<@Nullable KnownRole> role(String role) {
         CompletableFuture<@Nullable KnownRole> result = new CompletableFuture<>();
-        loop.execute(() -> connection().whenComplete((connected, failure) -> {
+        loop.execute(() -> ask(role, result, true));
+        return result;
+    }
+
+    /** Asks, and once more if the connection turns out to be lost: somebody may have ended it since it was used last. */
+    private void ask(String role, CompletableFuture<@Nullable KnownRole> result, boolean again) {
+        connection().whenComplete((connected, failure) -> {
             if (connected == null) {
                 connection = null;
                 result.completeExceptionally(failure);
             } else {
-                ask(connected, role, result);
+                ask(connected, role, result, again);
             }
-        }));
-        return result;
+        });
     }
 
     private CompletableFuture<BackendConnection> connection() {
@@ -54,7 +59,8 @@ final class RoleVerifiers {
         return current;
     }
 
-    private void ask(BackendConnection connected, String role, CompletableFuture<@Nullable KnownRole> result) {
+    private void ask(BackendConnection connected, String role, CompletableFuture<@Nullable KnownRole> result,
+            boolean again) {
         ByteBuf batch = connected.buffer();
         Frontend.statement(batch, QUERY, role);
         Frontend.sync(batch);
@@ -85,7 +91,11 @@ final class RoleVerifiers {
             @Override
             public void lost(Throwable cause) {
                 connection = null;
-                result.completeExceptionally(cause);
+                if (again) {
+                    ask(role, result, false);
+                } else {
+                    result.completeExceptionally(cause);
+                }
             }
         });
     }

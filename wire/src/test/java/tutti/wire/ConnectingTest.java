@@ -114,6 +114,14 @@ class ConnectingTest {
     }
 
     @Test
+    void whoEndsTheNodesSessionsKeepsNobodyOut() throws Exception {
+        connect(fixture.settings("alice", "wonderland")).close();
+        fixture.admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()"
+                + " and query like '%rolpassword%' and state = 'idle'", FrontEndFixture.PATIENCE);
+        connect(fixture.settings("alice", "wonderland")).close();
+    }
+
+    @Test
     void tlsIsSpokenWhenAskedFor() throws Exception {
         BackendSettings plain = fixture.settings("alice", "wonderland");
         BackendConnection client = connect(new BackendSettings(plain.address(), plain.user(), plain.database(),
@@ -147,7 +155,8 @@ class ConnectingTest {
 
     @Test
     void malformedStartUpPacketsAreRefused() throws Exception {
-        assertTrue(answer(Unpooled.buffer().writeInt(10_001)).contains("08P01"));
+        assertEquals("", answer(Unpooled.buffer().writeInt(10_001)));
+        assertEquals("", answer(Unpooled.buffer().writeByte(Frontend.TERMINATE).writeInt(4)));
         assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16)).contains("unsupported frontend protocol"));
         assertTrue(answer(Unpooled.buffer().writeInt(9).writeInt(3 << 16).writeByte('x')).contains("08P01"));
         ByteBuf gss = Unpooled.buffer().writeInt(8).writeInt(Frontend.GSS_CODE).writeInt(8).writeInt(2 << 16);

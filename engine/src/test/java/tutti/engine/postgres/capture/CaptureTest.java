@@ -41,6 +41,7 @@ class CaptureTest {
                 case Change.Delete(var table, var row) -> "delete " + table.name() + text(row);
                 case Change.Truncate(var table) -> "truncate " + table.name();
                 case Change.Execute(var statement) -> "execute " + text(statement);
+                case Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
             });
         }
         return all;
@@ -452,7 +453,8 @@ class CaptureTest {
 
     private static String allow(String statement) {
         return "SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', '"
-                + new tutti.engine.postgres.capture.Statement(statement, TestServer.USER, java.util.Map.of()).toText() + "')";
+                + new tutti.engine.postgres.capture.Statement(statement, TestServer.USER, java.util.Map.of()).toText()
+                + "')";
     }
 
     @Test
