@@ -5,9 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -32,6 +30,7 @@ import tutti.runtime.real.TestKeys;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.engine.macro.MacroDb;
+import tutti.runtime.real.FreePorts;
 
 /** The driver's embedded form, as an application uses it. */
 @Timeout(120)
@@ -305,7 +304,7 @@ class EmbeddedDriverTest {
 
     @Test
     void membersReachEachOtherOverTheNetwork() throws Exception {
-        List<Integer> ports = freePorts(3);
+        List<Integer> ports = FreePorts.addresses(3).stream().map(InetSocketAddress::getPort).toList();
         String members = String.join(",", ports.stream().map(port -> "127.0.0.1:" + port).toList());
         List<String> urls = new ArrayList<>();
         List<Thread> starts = new ArrayList<>();
@@ -340,20 +339,6 @@ class EmbeddedDriverTest {
                 EmbeddedNodes.stop(url);
             }
         }
-    }
-
-    private static List<Integer> freePorts(int count) throws IOException {
-        List<ServerSocket> sockets = new ArrayList<>();
-        List<Integer> ports = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-            sockets.add(socket);
-            ports.add(socket.getLocalPort());
-        }
-        for (ServerSocket socket : sockets) {
-            socket.close();
-        }
-        return ports;
     }
 
     @Test

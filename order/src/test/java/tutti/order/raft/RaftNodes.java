@@ -1,16 +1,13 @@
 package tutti.order.raft;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import tutti.keys.ClusterAuthority;
+import tutti.runtime.real.FreePorts;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 import tutti.runtime.real.TestKeys;
@@ -21,14 +18,8 @@ final class RaftNodes {
 
     static Map<Integer, InetSocketAddress> members(int nodes) throws IOException {
         Map<Integer, InetSocketAddress> members = new TreeMap<>();
-        List<ServerSocket> held = new ArrayList<>();
-        for (int node = 0; node < nodes; node++) {
-            ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-            held.add(socket);
-            members.put(node, new InetSocketAddress(InetAddress.getLoopbackAddress(), socket.getLocalPort()));
-        }
-        for (ServerSocket socket : held) {
-            socket.close();
+        for (InetSocketAddress address : FreePorts.addresses(nodes)) {
+            members.put(members.size(), address);
         }
         return members;
     }

@@ -1,9 +1,7 @@
 package tutti.runtime.real;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
@@ -56,9 +54,7 @@ final class RealWorld implements TestWorld {
 
     @Override
     public InetSocketAddress freeAddress(int number) throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return new InetSocketAddress(InetAddress.getLoopbackAddress(), socket.getLocalPort());
-        }
+        return FreePorts.addresses(1).getFirst();
     }
 
     @Override

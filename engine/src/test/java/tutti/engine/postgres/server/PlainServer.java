@@ -1,8 +1,6 @@
 package tutti.engine.postgres.server;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 
 /** A plain PostgreSQL for tests: no capture, no replication. */
@@ -15,12 +13,8 @@ public final class PlainServer implements AutoCloseable {
 
     /** Starts one on any free port. */
     public static PlainServer start(Path directory) throws IOException, InterruptedException {
-        int port;
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = socket.getLocalPort();
-        }
         return new PlainServer(EmbeddedPostgres.start(ServerConfiguration
-                .of(ServerBinaries.unpacked(), directory.resolve("data"), port, "postgres", "secret")));
+                .of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), "postgres", "secret")));
     }
 
     /** Its port. */
