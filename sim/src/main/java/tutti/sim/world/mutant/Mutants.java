@@ -203,7 +203,7 @@ public final class Mutants {
                     raft("si", "kill,power-loss"), new Finder(By.ASSERTION, "the log in"), 5),
             mended("silence-of-a-former-life", "A node gives up as soon as another takes its former life for alive.",
                     Edit.of(RAFT + "PeerNetwork$Outbound", "refused", new Change.Instead("silenceNanos", "aliveNanos")),
-                    raft("si", "crash,kill"), new Finder(By.ASSERTION, "may not join"), 30),
+                    raft("si", "crash,kill"), new Finder(By.ASSERTION, "may not join"), 60),
             one("checksum-not-looked-at", "Records of the log are read without their checksum.",
                     Edit.of(RAFT + "LogSegment", "decode", new Change.Condition("crc", 1, Jump.TAKEN)),
                     raft("si", "flipped-bits"), new Finder(By.TOTAL_ORDER, "uniform"), 150),
