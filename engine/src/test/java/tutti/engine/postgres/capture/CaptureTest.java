@@ -452,7 +452,8 @@ class CaptureTest {
 
     private static String allow(String statement) {
         return "SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', '"
-                + new tutti.engine.postgres.capture.Statement(statement, TestServer.USER, java.util.Map.of()).toText() + "')";
+                + new tutti.engine.postgres.capture.Statement(statement, TestServer.USER, java.util.Map.of()).toText()
+                + "')";
     }
 
     @Test
